@@ -218,7 +218,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 	for {
 		header, err := r.next()
 		if errors.Is(err, io.EOF) {
-			return r.end()
+			return r.verifyChecksum()
 		}
 		if err != nil {
 			return err
@@ -245,8 +245,8 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 	}
 }
 
-// end reads the rest of the file after the last entry, so that gzip verifies its checksum.
-func (r *reader) end() error {
+// verifyChecksum reads the rest of the file after the last entry, so that gzip verifies its checksum.
+func (r *reader) verifyChecksum() error {
 	if _, err := io.Copy(io.Discard, r.whole); err != nil {
 		return r.source.explain(err)
 	}

@@ -60,7 +60,7 @@ type executionReader struct {
 func newExecutionReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &executionReader{tenant: t, id: id}
-		r.executions, r.runs = live.NewLog(budget, r.read), live.NewLog(budget, r.readRuns)
+		r.executions, r.runs = live.NewLog(budget, r.readStored), live.NewLog(budget, r.readRuns)
 		return r
 	}
 }
@@ -86,12 +86,12 @@ func (r *executionReader) look(ctx context.Context, p *topic, isWoken bool) (out
 	return nothingYet, nil
 }
 
-func (r *executionReader) end() {
+func (r *executionReader) endReading() {
 	r.executions.Close()
 	r.runs.Close()
 }
 
-func (r *executionReader) read(ctx context.Context, after,
+func (r *executionReader) readStored(ctx context.Context, after,
 	_ live.Position) ([]live.Stored[*model.AgentTestExecution], live.Position, error) {
 	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
 	if pg.IsMissing(err) {

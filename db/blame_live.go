@@ -14,7 +14,7 @@ import (
 func (t *Tenant) FollowBlameSearch(ctx context.Context, id string) (<-chan *model.BlameSearch, error) {
 	p := t.followed(followedBlameSearches, id, func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &blameReader{tenant: t, id: id}
-		r.searches = live.NewLog(budget, r.read)
+		r.searches = live.NewLog(budget, r.readStored)
 		return r
 	})
 	search, err := t.BlameSearch(ctx, id)
@@ -51,9 +51,9 @@ func (r *blameReader) look(ctx context.Context, p *topic, isWoken bool) (outlook
 	return nothingYet, nil
 }
 
-func (r *blameReader) end() { r.searches.Close() }
+func (r *blameReader) endReading() { r.searches.Close() }
 
-func (r *blameReader) read(ctx context.Context, after,
+func (r *blameReader) readStored(ctx context.Context, after,
 	_ live.Position) ([]live.Stored[*model.BlameSearch], live.Position, error) {
 	search, err := r.tenant.BlameSearch(ctx, r.id)
 	if pg.IsMissing(err) {

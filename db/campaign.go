@@ -200,7 +200,7 @@ func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign,
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
-	return len(items) == itemsPerPart, t.revise(ctx, campaign, itemsCounted{}.add(-1, items...))
+	return len(items) == itemsPerPart, t.revise(ctx, campaign, itemsCounted{}.countItems(-1, items...))
 }
 
 // OfCampaign narrows a list to the rows of the campaign. A nil id adds no condition.

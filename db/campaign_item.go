@@ -97,7 +97,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 			if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
 				return itemsCounted{}, err
 			}
-			return itemsCounted{}.add(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
+			return itemsCounted{}.countItems(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
 		})
 }
 
@@ -178,7 +178,7 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 		if item.RunningStatus == model.CampaignItemStatusCalling {
 			return model.Errorf(model.Conflict, "campaign item %q is in a call: wait until it ends", item.ID)
 		}
-		if err := t.revise(ctx, campaign, itemsCounted{}.add(-1, item)); err != nil {
+		if err := t.revise(ctx, campaign, itemsCounted{}.countItems(-1, item)); err != nil {
 			return err
 		}
 		return t.delete(ctx, campaignItem, item.ID, (*model.CampaignItem)(nil))
@@ -207,9 +207,9 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 						"ends", item.ID)
 				}
 				if item.IsArchived != in.IsArchived {
-					counted.add(-1, item)
+					counted.countItems(-1, item)
 					item.IsArchived, item.Version = in.IsArchived, campaign.ItemVersion+int32(len(changed))+1
-					counted.add(1, item)
+					counted.countItems(1, item)
 					changed, versions = append(changed, item.ID), append(versions, item.Version)
 				}
 			}

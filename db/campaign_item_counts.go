@@ -40,8 +40,8 @@ const (
 // itemsCounted is how much each counter changes, by its index.
 type itemsCounted map[int]int
 
-// add counts n more for each item: 1 for an added item, -1 for a removed one.
-func (c itemsCounted) add(n int, items ...*model.CampaignItem) itemsCounted {
+// countItems counts n more for each item: 1 for an added item, -1 for a removed one.
+func (c itemsCounted) countItems(n int, items ...*model.CampaignItem) itemsCounted {
 	for _, item := range items {
 		c[counterOf(item)] += n
 	}

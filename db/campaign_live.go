@@ -56,7 +56,7 @@ type campaignReader struct {
 func newCampaignReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &campaignReader{tenant: t, id: id}
-		r.campaigns, r.items = live.NewLog(budget, r.read), live.NewLog(budget, r.readItems)
+		r.campaigns, r.items = live.NewLog(budget, r.readStored), live.NewLog(budget, r.readItems)
 		return r
 	}
 }
@@ -114,12 +114,12 @@ func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
 	return counts[r.id], err
 }
 
-func (r *campaignReader) end() {
+func (r *campaignReader) endReading() {
 	r.campaigns.Close()
 	r.items.Close()
 }
 
-func (r *campaignReader) read(ctx context.Context, after,
+func (r *campaignReader) readStored(ctx context.Context, after,
 	_ live.Position) ([]live.Stored[*model.Campaign], live.Position,
 	error) {
 	campaign, err := r.tenant.Campaign(ctx, r.id)

@@ -70,7 +70,7 @@ type knownDocument struct {
 func newDocumentReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &documentReader{tenant: t, id: id}
-		r.documents = live.NewLog(budget, r.read)
+		r.documents = live.NewLog(budget, r.readStored)
 		return r
 	}
 }
@@ -100,14 +100,14 @@ func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outl
 		return nothingYet, err
 	}
 	r.lookedAt, r.seen = time.Now(), seen
-	if err := catchUp(ctx, r.documents, r.compare(rows, 1), r.read); err != nil {
+	if err := catchUp(ctx, r.documents, r.compare(rows, 1), r.readStored); err != nil {
 		r.lookedAt, r.seen = time.Time{}, digest{}
 		return nothingYet, err
 	}
 	return nothingYet, nil
 }
 
-func (r *documentReader) end() { r.documents.Close() }
+func (r *documentReader) endReading() { r.documents.Close() }
 
 // digest reads the digest of the documents. It returns NOT_FOUND when the dataset was deleted.
 func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
@@ -163,8 +163,8 @@ func (r *documentReader) changed(after live.Position) (ids []string, at map[stri
 	return ids, at, min(r.last, after+maxChanges)
 }
 
-// read reads documents that changed after the position, in the order of their last changes.
-func (r *documentReader) read(ctx context.Context, after,
+// readStored reads documents that changed after the position, in the order of their last changes.
+func (r *documentReader) readStored(ctx context.Context, after,
 	_ live.Position) ([]live.Stored[*model.Document], live.Position,
 	error) {
 	ids, at, upTo := r.changed(after)

@@ -181,7 +181,7 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 			if _, err := t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 				return err
 			}
-			if err := t.revise(ctx, campaign, itemsCounted{}.add(-1, items...)); err != nil {
+			if err := t.revise(ctx, campaign, itemsCounted{}.countItems(-1, items...)); err != nil {
 				return err
 			}
 			deleted += int64(len(items))

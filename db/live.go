@@ -68,8 +68,8 @@ type topic struct {
 type reader interface {
 	// look delivers events, and reads new rows if isWoken.
 	look(ctx context.Context, p *topic, isWoken bool) (outlook, error)
-	// end closes the followers' channels.
-	end()
+	// endReading closes the followers' channels.
+	endReading()
 }
 
 // outlook says when a reader has to read again.
@@ -253,7 +253,7 @@ func (p *topic) over() {
 	p.mu.Lock()
 	p.isClosed = true
 	p.mu.Unlock()
-	p.reader.end()
+	p.reader.endReading()
 	p.forget()
 }
 

@@ -94,20 +94,20 @@ func newChatReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 		r.messages = live.NewLog(budget,
 			func(ctx context.Context, after, _ live.Position) ([]live.Stored[*model.SimulationChatMessage], live.Position,
 				error) {
-				return r.read(ctx, int32(after))
+				return r.readStored(ctx, int32(after))
 			})
 		r.events = live.NewLog(budget,
 			func(ctx context.Context, after, _ live.Position) ([]live.Stored[model.SimulationChatEvent], live.Position, error) {
-				messages, upTo, err := r.read(ctx, int32(after))
+				messages, upTo, err := r.readStored(ctx, int32(after))
 				return written(messages), upTo, err
 			})
 		return r
 	}
 }
 
-// read reads the messages after the sequence, up to the first gap.
-func (r *chatReader) read(ctx context.Context, after int32) ([]live.Stored[*model.SimulationChatMessage], live.Position,
-	error) {
+// readStored reads the messages after the sequence, up to the first gap.
+func (r *chatReader) readStored(ctx context.Context, after int32) (
+	[]live.Stored[*model.SimulationChatMessage], live.Position, error) {
 	messages, err := r.tenant.MessagesAfter(ctx, r.id, after)
 	kept := make([]live.Stored[*model.SimulationChatMessage], 0, len(messages))
 	for _, m := range messages {
@@ -132,7 +132,7 @@ func written(messages []live.Stored[*model.SimulationChatMessage]) []live.Stored
 
 func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
 	// Events that arrived before a signal precede its message.
-	r.take(p)
+	r.takeEvents(p)
 	if !isWoken && len(r.held) == 0 {
 		return nothingYet, nil
 	}
@@ -142,7 +142,7 @@ func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook,
 	}
 	before := r.cursor
 	if r.cursor < chat.LastSequence {
-		messages, upTo, err := r.read(ctx, r.cursor)
+		messages, upTo, err := r.readStored(ctx, r.cursor)
 		if err != nil {
 			return nothingYet, err
 		}
@@ -169,7 +169,7 @@ func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook,
 	return nothingYet, nil
 }
 
-func (r *chatReader) end() {
+func (r *chatReader) endReading() {
 	r.messages.Close()
 	if r.ended == nil {
 		r.events.Close()
@@ -178,8 +178,8 @@ func (r *chatReader) end() {
 	r.events.Close(*r.ended)
 }
 
-// take delivers new events. It holds back the events of a turn while earlier messages have not been read.
-func (r *chatReader) take(p *topic) {
+// takeEvents delivers new events. It holds back the events of a turn while earlier messages have not been read.
+func (r *chatReader) takeEvents(p *topic) {
 	r.held = append(r.held, p.signals.Pieces()...)
 	r.release(false)
 }
@@ -224,7 +224,7 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 func (r *chatReader) settle(ctx context.Context, p *topic) {
 	timer := time.NewTimer(settleTime)
 	defer timer.Stop()
-	for r.take(p); len(r.started) > 0; r.take(p) {
+	for r.takeEvents(p); len(r.started) > 0; r.takeEvents(p) {
 		select {
 		case <-ctx.Done():
 			return

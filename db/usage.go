@@ -114,7 +114,8 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 // numbers. Parsing a thousand rows as literals takes longer than writing them.
 type usageColumns [6][]string
 
-func (c *usageColumns) add(channel model.Channel, agentID, campaignID string, credits model.Credits, key, last string) {
+func (c *usageColumns) addEntry(channel model.Channel, agentID, campaignID string, credits model.Credits,
+	key, last string) {
 	for i, value := range []string{string(channel), agentID, campaignID, strconv.FormatInt(int64(credits), 10), key,
 		last} {
 		c[i] = append(c[i], value)
@@ -132,7 +133,7 @@ func (c *usageColumns) values() []any {
 func columnsOfEntries(entries []*model.UsageEntry) *usageColumns {
 	columns := &usageColumns{}
 	for _, e := range entries {
-		columns.add(e.Channel, e.AgentID, e.CampaignID, e.Credits, e.IdempotencyKey, pg.LiteralTime(e.At))
+		columns.addEntry(e.Channel, e.AgentID, e.CampaignID, e.Credits, e.IdempotencyKey, pg.LiteralTime(e.At))
 	}
 	return columns
 }
@@ -176,11 +177,11 @@ func (t *Tenant) addSums(w *pg.Batch, entries []*model.UsageEntry) (afterwards f
 	days, months := model.SumUsage(entries)
 	var ofDays, ofMonths usageColumns
 	for _, day := range days {
-		ofDays.add(day.Channel, day.AgentID, day.CampaignID, day.Credits, day.Day.Format(time.DateOnly),
+		ofDays.addEntry(day.Channel, day.AgentID, day.CampaignID, day.Credits, day.Day.Format(time.DateOnly),
 			strconv.FormatInt(day.Entries, 10))
 	}
 	for _, month := range months {
-		ofMonths.add(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly),
+		ofMonths.addEntry(month.Channel, month.AgentID, month.CampaignID, month.Credits, month.Month.Format(time.DateOnly),
 			strconv.FormatInt(month.Entries, 10))
 	}
 	budgets := []*budgetSpending{}

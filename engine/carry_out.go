@@ -52,7 +52,7 @@ func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit fun
 	if err := c.carryOut(ctx, transfers, 1, emit); err != nil {
 		return err
 	}
-	c.end(calls)
+	c.endIfRequested(calls)
 	for _, call := range calls {
 		c.req.Messages = append(c.req.Messages, llm.Message{Role: llm.RoleTool, ToolCallID: call.requested.ID,
 			Text: call.answer})
@@ -230,9 +230,9 @@ func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	return nil
 }
 
-// end ends the conversation if a call asks for it. If another call of the same answer failed, the conversation
-// continues, so that the agent sees the failure.
-func (c *conversation) end(calls []*call) {
+// endIfRequested ends the conversation if a call asks for it. If another call of the same answer failed, the
+// conversation continues, so that the agent sees the failure.
+func (c *conversation) endIfRequested(calls []*call) {
 	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
 	if reason := c.transfer.done(); reason != nil {
 		c.endReason = reason

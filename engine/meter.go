@@ -47,7 +47,7 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 				if used == (llm.Usage{}) {
 					used = llm.EstimateUsage(req, llm.Answer{Text: text.String(), ToolCalls: chunk.ToolCalls})
 				}
-				m.meter.add(cmp.Or(chunk.Model, m.Name()), used)
+				m.meter.addUsage(cmp.Or(chunk.Model, m.Name()), used)
 			}
 			if !yield(chunk, err) {
 				return
@@ -56,7 +56,7 @@ func (m metered) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-func (m *Meter) add(name string, used llm.Usage) {
+func (m *Meter) addUsage(name string, used llm.Usage) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	if m.used == nil {
@@ -68,7 +68,7 @@ func (m *Meter) add(name string, used llm.Usage) {
 // addAll adds what another meter has counted.
 func (m *Meter) addAll(other *Meter) {
 	for name, used := range other.byModel() {
-		m.add(name, used)
+		m.addUsage(name, used)
 	}
 }
 

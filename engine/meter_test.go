@@ -69,7 +69,7 @@ func TestMeterCountsTokens(t *testing.T) {
 	cheap := Choice{Model: llm.Named(counting{}, "cheap"), Prices: model.Prices{Message: 1, InputTokens: 1_000,
 		CachedTokens: new(model.Credits(100))}}
 	e = New(counting{}, Options{Prices: e.prices, Choices: []Choice{cheap}})
-	m.add("cheap", llm.Usage{InputTokens: 50, CachedTokens: 40, OutputTokens: 9})
+	m.addUsage("cheap", llm.Usage{InputTokens: 50, CachedTokens: 40, OutputTokens: 9})
 	spent = e.Spent(&model.Agent{ID: "agent_1", Model: new("cheap")}, &m, 2)
 	require.Equal(t, model.Credits(2+10+4+107+240), spent.Credits)
 }

@@ -67,7 +67,7 @@ func TestSlowestClientIsDropped(t *testing.T) {
 		dropped := make(chan string, 10)
 		wait := func(key, name string, bytes int64) *outgoing {
 			o := m.open(model.KeyRef{KeyID: key}, func() { dropped <- name })
-			o.add(bytes)
+			o.addBytes(bytes)
 			o.made(bytes)
 			<-time.After(slowAfter)
 			synctest.Wait()

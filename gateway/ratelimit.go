@@ -40,9 +40,9 @@ func newRateLimit(owner, things string, perMinute int) *rateLimit {
 
 func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
 
-// take spends n things of the key, and sets the RateLimit headers unless h is nil. If too few are left, it spends
-// nothing, sets Retry-After and returns RATE_LIMITED. It returns LIMIT_EXCEEDED if n exceeds the whole limit.
-func (l *rateLimit) take(h http.Header, keyID string, n int, at time.Time) error {
+// takeRequests spends n things of the key, and sets the RateLimit headers unless h is nil. If too few are left, it
+// spends nothing, sets Retry-After and returns RATE_LIMITED. It returns LIMIT_EXCEEDED if n exceeds the whole limit.
+func (l *rateLimit) takeRequests(h http.Header, keyID string, n int, at time.Time) error {
 	err := l.takeNext(h, keyID, n, at)
 	if err == nil && l != nil && n != 0 {
 		l.tell(h, l.bucket(keyID), at)
@@ -111,13 +111,13 @@ func newKeyLimit(things string, perMinute int) keyLimit {
 	return l
 }
 
-// take spends from the principal's limits. A token's own limit comes first, so that its refused requests spend nothing
-// of the key's limit.
-func (l keyLimit) take(h http.Header, principal model.Principal, n int, at time.Time) error {
+// takeRequests spends from the principal's limits. A token's own limit comes first, so that its refused requests
+// spend nothing of the key's limit.
+func (l keyLimit) takeRequests(h http.Header, principal model.Principal, n int, at time.Time) error {
 	if principal.Reach == nil || !principal.IsToken() {
-		return l.keys.take(h, principal.KeyID, n, at)
+		return l.keys.takeRequests(h, principal.KeyID, n, at)
 	}
-	if err := l.holders.take(h, string(principal.Reach.Holder), n, at); err != nil {
+	if err := l.holders.takeRequests(h, string(principal.Reach.Holder), n, at); err != nil {
 		return err
 	}
 	return l.keys.takeNext(h, principal.KeyID, n, at)
@@ -126,7 +126,7 @@ func (l keyLimit) take(h http.Header, principal model.Principal, n int, at time.
 // takeRequest counts a request against the principal's key and then its company. The key comes first, so that its
 // refused requests do not count towards the company's limit.
 func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
-	if err := s.requests.take(h, principal, 1, at); err != nil {
+	if err := s.requests.takeRequests(h, principal, 1, at); err != nil {
 		return err
 	}
 	return s.companies.takeNext(h, principal.CompanyID, 1, at)
@@ -148,7 +148,7 @@ func (m modelDriven) MutateOperationContext(ctx context.Context, operation *grap
 		header = rec.header
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	if err := m.limit.take(header, principal, modelDrivenFields(operation), time.Now()); err != nil {
+	if err := m.limit.takeRequests(header, principal, modelDrivenFields(operation), time.Now()); err != nil {
 		return gqlerror.Wrap(err)
 	}
 	return nil

@@ -23,20 +23,20 @@ func TestBucketFillsEvenly(t *testing.T) {
 	t.Parallel()
 	l, h, at := newRateLimit("API key", "things", 60), http.Header{}, time.Unix(1_800_000_000, 0)
 	for range 60 {
-		require.NoError(t, l.take(h, "k", 1, at))
+		require.NoError(t, l.takeRequests(h, "k", 1, at))
 	}
-	codeIs(t, l.take(h, "k", 1, at), model.RateLimited)
+	codeIs(t, l.takeRequests(h, "k", 1, at), model.RateLimited)
 	require.Equal(t, "1", h.Get("Retry-After"))
 	require.Equal(t, "60", h.Get("RateLimit-Reset"))
-	codeIs(t, l.take(h, "k", 10, at), model.RateLimited)
+	codeIs(t, l.takeRequests(h, "k", 10, at), model.RateLimited)
 	require.Equal(t, "10", h.Get("Retry-After"))
-	codeIs(t, l.take(h, "k", 10, at.Add(9*time.Second)), model.RateLimited)
-	require.NoError(t, l.take(h, "k", 10, at.Add(10*time.Second)), "refused requests do not count")
+	codeIs(t, l.takeRequests(h, "k", 10, at.Add(9*time.Second)), model.RateLimited)
+	require.NoError(t, l.takeRequests(h, "k", 10, at.Add(10*time.Second)), "refused requests do not count")
 	require.Equal(t, "0", h.Get("RateLimit-Remaining"))
-	require.NoError(t, l.take(h, "other", 60, at), "each key has its own bucket")
-	codeIs(t, l.take(h, "k", 61, at.Add(time.Hour)), model.LimitExceeded)
-	require.NoError(t, l.take(nil, "k", 60, at.Add(time.Hour)))
-	require.NoError(t, newRateLimit("API key", "things", 0).take(nil, "k", 1_000, at))
+	require.NoError(t, l.takeRequests(h, "other", 60, at), "each key has its own bucket")
+	codeIs(t, l.takeRequests(h, "k", 61, at.Add(time.Hour)), model.LimitExceeded)
+	require.NoError(t, l.takeRequests(nil, "k", 60, at.Add(time.Hour)))
+	require.NoError(t, newRateLimit("API key", "things", 0).takeRequests(nil, "k", 1_000, at))
 }
 
 // In any period, at most a full bucket plus the refill of that period passes, for any order of requests. A client that
@@ -50,11 +50,11 @@ func TestLimitIsNeverExceeded(t *testing.T) {
 		for range rapid.IntRange(1, 50).Draw(r, "requests") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 20_000).Draw(r, "pause")) * time.Millisecond)
 			n, h := rapid.IntRange(1, perMinute).Draw(r, "n"), http.Header{}
-			if l.take(h, "k", n, at) != nil {
+			if l.takeRequests(h, "k", n, at) != nil {
 				wait, err := time.ParseDuration(h.Get("Retry-After") + "s")
 				require.NoError(r, err)
 				at = at.Add(wait)
-				require.NoError(r, l.take(h, "k", n, at))
+				require.NoError(r, l.takeRequests(h, "k", n, at))
 			}
 			passed += n
 			require.LessOrEqual(r, float64(passed), float64(perMinute)*(1+at.Sub(begin).Minutes())+1e-6)
@@ -66,8 +66,8 @@ func TestBucketsAreBounded(t *testing.T) {
 	t.Parallel()
 	l, at := newRateLimit("API key", "things", 1), time.Unix(1_800_000_000, 0)
 	for i := range 2 * maxBuckets {
-		require.NoError(t, l.take(nil, fmt.Sprint(i), 1, at))
+		require.NoError(t, l.takeRequests(nil, fmt.Sprint(i), 1, at))
 	}
 	require.Equal(t, maxBuckets, l.buckets.Len())
-	codeIs(t, l.take(nil, fmt.Sprint(2*maxBuckets-1), 1, at), model.RateLimited)
+	codeIs(t, l.takeRequests(nil, fmt.Sprint(2*maxBuckets-1), 1, at), model.RateLimited)
 }

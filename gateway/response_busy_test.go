@@ -24,20 +24,20 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 	l.memory.held.Add(4 * 800)
 	out := l.memory.open(model.KeyRef{KeyID: "1"}, nil)
 	s := &size{most: 800, out: out}
-	l.add(s, 100)
+	l.addBytes(s, 100)
 	require.False(t, s.isOver.Load())
-	l.add(s, 1)
+	l.addBytes(s, 1)
 	require.True(t, s.isOver.Load())
 	require.True(t, s.isBusy.Load())
 
 	// A response that exceeds its own limit should not be retried.
 	s = &size{most: 800, out: out}
-	l.add(s, 801)
+	l.addBytes(s, 801)
 	require.True(t, s.isOver.Load())
 	require.False(t, s.isBusy.Load())
 
 	s = &size{most: 800, isMutation: true, out: out}
-	l.add(s, 800)
+	l.addBytes(s, 800)
 	require.False(t, s.isOver.Load())
 
 	l.memory.held.Store(0)
@@ -46,7 +46,7 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 		&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: ast.Query}})
 	l.InterceptResponse(ctx, func(ctx context.Context) *graphql.Response {
 		last = ctx.Value(sizeKey{}).(*size)
-		l.add(last, 700)
+		l.addBytes(last, 700)
 		require.EqualValues(t, 700, l.memory.held.Load())
 		return &graphql.Response{}
 	})

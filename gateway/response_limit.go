@@ -113,7 +113,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 			kept = int64(len(response.Data))
 		}
 		took := size.Load()
-		out.add(kept - took)
+		out.addBytes(kept - took)
 		out.made(kept)
 		out.noteLarge(size.document, took)
 	}()
@@ -170,7 +170,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 		work++
 	}
 	size.addWork(work)
-	if l.add(size, int64(bytes)); size.isOver.Load() {
+	if l.addBytes(size, int64(bytes)); size.isOver.Load() {
 		return graphql.Null, nil
 	}
 	return value, nil
@@ -181,7 +181,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Resolver {
 	return func(ctx context.Context) (any, error) {
 		read := &size{most: ownShare * l.settings.ResponseBytes, out: out}
-		defer func() { out.add(-read.Load()) }()
+		defer func() { out.addBytes(-read.Load()) }()
 		value, err := next(model.WithMemoryBudget(ctx, ownReads{responseBudget{l, read}}))
 		switch {
 		case !errors.Is(err, model.ErrTooLarge):
@@ -203,7 +203,7 @@ type responseBudget struct {
 
 // Reserve counts bytes that are read for the response or written into it.
 func (b responseBudget) Reserve(bytes int) error {
-	if b.limit.add(b.size, int64(bytes)); b.size.isOver.Load() {
+	if b.limit.addBytes(b.size, int64(bytes)); b.size.isOver.Load() {
 		return model.ErrTooLarge
 	}
 	if now := b.size.Load(); now>>yieldShift != (now-int64(bytes))>>yieldShift {
@@ -241,9 +241,9 @@ func (s *size) addWork(work int) {
 	}
 }
 
-func (l responseLimit) add(s *size, bytes int64) {
+func (l responseLimit) addBytes(s *size, bytes int64) {
 	now := s.Add(bytes)
-	s.out.add(bytes)
+	s.out.addBytes(bytes)
 	if now>>noteShift > (now-bytes)>>noteShift {
 		s.out.noteLarge(s.document, now)
 	}

@@ -99,8 +99,8 @@ func (o *outgoing) close() {
 	}
 }
 
-// add counts bytes, or releases them if the number is negative.
-func (o *outgoing) add(bytes int64) {
+// addBytes counts bytes, or releases them if the number is negative.
+func (o *outgoing) addBytes(bytes int64) {
 	o.key.held.Add(bytes)
 	o.memory.held.Add(bytes)
 }
@@ -191,7 +191,7 @@ func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
 // written releases all bytes made so far: the client has taken them.
 func (o *outgoing) written() {
 	bytes := o.unwritten.Swap(0)
-	o.add(-bytes)
+	o.addBytes(-bytes)
 	if bytes < smallResponse {
 		return
 	}

@@ -28,8 +28,8 @@ func TestWaitingQueriesNeedMemoryBeforeReading(t *testing.T) {
 	}
 	same, other := waiting("{ large }"), waiting("{ small }")
 	require.NoError(t, same.CountStatement())
-	first.add(2 * responseBytes)
-	defer first.add(-3 * responseBytes)
+	first.addBytes(2 * responseBytes)
+	defer first.addBytes(-3 * responseBytes)
 	require.ErrorIs(t, same.CountStatement(), model.ErrTooLarge)
 	require.True(t, same.size.isBusy.Load())
 	require.NoError(t, other.CountStatement())

@@ -52,7 +52,7 @@ func LoadTrustedDocuments(files fs.FS, schema *ast.Schema, settings Settings) (*
 			}
 		}
 		for id, document := range documents {
-			if err := t.add(bounds, id, document); err != nil {
+			if err := t.addDocument(bounds, id, document); err != nil {
 				return fmt.Errorf("%s, document %s: %w", name, id, err)
 			}
 		}
@@ -92,7 +92,7 @@ func manifest(text []byte) (map[string]string, error) {
 // sha256Form matches ids that claim to be the SHA-256 of their document.
 var sha256Form = regexp.MustCompile(`^(?:sha256:)?([0-9a-f]{64})$`)
 
-func (t *TrustedDocuments) add(bounds guard, id, text string) error {
+func (t *TrustedDocuments) addDocument(bounds guard, id, text string) error {
 	if id == "" {
 		return errors.New("the id is empty")
 	}

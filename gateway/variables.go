@@ -28,10 +28,10 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 		switch {
 		case !given && (definition.DefaultValue != nil || !definition.Type.NonNull):
 		case !given:
-			c.add(definition.Variable, `Variable "$%s" of required type "%s" was not provided.`, definition.Variable,
+			c.addFault(definition.Variable, `Variable "$%s" of required type "%s" was not provided.`, definition.Variable,
 				definition.Type)
 		case value == nil && definition.Type.NonNull:
-			c.add(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable,
+			c.addFault(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable,
 				definition.Type)
 		default:
 			c.value(definition.Type, definition.Variable, value)
@@ -46,7 +46,7 @@ type variableCheck struct {
 	faults     gqlerror.List
 }
 
-func (c *variableCheck) add(at, format string, args ...any) {
+func (c *variableCheck) addFault(at, format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
 	err := &gqlerror.Error{Message: message, Extensions: map[string]any{"fields": model.Fields{at: {message}}}}
 	if p := c.definition.Position; p != nil {
@@ -62,7 +62,7 @@ func (c *variableCheck) wrong(at, format string, args ...any) {
 	if at != name {
 		place = fmt.Sprintf(" at %q", at)
 	}
-	c.add(at, `Variable "$%s" got invalid value%s; %s`, name, place, fmt.Sprintf(format, args...))
+	c.addFault(at, `Variable "$%s" got invalid value%s; %s`, name, place, fmt.Sprintf(format, args...))
 }
 
 func (c *variableCheck) value(t *ast.Type, at string, value any) {

@@ -72,7 +72,7 @@ func (s *socket) serve() {
 			slog.String("company", s.caller().CompanyID), slog.String("keyId", s.caller().KeyID),
 			slog.String("remote", s.remote), slog.String("traceId", TraceID(s.ctx)))
 	}()
-	defer s.end()
+	defer s.closeAndWait()
 	if s.conn.Subprotocol() != subprotocol {
 		s.close(closeSubprotocol)
 		return
@@ -81,7 +81,7 @@ func (s *socket) serve() {
 	defer stop()
 	s.pulse = time.AfterFunc(s.settings.InitTimeout, func() { s.spawn(s.beat) })
 	defer s.pulse.Stop()
-	s.read()
+	s.readMessages()
 }
 
 // socket is one connection of graphql-transport-ws. An idle socket is a single goroutine that reads.
@@ -143,7 +143,7 @@ type message struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
-func (s *socket) read() {
+func (s *socket) readMessages() {
 	for {
 		kind, text, err := s.conn.Read(context.Background())
 		if err != nil {
@@ -318,8 +318,8 @@ func (s *socket) close(why *closure) {
 	}
 }
 
-// end closes the connection and waits for the socket's goroutines.
-func (s *socket) end() {
+// closeAndWait closes the connection and waits for the socket's goroutines.
+func (s *socket) closeAndWait() {
 	s.queueMu.Lock()
 	s.hasEnded = true
 	s.queueMu.Unlock()

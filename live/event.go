@@ -117,7 +117,7 @@ func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []
 	}
 	switch {
 	case !isShared || e.isForgotten:
-	case e.budget.take(len(text)):
+	case e.budget.reserve(len(text)):
 		e.answered += len(text)
 	default:
 		delete(e.answers, group) // waiting followers still get it
@@ -143,8 +143,8 @@ type MemoryBudget struct {
 // NewMemoryBudget returns a budget of the given number of bytes.
 func NewMemoryBudget(most int64) *MemoryBudget { return &MemoryBudget{most: most} }
 
-// take takes bytes from the budget. It returns false and takes nothing if too few are left.
-func (b *MemoryBudget) take(bytes int) bool {
+// reserve takes bytes from the budget. It returns false and takes nothing if too few are left.
+func (b *MemoryBudget) reserve(bytes int) bool {
 	if b.held.Add(int64(bytes)) > b.most {
 		b.give(bytes)
 		return false

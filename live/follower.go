@@ -89,7 +89,7 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 			return &Event{value: kept.Value, at: kept.At, isStored: true}, nil
 		}
 		f.at = max(f.at, f.upTo)
-		event, known, isBehind, err := f.take()
+		event, known, isBehind, err := f.takeEvent()
 		if !isBehind {
 			return event, err
 		}
@@ -115,9 +115,9 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	return nil, ctx.Err()
 }
 
-// take takes the next event of the log. It returns isBehind if the log no longer holds that event. Then there can be
-// values to read up to the position known.
-func (f *Follower[E]) take() (event *Event, known Position, isBehind bool, err error) {
+// takeEvent takes the next event of the log. It returns isBehind if the log no longer holds that event. Then there can
+// be values to read up to the position known.
+func (f *Follower[E]) takeEvent() (event *Event, known Position, isBehind bool, err error) {
 	l := f.log
 	l.mu.Lock()
 	defer l.mu.Unlock()

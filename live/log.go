@@ -72,7 +72,7 @@ func (l *Log[E]) Add(values ...Stored[E]) {
 	}
 	l.update(func() {
 		for _, v := range values {
-			l.add(&Event{value: v.Value, at: v.At, isStored: true, size: v.Size})
+			l.appendEvent(&Event{value: v.Value, at: v.At, isStored: true, size: v.Size})
 		}
 	})
 }
@@ -86,7 +86,7 @@ func (l *Log[E]) Skip(to Position) {
 
 // Say adds a value that Read cannot return. Followers that fall behind miss it. size is in bytes.
 func (l *Log[E]) Say(value E, size int) {
-	l.update(func() { l.add(&Event{value: value, at: l.end, size: size}) })
+	l.update(func() { l.appendEvent(&Event{value: value, at: l.end, size: size}) })
 }
 
 // Close ends the log. Followers receive the remaining values, then the last value, if any, and then io.EOF.
@@ -123,13 +123,13 @@ func (l *Log[E]) update(change func()) {
 	}
 }
 
-func (l *Log[E]) add(e *Event) {
+func (l *Log[E]) appendEvent(e *Event) {
 	l.end = e.at
 	if len(l.followers) == 0 {
 		l.base = l.end
 		return
 	}
-	if e.size += minSize; !l.budget.take(e.size) {
+	if e.size += minSize; !l.budget.reserve(e.size) {
 		// All followers call Read, a page at a time.
 		l.drop(len(l.events))
 		l.base = l.end

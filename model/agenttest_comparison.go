@@ -84,12 +84,12 @@ func compareTests(inBase, inHead []*AgentTestExecutionTest) *AgentTestComparison
 		left[test.sample()] = test
 	}
 	for _, test := range inHead {
-		c.add(left[test.sample()], test)
+		c.addTest(left[test.sample()], test)
 		delete(left, test.sample())
 	}
 	for _, test := range inBase {
 		if left[test.sample()] != nil {
-			c.add(test, nil)
+			c.addTest(test, nil)
 		}
 	}
 	return c
@@ -111,8 +111,8 @@ func pooled(tests []*AgentTestExecutionTest) []*AgentTestExecutionTest {
 	return each
 }
 
-// add adds the comparison of one test. base or head is nil if the test did not run in that execution.
-func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
+// addTest adds the comparison of one test. base or head is nil if the test did not run in that execution.
+func (c *AgentTestComparison) addTest(base, head *AgentTestExecutionTest) {
 	test := &AgentTestComparisonTest{BaseRuns: []*AgentTestRun{}, HeadRuns: []*AgentTestRun{}}
 	if base != nil {
 		test.name(base)
@@ -127,8 +127,8 @@ func (c *AgentTestComparison) add(base, head *AgentTestExecutionTest) {
 	test.Change = changeOf(test.Base, test.Head)
 	test.Conclusion = AgentTestConclusionCannotDecide
 	if test.isJudged() {
-		c.BaseCounts.add(test.Base)
-		c.HeadCounts.add(test.Head)
+		c.BaseCounts.addCounts(test.Base)
+		c.HeadCounts.addCounts(test.Head)
 	}
 	switch test.Change {
 	case AgentTestChangeNewlyFailing:
@@ -147,7 +147,7 @@ func (t *AgentTestComparisonTest) name(as *AgentTestExecutionTest) {
 		as.RowName
 }
 
-func (c *AgentTestRunCounts) add(more *AgentTestRunCounts) {
+func (c *AgentTestRunCounts) addCounts(more *AgentTestRunCounts) {
 	c.Total += more.Total
 	c.Queued += more.Queued
 	c.Running += more.Running

@@ -24,8 +24,8 @@ func simulatedGate(random *rand.Rand, rates []float64, fall func(i int, rate flo
 			play(random, test.Head, fall(i, rate))
 		}
 		c.Tests, runs = append(c.Tests, test), runs+test.Head.Judged()
-		c.BaseCounts.add(test.Base)
-		c.HeadCounts.add(test.Head)
+		c.BaseCounts.addCounts(test.Base)
+		c.HeadCounts.addCounts(test.Head)
 	}
 	conclude(c.Correction, c)
 	return c.Conclusion == AgentTestConclusionRegressed ||

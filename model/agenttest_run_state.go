@@ -104,17 +104,17 @@ func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32,
 	}
 	next = e.NextPosition
 	e.NextPosition++
-	e.end(1, at)
+	e.endRuns(1, at)
 	return next, e.Unfinished > 0 && !isCancelled
 }
 
 // Skip records in the execution that the given number of queued runs is not needed.
 func (e *AgentTestExecution) Skip(runs int32, at time.Time) {
 	e.Version++
-	e.end(runs, at)
+	e.endRuns(runs, at)
 }
 
-func (e *AgentTestExecution) end(runs int32, at time.Time) {
+func (e *AgentTestExecution) endRuns(runs int32, at time.Time) {
 	if e.Unfinished -= runs; e.Unfinished > 0 {
 		return
 	}

@@ -23,7 +23,7 @@ func (s CountedShare) Share() *float64 { return share(s.Count, s.Of) }
 // Interval returns the 95 % confidence interval of the share, or nil if there is nothing.
 func (s CountedShare) Interval() *RateInterval { return wilson(s.Count, s.Of) }
 
-func (s *CountedShare) add(has bool) {
+func (s *CountedShare) countOne(has bool) {
 	s.Of++
 	if has {
 		s.Count++
@@ -43,7 +43,7 @@ func (s CountedShare) isBelow(other CountedShare) bool {
 // ratedPairs counts pairs of answers to the same questions. The first index is whether the first rater said yes.
 type ratedPairs [2][2]float64
 
-func (p *ratedPairs) add(a, b bool) {
+func (p *ratedPairs) addPair(a, b bool) {
 	index := map[bool]int{true: 1}
 	p[index[a]][index[b]]++
 }
@@ -186,7 +186,7 @@ func FiguresOf(labelled []LabelledVerdict) []*JudgeFigures {
 				}
 				all = append(all, figures[key])
 			}
-			figures[key].add(verdict)
+			figures[key].addVerdict(verdict)
 		}
 	}
 	for _, f := range all {
@@ -212,20 +212,20 @@ func (f *JudgeFigures) isOfAll() int {
 	return 0
 }
 
-func (f *JudgeFigures) add(v LabelledVerdict) {
+func (f *JudgeFigures) addVerdict(v LabelledVerdict) {
 	f.Labels += int32(len(v.Labels))
 	for i, label := range v.Labels {
-		f.Agreement.add(label.Holds == v.Result.Passed)
-		pairsOf(f.byPerson, label.Person).add(v.Result.Passed, label.Holds)
+		f.Agreement.countOne(label.Holds == v.Result.Passed)
+		pairsOf(f.byPerson, label.Person).addPair(v.Result.Passed, label.Holds)
 		if len(v.Labels) > 1 {
-			f.agreementWhereSeveralMarked.add(label.Holds == v.Result.Passed)
+			f.agreementWhereSeveralMarked.countOne(label.Holds == v.Result.Passed)
 		}
 		for _, other := range v.Labels[i+1:] {
-			f.PeopleAgreement.add(label.Holds == other.Holds)
+			f.PeopleAgreement.countOne(label.Holds == other.Holds)
 			if a, b := label, other; a.Person < b.Person {
-				pairsOf(f.byPeople, [2]string{a.Person, b.Person}).add(a.Holds, b.Holds)
+				pairsOf(f.byPeople, [2]string{a.Person, b.Person}).addPair(a.Holds, b.Holds)
 			} else {
-				pairsOf(f.byPeople, [2]string{b.Person, a.Person}).add(b.Holds, a.Holds)
+				pairsOf(f.byPeople, [2]string{b.Person, a.Person}).addPair(b.Holds, a.Holds)
 			}
 		}
 	}
@@ -235,9 +235,9 @@ func (f *JudgeFigures) add(v LabelledVerdict) {
 	}
 	isWrong := *truth != v.Result.Passed
 	if v.Result.Passed {
-		f.FalsePasses.add(isWrong)
+		f.FalsePasses.countOne(isWrong)
 	} else {
-		f.FalseFailures.add(isWrong)
+		f.FalseFailures.countOne(isWrong)
 	}
 	if isWrong && len(f.Disagreements) < maxDisagreements {
 		f.Disagreements = append(f.Disagreements, &JudgeDisagreement{RunID: v.Run.ID, Criterion: v.Result.Criterion,

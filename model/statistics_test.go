@@ -153,8 +153,8 @@ func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, n
 			chance = now
 		}
 		test.Head = runs(random, chance, repeats)
-		c.BaseCounts.add(test.Base)
-		c.HeadCounts.add(test.Head)
+		c.BaseCounts.addCounts(test.Base)
+		c.HeadCounts.addCounts(test.Head)
 		c.Tests = append(c.Tests, test)
 	}
 	conclude(c.Correction, c)

@@ -91,7 +91,7 @@ const maxFailedTests = 20
 func (e *AgentTestExecution) Ended(agentName *string, tallies []TestTally) ExecutionEnded {
 	counts, failed := AgentTestRunCounts{}, FailedTests(tallies)
 	for i := range tallies {
-		counts.add(&tallies[i].AgentTestRunCounts)
+		counts.addCounts(&tallies[i].AgentTestRunCounts)
 	}
 	return ExecutionEnded{
 		ExecutionID: e.ID, AgentID: e.AgentID, AgentName: agentName, Status: e.Status(), Verdict: counts.Verdict(),

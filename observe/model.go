@@ -46,7 +46,7 @@ func (m watchedModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.C
 		c := m.observer.beginModel(ctx, semconv.GenAIOperationNameChat, m.provider, m.Name())
 		c.ask(req)
 		outcome := outcomeLeft
-		defer func() { c.end(outcome) }()
+		defer func() { c.endCall(outcome) }()
 		var text strings.Builder
 		hasText := false
 		for chunk, err := range m.Model.Chat(c.ctx, req) {
@@ -94,7 +94,7 @@ type watchedEmbedder struct {
 // Embed calls the model's Embed.
 func (e watchedEmbedder) Embed(ctx context.Context, texts []string) (vectors [][]float32, err error) {
 	c := e.observer.beginModel(ctx, semconv.GenAIOperationNameEmbeddings, e.provider, e.Name())
-	defer func() { c.end(outcomeOf(err)) }()
+	defer func() { c.endCall(outcomeOf(err)) }()
 	return e.Embedder.Embed(c.ctx, texts)
 }
 
@@ -108,7 +108,7 @@ func (o *Observer) Reranks() func(ctx context.Context, model string) (context.Co
 	}
 	return func(ctx context.Context, model string) (context.Context, func(error)) {
 		c := o.beginModel(ctx, semconv.GenAIOperationNameKey.String("rerank"), rerankerProvider, model)
-		return c.ctx, func(err error) { c.end(outcomeOf(err)) }
+		return c.ctx, func(err error) { c.endCall(outcomeOf(err)) }
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *modelCall) answered(last llm.Chunk) {
 	}
 }
 
-func (c *modelCall) end(outcome string) {
+func (c *modelCall) endCall(outcome string) {
 	if c.metrics != nil {
 		c.metrics.modelCalls.WithLabelValues(c.operation, c.model, outcome).Inc()
 		c.metrics.modelDuration.WithLabelValues(c.operation, c.model).Observe(secondsSince(c.begin))

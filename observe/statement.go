@@ -58,7 +58,7 @@ func (s *statements) TraceQueryStart(ctx context.Context, conn *pgx.Conn,
 }
 
 func (s *statements) TraceQueryEnd(ctx context.Context, conn *pgx.Conn, data pgx.TraceQueryEndData) {
-	s.end(ctx)
+	s.endTrip(ctx)
 	if s.spans != nil {
 		data.Err = withoutContent(data.Err)
 		s.spans.TraceQueryEnd(ctx, conn, data)
@@ -86,7 +86,7 @@ func (s *statements) TraceBatchQuery(ctx context.Context, conn *pgx.Conn, data p
 }
 
 func (s *statements) TraceBatchEnd(ctx context.Context, conn *pgx.Conn, data pgx.TraceBatchEndData) {
-	s.end(ctx)
+	s.endTrip(ctx)
 	if s.spans != nil {
 		data.Err = withoutContent(data.Err)
 		s.spans.TraceBatchEnd(ctx, conn, data)
@@ -104,7 +104,7 @@ func (s *statements) begin(ctx context.Context, t trip) context.Context {
 	return context.WithValue(ctx, tripKey{}, t)
 }
 
-func (s *statements) end(ctx context.Context) {
+func (s *statements) endTrip(ctx context.Context) {
 	t, ok := ctx.Value(tripKey{}).(trip)
 	if !ok {
 		return

@@ -127,10 +127,11 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 	}
 	for argument, rows := range known.existing {
 		if field.Arguments.ForName(argument) != nil {
-			c.add(&read{relation: &relation{shape: toOne, rows: rows}, field: field.Field, argument: argument, mustExist: true})
+			c.addRead(&read{relation: &relation{shape: toOne, rows: rows}, field: field.Field, argument: argument,
+				mustExist: true})
 		}
 	}
-	r := c.add(&read{relation: &known.relation, field: field.Field})
+	r := c.addRead(&read{relation: &known.relation, field: field.Field})
 	if known.shape == toOne {
 		r.argument, r.mustExist = "id", true
 	}
@@ -160,7 +161,7 @@ func sameList(a, b *ast.Field) bool {
 	return maps.Equal(texts(a), texts(b))
 }
 
-func (c *compiler) add(r *read) *read {
+func (c *compiler) addRead(r *read) *read {
 	r.index = len(c.plan.reads)
 	r.key = cmp.Or(r.key, pg.Given)
 	c.plan.reads = append(c.plan.reads, r)

@@ -52,7 +52,7 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	case isOfKinds(from):
 		child.kinds, child.kind = map[string]bool{}, from.column("kind")
 	}
-	return c.add(child)
+	return c.addRead(child)
 }
 
 // isOneRow reports whether the read finds at most one row, by a key that the same round trip knows or looks up.

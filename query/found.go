@@ -123,7 +123,7 @@ func (f *lookup) collect(r *read, parent *lookup) {
 	}
 }
 
-func (a *response) take(f *lookup, r *read, values [][]byte) error {
+func (a *response) takeRows(f *lookup, r *read, values [][]byte) error {
 	key := int32(0)
 	switch {
 	case len(f.keys) <= 1: // the read has only one key
@@ -148,7 +148,7 @@ func (a *response) take(f *lookup, r *read, values [][]byte) error {
 	if err := a.reserveRead(bytes); err != nil {
 		return err
 	}
-	if err := f.rows.add(values); err != nil {
+	if err := f.rows.appendRow(values); err != nil {
 		return err
 	}
 	f.keyed, f.others = append(f.keyed, key), append(f.others, -1)

@@ -28,7 +28,7 @@ func TestOnlyRowsOfThePageReadRelations(t *testing.T) {
 		parent.part = pg.Part{PageArgs: model.PageArgs{First: 2}, AndNext: c.andNext}
 		parent.open(pages)
 		for _, id := range c.rows {
-			require.NoError(t, a.take(parent, pages, [][]byte{[]byte(id)}), name)
+			require.NoError(t, a.takeRows(parent, pages, [][]byte{[]byte(id)}), name)
 		}
 		a.lookups[1].collect(children, parent)
 		require.Equal(t, c.want, a.lookups[1].keys, name)

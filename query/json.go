@@ -91,7 +91,7 @@ func (r *reader) member() bool {
 	end := skipString(r.src, r.at)
 	r.name = r.src[r.at+1 : end-1]
 	r.at = skipSpace(r.src, skipSpace(r.src, end)+1) // after the colon
-	r.take()
+	r.takeValue()
 	return true
 }
 
@@ -100,11 +100,11 @@ func (r *reader) element() bool {
 	if r.at >= len(r.src) || r.src[r.at] == ']' {
 		return false
 	}
-	r.take()
+	r.takeValue()
 	return true
 }
 
-func (r *reader) take() {
+func (r *reader) takeValue() {
 	end := skipValue(r.src, r.at)
 	r.value = r.src[r.at:end]
 	r.at = skipSpace(r.src, end)

@@ -30,8 +30,8 @@ const minLarge = 16 << 10
 // maxData bounds the bytes in data. Larger offsets would overlap the bits of the marks.
 const maxData = math.MaxUint32 &^ marks
 
-// add appends a row. It returns model.ErrTooLarge if data is full.
-func (r *rows) add(values [][]byte) error {
+// appendRow appends a row. It returns model.ErrTooLarge if data is full.
+func (r *rows) appendRow(values [][]byte) error {
 	for _, v := range values {
 		mark := uint32(0)
 		switch {

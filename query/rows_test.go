@@ -19,7 +19,7 @@ func TestRowsReturnWhatWasAdded(t *testing.T) {
 		}
 		size := 0
 		for _, row := range added {
-			require.NoError(t, r.add(row))
+			require.NoError(t, r.appendRow(row))
 			for _, value := range row {
 				size += len(value)
 			}
@@ -44,7 +44,7 @@ func TestLargeRowValuesAreNotMoved(t *testing.T) {
 	const count = 32
 	places := make([]*byte, count)
 	for i := range places {
-		require.NoError(t, r.add([][]byte{value}))
+		require.NoError(t, r.appendRow([][]byte{value}))
 		places[i] = unsafe.SliceData(r.value(i, 0))
 	}
 	taken := cap(r.data)

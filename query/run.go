@@ -100,7 +100,7 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 // executor answers. It returns errUnplanned to leave the whole operation to the generated executor.
 func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
 	rest func() []byte) (data []byte, err error) {
-	a, err := p.read(ctx, tenant, variables)
+	a, err := p.readResponse(ctx, tenant, variables)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[st
 	return dst[start:], nil
 }
 
-func (p *queryPlan) read(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
+func (p *queryPlan) readResponse(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	if len(p.reads) == 0 {
 		return newResponse(p, model.MemoryBudgetOf(ctx), variables), nil
 	}
@@ -153,7 +153,7 @@ func (p *queryPlan) read(ctx context.Context, tenant *db.Tenant, variables map[s
 	a := newResponse(p, model.MemoryBudgetOf(ctx), variables)
 	a.reader = reader
 	if err = a.bind(); err == nil {
-		err = a.read(ctx)
+		err = a.readRounds(ctx)
 	}
 	p.hasRead(a.covered)
 	if err != nil {
@@ -212,8 +212,8 @@ func (a *response) bind() error {
 	return nil
 }
 
-// read reads everything in as few round trips as possible.
-func (a *response) read(ctx context.Context) error {
+// readRounds reads everything in as few round trips as possible.
+func (a *response) readRounds(ctx context.Context) error {
 	for {
 		reads, under := a.statements[:0], a.under[:0]
 		for i, r := range a.plan.reads {
@@ -257,7 +257,7 @@ func (a *response) send(ctx context.Context) error {
 			f.totals[place] = integerOf(values[0])
 			return nil
 		}
-		return a.take(f, a.plan.reads[s.read], values)
+		return a.takeRows(f, a.plan.reads[s.read], values)
 	}
 	if a.reader == nil {
 		return a.tenant.ReadShared(ctx, a.statements, receive)

@@ -54,7 +54,7 @@ func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables
 			return nil, err
 		}
 	}
-	err := a.read(ctx)
+	err := a.readRounds(ctx)
 	p.hasRead(a.covered)
 	if err == nil {
 		return a, nil

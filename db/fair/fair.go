@@ -36,7 +36,7 @@ func New(slots, share int) *Gate {
 func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
 	if g.free > 0 && g.held[tenant] < g.share {
-		g.take(tenant)
+		g.takeSlot(tenant)
 		g.mu.Unlock()
 		return nil
 	}
@@ -68,7 +68,7 @@ func (g *Gate) Leave(tenant string) {
 	g.give(tenant)
 }
 
-func (g *Gate) take(tenant string) {
+func (g *Gate) takeSlot(tenant string) {
 	g.free--
 	g.held[tenant]++
 }
@@ -82,7 +82,7 @@ func (g *Gate) give(tenant string) {
 	if next, ok := g.next(); ok {
 		e := g.waiting[next][0]
 		g.forget(next, e)
-		g.take(next)
+		g.takeSlot(next)
 		close(e.admitted)
 	}
 }

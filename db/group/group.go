@@ -45,7 +45,7 @@ func (g *Group[K, M]) Do(ctx context.Context, key K, member M) error {
 // commit commits until no member waits.
 func (g *Group[K, M]) commit(ctx context.Context, key K) {
 	for {
-		taken := g.take(key)
+		taken := g.takeBatch(key)
 		if len(taken) == 0 {
 			return
 		}
@@ -60,8 +60,8 @@ func (g *Group[K, M]) commit(ctx context.Context, key K) {
 	}
 }
 
-// take returns the members of the next commit. If no member waits, it closes the key and returns none.
-func (g *Group[K, M]) take(key K) []waiting[M] {
+// takeBatch returns the members of the next commit. If no member waits, it closes the key and returns none.
+func (g *Group[K, M]) takeBatch(key K) []waiting[M] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var taken, left []waiting[M]

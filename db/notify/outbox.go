@@ -89,7 +89,7 @@ func newOutbox() outbox {
 func (o *outbox) wake(key Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.add(key, signal{})
+	o.addSignal(key, signal{})
 	delete(o.open, key)
 	raise(o.wakes)
 }
@@ -110,7 +110,7 @@ func (o *outbox) write(key Key, piece model.MessageDelta) {
 			at, room = len(o.waiting), maxPiece
 			first := piece
 			first.Text = ""
-			o.add(key, signal{Sequence: piece.Sequence, Delta: &first})
+			o.addSignal(key, signal{Sequence: piece.Sequence, Delta: &first})
 			o.open[key] = at
 		}
 		end := 0
@@ -173,7 +173,7 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 		return
 	}
 	for _, s := range append(before, s) {
-		o.add(key, s)
+		o.addSignal(key, s)
 	}
 	delete(o.open, key)
 	raise(o.texts)
@@ -188,7 +188,7 @@ func cut(text *string) *string {
 	return &short
 }
 
-func (o *outbox) add(key Key, s signal) {
+func (o *outbox) addSignal(key Key, s signal) {
 	o.number++
 	s.CompanyID, s.ID, s.Number = key.CompanyID, key.ID, o.number
 	o.waiting = append(o.waiting, s)
@@ -201,7 +201,7 @@ func raise(token chan struct{}) {
 	}
 }
 
-func (o *outbox) take() []signal {
+func (o *outbox) takeSignals() []signal {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	waiting := o.waiting
@@ -279,7 +279,7 @@ func (h *Hub) notify() {
 
 // send sends all waiting signals together, even while the Hub closes. It returns false if that failed.
 func (h *Hub) send() bool {
-	signals := h.outbox.take()
+	signals := h.outbox.takeSignals()
 	if len(signals) == 0 {
 		return true
 	}

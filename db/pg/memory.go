@@ -231,7 +231,7 @@ func (r *reservingRows) Next(row []driver.Value) error {
 	err := r.Rows.Next(row)
 	if errors.Is(err, io.EOF) {
 		// database/sql drops the error of Close after the last row.
-		if ending := r.end(); ending != nil {
+		if ending := r.commitOnce(); ending != nil {
 			return ending
 		}
 	}
@@ -255,10 +255,12 @@ func (r *reservingRows) Next(row []driver.Value) error {
 	return err
 }
 
-func (r *reservingRows) Close() error { return errors.Join(r.db.Translate(r.Rows.Close()), r.end()) }
+func (r *reservingRows) Close() error {
+	return errors.Join(r.db.Translate(r.Rows.Close()), r.commitOnce())
+}
 
-// end commits the statement's own transaction, at most once.
-func (r *reservingRows) end() error {
+// commitOnce commits the statement's own transaction, at most once.
+func (r *reservingRows) commitOnce() error {
 	tx := r.tx
 	if r.tx = nil; tx == nil {
 		return nil

@@ -26,7 +26,7 @@ func (l *pipeline) run() {
 	for isServed := true; isServed; {
 		isServed = l.serve()
 		for _, r := range l.sent { // after an error
-			r.end(ErrUnshared)
+			r.finishRead(ErrUnshared)
 		}
 		l.sent = nil
 		l.of.mu.Lock()
@@ -86,9 +86,9 @@ func (l *pipeline) next(left int) *pipelined {
 func (l *pipeline) send(send *sender, conn *pgxpool.Conn, r *pipelined) {
 	l.sent = append(l.sent, r)
 	_, r.traced = l.of.db.trace(r.ctx, conn.Conn(), r.reads)
-	send.read(r.scope.companyID, &Read{Statement: ofRequest.setCompany})
+	send.sendRead(r.scope.companyID, &Read{Statement: ofRequest.setCompany})
 	for i := range r.reads {
-		send.read(r.scope.companyID, &r.reads[i])
+		send.sendRead(r.scope.companyID, &r.reads[i])
 	}
 	send.pipeline.SendPipelineSync()
 }
@@ -106,7 +106,7 @@ func (l *pipeline) receive(send *sender) error {
 	}
 	if err == nil || own != nil {
 		l.sent = l.sent[1:]
-		r.end(own)
+		r.finishRead(own)
 	}
 	return err
 }
@@ -152,8 +152,8 @@ func (r *pipelined) hand(read int, values [][]byte) (err error) {
 	return r.receive(read, values)
 }
 
-// end reports the outcome to the waiting caller.
-func (r *pipelined) end(err error) {
+// finishRead reports the outcome to the waiting caller.
+func (r *pipelined) finishRead(err error) {
 	if r.traced != nil {
 		r.traced(err)
 	}

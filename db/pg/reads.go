@@ -72,10 +72,10 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 	}
 	if scope.statement != (Statement{}) {
 		ahead = append(ahead, scope.statement)
-		send.read(s.companyID, &Read{Statement: scope.statement})
+		send.sendRead(s.companyID, &Read{Statement: scope.statement})
 	}
 	for i := range reads {
-		send.read(s.companyID, &reads[i])
+		send.sendRead(s.companyID, &reads[i])
 	}
 	if err := pipeline.Sync(); err != nil {
 		return err

@@ -27,8 +27,8 @@ type sender struct {
 // a version byte, which the method rows removes.
 var inBinary = []int16{pgtype.BinaryFormatCode}
 
-// read sends a read, after preparing its statement if the connection has not prepared it yet.
-func (s *sender) read(companyID string, read *Read) {
+// sendRead sends a read, after preparing its statement if the connection has not prepared it yet.
+func (s *sender) sendRead(companyID string, read *Read) {
 	s.arguments.of(companyID, read)
 	formats := inBinary
 	if read.isText {
@@ -70,7 +70,7 @@ func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
 	if scope.statement == (Statement{}) {
 		return nil
 	}
-	s.read("", &Read{Statement: scope.statement})
+	s.sendRead("", &Read{Statement: scope.statement})
 	err := s.pipeline.Sync()
 	if err == nil {
 		err = s.rows(scope.statement, noRows)
@@ -164,12 +164,12 @@ type arguments struct {
 
 func (a *arguments) of(companyID string, read *Read) {
 	a.values, a.formats = a.values[:0], a.formats[:0]
-	a.add([]byte(companyID), pgtype.TextFormatCode)
+	a.addArgument([]byte(companyID), pgtype.TextFormatCode)
 	switch {
 	case read.IsOne:
-		a.add([]byte(read.Keys[0]), pgtype.TextFormatCode)
+		a.addArgument([]byte(read.Keys[0]), pgtype.TextFormatCode)
 	case read.Keys != nil:
-		a.add(textArray(read.Keys), pgtype.BinaryFormatCode)
+		a.addArgument(textArray(read.Keys), pgtype.BinaryFormatCode)
 	}
 	for _, c := range read.Part.Filter {
 		if c.Value != nil {
@@ -192,7 +192,7 @@ func (a *arguments) of(companyID string, read *Read) {
 	}
 }
 
-func (a *arguments) add(value []byte, format int16) {
+func (a *arguments) addArgument(value []byte, format int16) {
 	a.values, a.formats = append(a.values, value), append(a.formats, format)
 }
 
@@ -200,30 +200,30 @@ func (a *arguments) add(value []byte, format int16) {
 func (a *arguments) addValue(value any) {
 	switch v := value.(type) {
 	case nil:
-		a.add(nil, pgtype.TextFormatCode)
+		a.addArgument(nil, pgtype.TextFormatCode)
 	case string:
-		a.add([]byte(v), pgtype.TextFormatCode)
+		a.addArgument([]byte(v), pgtype.TextFormatCode)
 	case []byte:
-		a.add(v, pgtype.BinaryFormatCode)
+		a.addArgument(v, pgtype.BinaryFormatCode)
 	case int32:
-		a.add(strconv.AppendInt(nil, int64(v), 10), pgtype.TextFormatCode)
+		a.addArgument(strconv.AppendInt(nil, int64(v), 10), pgtype.TextFormatCode)
 	case int64:
-		a.add(strconv.AppendInt(nil, v, 10), pgtype.TextFormatCode)
+		a.addArgument(strconv.AppendInt(nil, v, 10), pgtype.TextFormatCode)
 	case bool:
-		a.add(strconv.AppendBool(nil, v), pgtype.TextFormatCode)
+		a.addArgument(strconv.AppendBool(nil, v), pgtype.TextFormatCode)
 	case time.Time:
-		a.add(v.UTC().AppendFormat(nil, "2006-01-02 15:04:05.999999999Z"), pgtype.TextFormatCode)
+		a.addArgument(v.UTC().AppendFormat(nil, "2006-01-02 15:04:05.999999999Z"), pgtype.TextFormatCode)
 	default:
 		of := reflect.ValueOf(value)
 		if of.Kind() != reflect.Slice {
-			a.add([]byte(of.String()), pgtype.TextFormatCode) // a value of an enum
+			a.addArgument([]byte(of.String()), pgtype.TextFormatCode) // a value of an enum
 			return
 		}
 		texts := make([]string, of.Len())
 		for i := range texts {
 			texts[i] = of.Index(i).String()
 		}
-		a.add(textArray(texts), pgtype.BinaryFormatCode)
+		a.addArgument(textArray(texts), pgtype.BinaryFormatCode)
 	}
 }
 

@@ -161,12 +161,12 @@ func (t *OpenTx) Begin(ctx context.Context) (pgx.Tx, error) {
 func (t *OpenTx) name() string { return fmt.Sprintf("pgx_%d", t.depth) }
 
 // Commit releases the savepoint.
-func (t *OpenTx) Commit(ctx context.Context) error { return t.end(ctx, "RELEASE SAVEPOINT ") }
+func (t *OpenTx) Commit(ctx context.Context) error { return t.endTx(ctx, "RELEASE SAVEPOINT ") }
 
 // Rollback rolls back to the savepoint.
-func (t *OpenTx) Rollback(ctx context.Context) error { return t.end(ctx, "ROLLBACK TO SAVEPOINT ") }
+func (t *OpenTx) Rollback(ctx context.Context) error { return t.endTx(ctx, "ROLLBACK TO SAVEPOINT ") }
 
-func (t *OpenTx) end(ctx context.Context, how string) error {
+func (t *OpenTx) endTx(ctx context.Context, how string) error {
 	switch {
 	case t.depth == 0:
 		return errNotOurs

@@ -43,7 +43,7 @@ func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, e
 	}
 	var ended attempts
 	for _, d := range c.End {
-		ended.add(d)
+		ended.addDelivery(d)
 		tx.OnCommit(func() { d.isEnded = true })
 	}
 	err = q.admit(ctx, tx, c.CompanyID, c.End, func(batch *pgx.Batch) {

@@ -43,7 +43,7 @@ type attempts struct {
 	numbers  []int32
 }
 
-func (a *attempts) add(d *Delivery) {
+func (a *attempts) addDelivery(d *Delivery) {
 	a.ids, a.riverIDs, a.numbers = append(a.ids, d.ID), append(a.riverIDs, d.riverID), append(a.numbers, d.Attempt)
 }
 
@@ -84,19 +84,19 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 		attrs := []any{"company", companyID, "job", o.ID, "attempt", o.Attempt, "error", o.err}
 		switch {
 		case o.err == nil:
-			ended.add(o.Delivery)
+			ended.addDelivery(o.Delivery)
 		case errors.Is(o.cause, errInterrupted):
-			interrupted.add(o.Delivery)
+			interrupted.addDelivery(o.Delivery)
 		case errors.As(o.err, &later):
 			q.log.Info("a job will run again later", append(attrs, "in", later.In)...)
-			failed.add(o.Delivery)
+			failed.addDelivery(o.Delivery)
 			ready, failures = append(ready, now().Add(later.In)), append(failures, o.failures)
 		case o.failures+1 >= MaxFailures:
 			q.log.Error("a job failed for the last time and was dropped", attrs...)
-			ended.add(o.Delivery)
+			ended.addDelivery(o.Delivery)
 		default:
 			q.log.Warn("a job failed", attrs...)
-			failed.add(o.Delivery)
+			failed.addDelivery(o.Delivery)
 			ready, failures = append(ready, o.ready()), append(failures, o.failures+1)
 		}
 	}

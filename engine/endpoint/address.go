@@ -103,7 +103,7 @@ func (a *address) expand(template string, put func(name, value string) (string, 
 	rest := 0
 	for _, at := range placeholder.FindAllStringIndex(template, -1) {
 		name := template[at[0]+1 : at[1]-1]
-		value, err := a.take(name)
+		value, err := a.takeArgument(name)
 		if err != nil {
 			return "", err
 		}
@@ -118,9 +118,9 @@ func (a *address) expand(template string, put func(name, value string) (string, 
 	return filled.String(), nil
 }
 
-// take returns the argument of a placeholder as text and marks it as used. A dot selects a member of an object, unless
-// an argument has the whole name.
-func (a *address) take(name string) (string, error) {
+// takeArgument returns the argument of a placeholder as text and marks it as used. A dot selects a member of an object,
+// unless an argument has the whole name.
+func (a *address) takeArgument(name string) (string, error) {
 	path := []string{name}
 	value, ok := a.arguments[name]
 	if !ok {

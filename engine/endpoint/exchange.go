@@ -40,7 +40,7 @@ func (x *exchange) run(req *http.Request) (string, error) {
 		return "", x.failure(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, failure := x.read(ctx, res)
+	text, failure := x.readBody(ctx, res)
 	if failure != nil {
 		failure.Status = res.StatusCode
 		return "", failure
@@ -48,7 +48,7 @@ func (x *exchange) run(req *http.Request) (string, error) {
 	return text, nil
 }
 
-func (x *exchange) read(ctx context.Context, res *http.Response) (string, *Error) {
+func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, *Error) {
 	// net/http asks for gzip, decompresses it and removes this header. Other encodings were not requested.
 	encoded := !slices.Contains([]string{"", "identity"}, strings.ToLower(res.Header.Get("Content-Encoding")))
 	if res.StatusCode < 200 || res.StatusCode > 299 {

@@ -31,10 +31,10 @@ func newSecrets(headers map[string]string) secrets {
 		case "Accept", "Accept-Language", "Content-Type", "User-Agent":
 			continue // public, and frequent in ordinary responses
 		}
-		s.add(value)
+		s.addSecret(value)
 		for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t,;=", r) }) {
 			if !slices.Contains(schemes, lower(part)) {
-				s.add(part)
+				s.addSecret(part)
 			}
 		}
 	}
@@ -42,8 +42,8 @@ func newSecrets(headers map[string]string) secrets {
 	return s
 }
 
-// add adds a text, and its JSON escaping if that differs.
-func (s *secrets) add(text string) {
+// addSecret adds a text, and its JSON escaping if that differs.
+func (s *secrets) addSecret(text string) {
 	if utf8.RuneCountInString(text) < minSecret {
 		return
 	}

@@ -53,7 +53,7 @@ func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status
 	if res.StatusCode >= 300 && res.StatusCode <= 399 {
 		return res.StatusCode, x.fail(Status, nil, "%s answered %d, and redirects are not followed", x.callee, res.StatusCode)
 	}
-	_, failure := x.read(ctx, res)
+	_, failure := x.readBody(ctx, res)
 	return res.StatusCode, failure
 }
 

@@ -117,7 +117,7 @@ func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)
 // sentences, words, stretches, graphemes and characters. The parts are adjacent and cover the text.
 func (c *cutter) units(text string, limit, depth int, yield func(unit string, tokens int)) {
 	for text != "" && c.ctx.Err() == nil {
-		part := text[:c.end(text, depth)]
+		part := text[:c.endOfPart(text, depth)]
 		text = text[len(part):]
 		// Do not count the tokens of text that is certainly too long.
 		tokens := limit + 1
@@ -144,8 +144,8 @@ const (
 // maxStretch bounds a part of a very long word, in bytes.
 const maxStretch = 32
 
-// end returns where the first part of a text ends.
-func (c *cutter) end(text string, depth int) int {
+// endOfPart returns where the first part of a text ends.
+func (c *cutter) endOfPart(text string, depth int) int {
 	switch depth {
 	case ofDelimiters:
 		if found := c.delimiters.FindStringIndex(text); found != nil {

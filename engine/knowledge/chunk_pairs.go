@@ -30,7 +30,7 @@ func (c *cutter) pairs(text Text) string {
 			p.line(line)
 		}
 	}
-	p.end()
+	p.closePair()
 	if p.found {
 		c.loose(p.between.String())
 		return ""
@@ -62,8 +62,8 @@ func (p *pairing) pair(question, answer string) {
 	p.found = true
 }
 
-// end closes the current pair. A question without an answer becomes ordinary text.
-func (p *pairing) end() {
+// closePair closes the current pair. A question without an answer becomes ordinary text.
+func (p *pairing) closePair() {
 	switch {
 	case p.answered:
 		p.pair(p.question.String(), p.answer.String())
@@ -80,7 +80,7 @@ func (p *pairing) end() {
 
 // row reads a pair from the columns with the names of questions and answers, else from the first two non-empty columns.
 func (p *pairing) row(b Block) {
-	p.end()
+	p.closePair()
 	q, a := column(b.Header, questionColumns), column(b.Header, answerColumns)
 	if q >= 0 && a >= 0 && q < len(b.Cells) && a < len(b.Cells) {
 		p.cells(b.Cells[q], b.Cells[a])
@@ -113,7 +113,7 @@ func column(header, names []string) int {
 func (p *pairing) line(line string) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
 	if asked := question().FindStringSubmatch(text); asked != nil {
-		p.end()
+		p.closePair()
 		p.asked = true
 		p.question.WriteString(asked[1] + "\n")
 		return
@@ -126,7 +126,7 @@ func (p *pairing) line(line string) {
 	left, right, tab := strings.Cut(text, "\t")
 	switch right = strings.TrimSpace(right); {
 	case tab && right != "" && !strings.Contains(right, "\t"):
-		p.end()
+		p.closePair()
 		p.asked, p.answered = true, true
 		p.question.WriteString(left)
 		p.answer.WriteString(right + "\n")

@@ -88,14 +88,14 @@ func (b *Base) ReadFile(ctx context.Context, companyID string) (leave func(), er
 func Recognize(ctx context.Context, o OCR, pages int, content []byte) (Text, error) {
 	r := newRecognizer(o)
 	r.pages = pages
-	return r.read(ctx, content)
+	return r.recognizeText(ctx, content)
 }
 
 // RecognizeWithin is like Recognize with other limits: the bytes of pages, and the time for a picture and for a file.
 func RecognizeWithin(ctx context.Context, o OCR, bytes int, picture, file time.Duration, content []byte) (Text, error) {
 	r := newRecognizer(o)
 	r.bytes, r.picture, r.file = bytes, picture, file
-	return r.read(ctx, content)
+	return r.recognizeText(ctx, content)
 }
 
 // ScanLimits returns the limits of pages, of their bytes, and of the time for a picture and for a file.

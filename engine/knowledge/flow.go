@@ -58,7 +58,7 @@ func (f *flow) endParagraph() {
 		f.text.hold(1)
 	} else {
 		f.text.held = 0
-		f.text.add(f.block)
+		f.text.addBlock(f.block)
 	}
 }
 

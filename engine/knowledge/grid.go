@@ -164,7 +164,7 @@ func (r *gridReader) part(rows []gridRow, isWhole bool) {
 		// These rows are notes, or names with their values.
 		r.endTable()
 		for _, row := range rows {
-			r.text.add(Block{Text: strings.Join(shown(row.texts()), " ")})
+			r.text.addBlock(Block{Text: strings.Join(shown(row.texts()), " ")})
 		}
 		return
 	case r.header == nil || r.isHeader(table, titles > 0):
@@ -259,7 +259,7 @@ func (r *gridReader) title(rows []gridRow) {
 		if i == 0 && utf8.RuneCountInString(block.Text) <= maxHeading && !strings.Contains(block.Text, "\n") {
 			block.Kind, block.Level = Heading, min(r.level, 6)
 		}
-		r.text.add(block)
+		r.text.addBlock(block)
 	}
 }
 
@@ -302,7 +302,7 @@ func (r *gridReader) row(row gridRow) {
 	if text, column := row.first(); row.count() == 1 && len(r.header) > 1 {
 		isWide := func(m mergedCells) bool { return m.left == column && 2*(m.right-m.left+1) >= len(r.header) }
 		if slices.ContainsFunc(r.byTop[row.number], isWide) && utf8.RuneCountInString(text) <= maxHeading {
-			r.text.add(Block{Kind: Heading, Level: min(r.level+1, 6), Text: text})
+			r.text.addBlock(Block{Kind: Heading, Level: min(r.level+1, 6), Text: text})
 			return
 		}
 	}

@@ -189,7 +189,7 @@ func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document,
 	defer b.files.Leave(t.CompanyID())
 	content, text, err := readDocument(ctx, t, d)
 	if b.pictures.reads(err) {
-		text, err = b.pictures.read(ctx, content)
+		text, err = b.pictures.recognizeText(ctx, content)
 	}
 	if err != nil {
 		return nil, "", err

@@ -22,7 +22,7 @@ type nameList struct {
 	count int
 }
 
-func (n *nameList) add(name string) {
+func (n *nameList) addName(name string) {
 	if n.count++; len(n.names) < maxNamed {
 		n.names = append(n.names, name)
 	}
@@ -36,19 +36,19 @@ func (n *nameList) String() string {
 	return text
 }
 
-func (l *leftOut) sheet(name string) { l.sheets.add(clip(name, maxPath)) }
+func (l *leftOut) sheet(name string) { l.sheets.addName(clip(name, maxPath)) }
 
 func cellName(sheet string, row, column int) string {
 	return clip(sheet, maxPath) + "!" + nameOf(row, column)
 }
 
 func (l *leftOut) formula(sheet string, row, column int) {
-	l.formulas.add(cellName(sheet, row, column))
+	l.formulas.addName(cellName(sheet, row, column))
 }
 
 // fault counts a cell that shows an error, such as #REF!.
 func (l *leftOut) fault(sheet string, row, column int, shown string) {
-	l.faults.add(cellName(sheet, row, column) + " (" + clip(shown, 20) + ")")
+	l.faults.addName(cellName(sheet, row, column) + " (" + clip(shown, 20) + ")")
 }
 
 // hide counts the row or the column of a hidden cell.

@@ -51,7 +51,7 @@ func (s *search) rarest() (r rarest) {
 		case len(r.searched) < maxRare && visits+t.Chunks <= s.base.limits.visits:
 			visits += t.Chunks
 			rare = append(rare, i)
-			r.add(t, nil)
+			r.addToken(t, nil)
 		case held == 0 || !t.isStop() && len(frequent) < maxShared && shared+both <= s.base.limits.visits:
 			shared += both
 			frequent = append(frequent, i)
@@ -72,13 +72,13 @@ func (s *search) rarest() (r rarest) {
 			}
 		}
 		if len(with) > 0 {
-			r.add(s.tokens[i], with)
+			r.addToken(s.tokens[i], with)
 		}
 	}
 	return r
 }
 
-func (r *rarest) add(t token, with []string) {
+func (r *rarest) addToken(t token, with []string) {
 	weight := int32(t.weight * t.credit * weightUnit)
 	r.searched = append(r.searched, db.WeighedToken{Terms: t.Terms, With: with, Weight: weight})
 }

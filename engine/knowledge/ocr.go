@@ -81,8 +81,8 @@ func (r *recognizer) reads(fault error) bool {
 	return r != nil && (errors.Is(fault, errPicture) || errors.Is(fault, errScanned))
 }
 
-// read returns the text in a picture or a scanned PDF. The error is errBusy if the caller should retry later.
-func (r *recognizer) read(ctx context.Context, content []byte) (Text, error) {
+// recognizeText returns the text in a picture or a scanned PDF. The error is errBusy if the caller should retry later.
+func (r *recognizer) recognizeText(ctx context.Context, content []byte) (Text, error) {
 	if !r.busy.TryLock() {
 		return Text{}, errBusy
 	}
@@ -108,7 +108,7 @@ func (r *recognizer) read(ctx context.Context, content []byte) (Text, error) {
 			return Text{}, err
 		}
 		for part := range strings.SplitSeq(strings.ReplaceAll(written, "\f", "\n\n"), "\n\n") {
-			text.add(Block{Text: part})
+			text.addBlock(Block{Text: part})
 		}
 	}
 	if len(text.Blocks) == 0 {

@@ -157,7 +157,7 @@ func readPlain(ctx context.Context, content []byte) (Text, error) {
 		return Text{}, err
 	}
 	for part := range strings.SplitSeq(decoded, "\n\n") {
-		if text.add(Block{Text: part}); text.full() || ctx.Err() != nil {
+		if text.addBlock(Block{Text: part}); text.full() || ctx.Err() != nil {
 			break
 		}
 	}

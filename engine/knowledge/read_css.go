@@ -20,8 +20,8 @@ var (
 	cssSelector = lazyregexp.New(`^[A-Za-z][A-Za-z0-9]*$|^[A-Za-z0-9]*[.#][A-Za-z0-9_-]+$`)
 )
 
-// add reads a style sheet. It ignores rules for particular media, and selectors with several elements.
-func (s hidingStyles) add(sheet string) {
+// addSheet reads a style sheet. It ignores rules for particular media, and selectors with several elements.
+func (s hidingStyles) addSheet(sheet string) {
 	sheet = withoutMedia(cssComment().ReplaceAllString(sheet, ""))
 	for _, rule := range cssRule().FindAllStringSubmatch(sheet, maxHiding) {
 		hides := hiddenStyle().MatchString(rule[2])

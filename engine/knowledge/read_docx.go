@@ -20,7 +20,7 @@ func (d *document) readDOCX() error {
 	if err := word.styles(); err != nil {
 		return err
 	}
-	return word.read()
+	return word.readBody()
 }
 
 type docx struct {
@@ -94,7 +94,7 @@ func outline(value string) int {
 	return 0
 }
 
-func (d *docx) read() error {
+func (d *docx) readBody() error {
 	inText := false
 	return d.part("word/document.xml", func(token xml.Token) {
 		switch t := token.(type) {
@@ -114,7 +114,7 @@ func (d *docx) read() error {
 				return
 			}
 			if strings.Contains(t.Name.Space, "wordprocessingml") {
-				d.end(t.Name.Local)
+				d.endElement(t.Name.Local)
 			}
 		case xml.CharData:
 			if inText && d.skipped == 0 && !d.isHidden {
@@ -168,7 +168,7 @@ func (d *docx) begin(element xml.StartElement) {
 	}
 }
 
-func (d *docx) end(name string) {
+func (d *docx) endElement(name string) {
 	switch name {
 	case "r":
 		d.inRun, d.isHidden = false, false

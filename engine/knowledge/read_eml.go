@@ -43,20 +43,20 @@ func readEML(ctx context.Context, content []byte) (Text, error) {
 		}
 		return value
 	}
-	e.text.add(Block{Kind: Heading, Level: 1, Text: read("Subject")})
+	e.text.addBlock(Block{Kind: Heading, Level: 1, Text: read("Subject")})
 	var head []string
 	for _, name := range []string{"From", "To", "Cc", "Date"} {
 		if value := read(name); value != "" {
 			head = append(head, name+": "+value)
 		}
 	}
-	e.text.add(Block{Kind: Plain, Text: strings.Join(head, "\n")})
+	e.text.addBlock(Block{Kind: Plain, Text: strings.Join(head, "\n")})
 	body, err := e.body(textproto.MIMEHeader(message.Header), message.Body, 0)
 	if err != nil {
 		return Text{}, err
 	}
 	if e.text.append(body); len(e.files) > 0 {
-		e.text.add(Block{Kind: Plain, Text: "Attachments: " + strings.Join(e.files, ", ")})
+		e.text.addBlock(Block{Kind: Plain, Text: "Attachments: " + strings.Join(e.files, ", ")})
 	}
 	return e.text, nil
 }

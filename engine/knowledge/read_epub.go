@@ -75,7 +75,7 @@ func (d *document) styleSheet(name string, styles hidingStyles) error {
 	case d.unpacked > maxUnpacked:
 		return d.tooLarge()
 	case err == nil && len(sheet) <= maxSheet:
-		styles.add(string(sheet))
+		styles.addSheet(string(sheet))
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (d *document) chapter(name string, styles hidingStyles) error {
 	if own := inPage().FindAllSubmatch(page, 10); len(own) > 0 {
 		styles = maps.Clone(styles)
 		for _, sheet := range own {
-			styles.add(string(sheet[1]))
+			styles.addSheet(string(sheet[1]))
 		}
 	}
 	text, err := readStyledHTML(d.ctx, page, "application/xhtml+xml; charset=utf-8", styles)

@@ -49,7 +49,7 @@ func readStyledHTML(ctx context.Context, content []byte, contentType string, sty
 		case kind == html.TextToken:
 			p.write(tag.Data)
 		case kind == html.EndTagToken:
-			p.end(tag.DataAtom)
+			p.endElement(tag.DataAtom)
 		case kind == html.StartTagToken, kind == html.SelfClosingTagToken:
 			if isHidden(tag) || styles.hide(tag) {
 				p.hide(tag)
@@ -159,7 +159,7 @@ func (p *page) flush() {
 		p.block.Kind = Plain
 	}
 	p.block.Text = text
-	p.text.add(p.block)
+	p.text.addBlock(p.block)
 	p.block, p.mark = Block{}, ""
 	p.line.Reset()
 }
@@ -238,7 +238,7 @@ func (p *page) start(tag html.Token) {
 	}
 }
 
-func (p *page) end(tag atom.Atom) {
+func (p *page) endElement(tag atom.Atom) {
 	switch tag {
 	case atom.Ul, atom.Menu, atom.Ol:
 		p.flush()

@@ -44,7 +44,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 		source = source[len(segment):]
 		var page bytes.Buffer
 		if !isTame(segment) || markdown.Convert([]byte(segment), &page) != nil {
-			text.add(Block{Text: segment})
+			text.addBlock(Block{Text: segment})
 			continue
 		}
 		part, err := readHTML(ctx, page.Bytes(), "text/html; charset=utf-8")

@@ -113,7 +113,7 @@ type odfReader interface {
 	// isLeftOut reports whether an element is skipped with its content.
 	isLeftOut(element xml.StartElement) bool
 	begin(element xml.StartElement)
-	end(name string)
+	endElement(name string)
 	// takesText reports whether text is read here.
 	takesText() bool
 	write(text string)
@@ -143,7 +143,7 @@ func (d *document) readBodyOfODF(styles *odfStyles, r odfReader) error {
 			if skipped > 0 {
 				skipped--
 			} else {
-				r.end(t.Name.Local)
+				r.endElement(t.Name.Local)
 			}
 		case xml.CharData:
 			if skipped == 0 && r.takesText() {
@@ -231,7 +231,7 @@ func repeated(t xml.StartElement, attribute string) int {
 	return max(n, 1)
 }
 
-func (o *odt) end(name string) {
+func (o *odt) endElement(name string) {
 	switch name {
 	case "p", "h":
 		if o.isHidden && o.depth == 1 {

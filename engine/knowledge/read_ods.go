@@ -108,7 +108,7 @@ func isCollapsed(t xml.StartElement) bool {
 	return visibility == "collapse" || visibility == "filter"
 }
 
-func (o *ods) end(name string) {
+func (o *ods) endElement(name string) {
 	switch name {
 	case "table-cell", "covered-table-cell":
 		o.endCell()
@@ -128,7 +128,7 @@ func (o *ods) end(name string) {
 
 func (o *ods) writeSheet(name string, sheet *grid) {
 	if len(sheet.rows) > 0 {
-		o.text.add(Block{Kind: Heading, Level: 1, Text: name})
+		o.text.addBlock(Block{Kind: Heading, Level: 1, Text: name})
 	}
 	sheet.write(&o.text, 2)
 }

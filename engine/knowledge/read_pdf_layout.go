@@ -41,12 +41,12 @@ func paragraphs(pages [][]line) Text {
 				continue
 			}
 			block.Text = whole(words)
-			text.add(block)
+			text.addBlock(block)
 			block, words = Block{Kind: kind, Level: level}, append(words[:0], l.text...)
 		}
 	}
 	block.Text = whole(words)
-	text.add(block)
+	text.addBlock(block)
 	return text
 }
 

@@ -66,11 +66,11 @@ func (s *slide) visit(token xml.Token) {
 			s.write(string(t))
 		}
 	case xml.EndElement:
-		s.end(t.Name.Local)
+		s.endElement(t.Name.Local)
 	}
 }
 
-func (s *slide) end(name string) {
+func (s *slide) endElement(name string) {
 	switch name {
 	case "t":
 		s.inText = false

@@ -205,6 +205,6 @@ func (r *rtf) paragraph() {
 		return
 	}
 	r.text.held = 0
-	r.text.add(Block{Text: r.line.String()})
+	r.text.addBlock(Block{Text: r.line.String()})
 	r.line.Reset()
 }

@@ -46,7 +46,7 @@ func (d *document) readXLSX() error {
 		return err
 	}
 	for _, sheet := range sheets {
-		if err := x.read(sheet, len(sheets) > 1); err != nil {
+		if err := x.readSheet(sheet, len(sheets) > 1); err != nil {
 			return err
 		}
 	}
@@ -54,15 +54,15 @@ func (d *document) readXLSX() error {
 	return nil
 }
 
-// read adds the tables of a sheet. Charts and empty sheets have none.
-func (x *xlsx) read(sheet sheetPart, isNamed bool) error {
+// readSheet adds the tables of a sheet. Charts and empty sheets have none.
+func (x *xlsx) readSheet(sheet sheetPart, isNamed bool) error {
 	x.sheet, x.grid, x.hidden, x.row, x.isBlank = sheet.name, grid{}, nil, -1, false
 	if err := x.part(sheet.part, x.visit); err != nil || x.text.full() {
 		return err
 	}
 	level := 1
 	if isNamed && len(x.rows) > 0 {
-		x.text.add(Block{Kind: Heading, Level: level, Text: sheet.name})
+		x.text.addBlock(Block{Kind: Heading, Level: level, Text: sheet.name})
 		level = 2
 	}
 	x.write(&x.text, level)

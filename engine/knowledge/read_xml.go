@@ -39,7 +39,7 @@ func readXML(ctx context.Context, content []byte) (Text, error) {
 			}
 		case xml.EndElement:
 			open = open[:len(open)-1]
-			last.end(d, open[len(open)-1])
+			last.endElement(d, open[len(open)-1])
 		}
 	})
 	return d.text, err
@@ -50,13 +50,13 @@ func (e *element) cell(d *document, name, text string) {
 	d.text.hold(len(name) + len(text) + 2*cellCost)
 }
 
-// end adds the text of a text-only element to its parent, or adds the element as a row.
-func (e *element) end(d *document, parent *element) {
+// endElement adds the text of a text-only element to its parent, or adds the element as a row.
+func (e *element) endElement(d *document, parent *element) {
 	text := strings.Join(strings.Fields(e.text.String()), " ")
 	d.text.hold(-e.text.Len())
 	switch {
 	case e.isParent && len(e.cells) == 0:
-		d.text.add(Block{Text: text})
+		d.text.addBlock(Block{Text: text})
 	case len(e.cells) > 0:
 		if text != "" {
 			e.cell(d, "", text)
@@ -70,7 +70,7 @@ func (e *element) end(d *document, parent *element) {
 		parent.text.WriteString(text)
 		d.text.hold(len(text))
 	case parent.name == "":
-		d.text.add(Block{Text: text})
+		d.text.addBlock(Block{Text: text})
 	default:
 		parent.cell(d, e.name, text)
 	}

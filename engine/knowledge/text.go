@@ -56,8 +56,8 @@ const (
 	blockCost, cellCost = 80, 16
 )
 
-// add appends a block, unless it is blank or the text is full.
-func (t *Text) add(b Block) {
+// addBlock appends a block, unless it is blank or the text is full.
+func (t *Text) addBlock(b Block) {
 	b.Text = strings.TrimSpace(clean(b.Text))
 	size, shown := blockCost+len(b.Text), b.Text != ""
 	for i, cell := range b.Cells {
@@ -118,7 +118,7 @@ func (t *Text) addTable(header []string, rows [][]string) {
 
 // addRow appends a row. tidy must have cleaned the header.
 func (t *Text) addRow(header, cells []string) {
-	t.add(Block{Kind: Row, Header: header[:min(len(header), len(cells))], Cells: cells})
+	t.addBlock(Block{Kind: Row, Header: header[:min(len(header), len(cells))], Cells: cells})
 }
 
 // tidy cleans the names of columns in place.

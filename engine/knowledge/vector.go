@@ -29,7 +29,7 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		best.add(cosine(s.question, c.Embedding), c)
+		best.addChunk(cosine(s.question, c.Embedding), c)
 	}
 	return best.ids(), nil
 }
@@ -49,7 +49,7 @@ func (s *search) compare(ctx context.Context, found, near []string) ([]string, e
 	for _, c := range chunks {
 		s.cosines[c.ID] = cosine(s.question, c.Embedding)
 		if isNear[c.ID] {
-			best.add(s.cosines[c.ID], c)
+			best.addChunk(s.cosines[c.ID], c)
 		}
 	}
 	return best.ids(), nil
@@ -69,7 +69,7 @@ type nearestFirst struct {
 	least float64
 }
 
-func (f *nearestFirst) add(cosine float64, chunk *model.Chunk) {
+func (f *nearestFirst) addChunk(cosine float64, chunk *model.Chunk) {
 	if cosine <= 0 || cosine < f.least {
 		return
 	}
@@ -103,8 +103,8 @@ type embedded struct {
 	size int
 }
 
-// add adds a chunk and returns the bytes that it takes.
-func (e *embedded) add(c *model.Chunk) int {
+// addChunk adds a chunk and returns the bytes that it takes.
+func (e *embedded) addChunk(c *model.Chunk) int {
 	grown := 400 + 4*len(c.Embedding)
 	e.chunks = append(e.chunks, c)
 	e.size += grown
@@ -158,7 +158,7 @@ func (c vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) it
 			if !yield(chunk, err) || err != nil {
 				return
 			}
-			read.add(chunk)
+			read.addChunk(chunk)
 		}
 		for _, d := range documents {
 			if part := read.parts[d.ID]; part != nil {
@@ -175,9 +175,9 @@ type reading struct {
 	size int
 }
 
-func (r *reading) add(chunk *model.Chunk) {
+func (r *reading) addChunk(chunk *model.Chunk) {
 	if part := r.parts[chunk.DocumentID]; part != nil {
-		if r.size += part.add(chunk); r.size > maxVectors {
+		if r.size += part.addChunk(chunk); r.size > maxVectors {
 			r.parts = nil
 		}
 	}

@@ -141,7 +141,7 @@ func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, vers
 	reading := c.reads.DoChan(strings.Join(names, "\n"), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
 		defer cancel()
-		return c.read(ctx, t, missing)
+		return c.readVocabularies(ctx, t, missing)
 	})
 	select {
 	case <-ctx.Done():
@@ -154,7 +154,8 @@ func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, vers
 	}
 }
 
-func (c *vocabularyCache) read(ctx context.Context, t *db.Tenant, datasetIDs []string) ([]*vocabulary, error) {
+func (c *vocabularyCache) readVocabularies(ctx context.Context, t *db.Tenant, datasetIDs []string) (
+	[]*vocabulary, error) {
 	if err := c.places.Enter(ctx, t.CompanyID()); err != nil {
 		return nil, err
 	}

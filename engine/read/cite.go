@@ -192,15 +192,15 @@ func lexemesOf(source string) *cited {
 			at += width
 			continue
 		}
-		c.add(last, at, at+size)
+		c.addLexeme(last, at, at+size)
 		at += size
 		last = at
 	}
 	return c
 }
 
-// add adds the lexeme of the folded text from start to end. The one before it ends at last.
-func (c *cited) add(last, start, end int) {
+// addLexeme adds the lexeme of the folded text from start to end. The one before it ends at last.
+func (c *cited) addLexeme(last, start, end int) {
 	folded := c.Text
 	between := folded[last:start]
 	gap := ""

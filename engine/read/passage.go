@@ -35,7 +35,7 @@ func NewPassage(text string, isLoose bool) Passage {
 	f := folder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
 	for at := 0; at < len(text); {
 		width := norm.NFKC.NextBoundaryInString(text[at:], true)
-		f.add(text[at:at+width], at, at+width)
+		f.addUnit(text[at:at+width], at, at+width)
 		at += width
 	}
 	f.Text = f.written.String()
@@ -53,8 +53,8 @@ type folder struct {
 	isLineStart bool
 }
 
-// add folds the characters of the source from start to end, which form one unit of normalization.
-func (f *folder) add(segment string, start, end int) {
+// addUnit folds the characters of the source from start to end, which form one unit of normalization.
+func (f *folder) addUnit(segment string, start, end int) {
 	if strings.ContainsFunc(segment, isMark) || strings.ContainsFunc(segment, isOtherNumber) {
 		// NFKC would make another number (10² is not 102), or a blank with an accent (´).
 		for at := start; at < end; {

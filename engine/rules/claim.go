@@ -59,7 +59,7 @@ type reading struct {
 func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
 	r := &reading{claim: &claim{least: 1, most: -1}, parser: p, isWeak: true, stranger: -1}
 	for at := 0; at < len(tokens); at++ {
-		at += r.read(tokens, at)
+		at += r.readToken(tokens, at)
 	}
 	if r.object == 0 && r.kind == 0 && r.strangers == 0 && !r.not {
 		return nil
@@ -69,8 +69,8 @@ func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
 	return r.claim
 }
 
-// read reads the token at a position, and returns how many further tokens it has read.
-func (r *reading) read(tokens []token, at int) int {
+// readToken reads the token at a position, and returns how many further tokens it has read.
+func (r *reading) readToken(tokens []token, at int) int {
 	t := tokens[at]
 	switch t.class {
 	case callVerb, useVerb, sayVerb, transferVerb, endVerb, callNoun:

@@ -146,7 +146,7 @@ func TestSignInCodeExpires(t *testing.T) {
 	t.Parallel()
 	invitation := NewInvitation(nil)
 	invitation.until = time.Now().Add(-time.Second)
-	require.False(t, invitation.take(strings.TrimPrefix(invitation.Fragment(), "#code=")))
+	require.False(t, invitation.useCode(strings.TrimPrefix(invitation.Fragment(), "#code=")))
 }
 
 // isMade reports whether a script of the explorer contains the policy's name as a string.

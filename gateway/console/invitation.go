@@ -63,7 +63,7 @@ func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `the body must be {"code": "…"}`, http.StatusBadRequest)
 		return
 	}
-	if !i.take(shown.Code) {
+	if !i.useCode(shown.Code) {
 		http.Error(w, "the code is invalid or has expired: sign in with the API key", http.StatusGone)
 		return
 	}
@@ -76,8 +76,8 @@ func (i *Invitation) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(session)
 }
 
-// take reports whether the code is right, and uses it up.
-func (i *Invitation) take(code string) bool {
+// useCode reports whether the code is right, and uses it up.
+func (i *Invitation) useCode(code string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	good := i.code != "" && time.Now().Before(i.until) && subtle.ConstantTimeCompare([]byte(code), []byte(i.code)) == 1

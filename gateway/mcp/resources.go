@@ -46,14 +46,14 @@ func (t *Transport) addResources(all *ast.QueryDocument) (err error) {
 		t.server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: one.template, Name: one.name,
 			Description: one.about, MIMEType: jsonType},
 			func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-				return t.read(ctx, one.template, r.Params.URI)
+				return t.readResource(ctx, one.template, r.Params.URI)
 			})
 	}
 	return nil
 }
 
-// read reads a resource. Its variables are the segments of its address.
-func (t *Transport) read(ctx context.Context, template, uri string) (*sdk.ReadResourceResult, error) {
+// readResource reads a resource. Its variables are the segments of its address.
+func (t *Transport) readResource(ctx context.Context, template, uri string) (*sdk.ReadResourceResult, error) {
 	given, input := strings.Split(uri, "/"), map[string]any{}
 	for i, segment := range strings.Split(template, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok && i < len(given) {

@@ -30,13 +30,13 @@ var (
 // readPage adds the page that pageNumber and pageSize select to the variables. Case is ignored in their names.
 func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
 	var faults model.Fields
-	p := page{number: pageNumber.read(given, &faults), size: pageSize.read(given, &faults)}
+	p := page{number: pageNumber.readNumber(given, &faults), size: pageSize.readNumber(given, &faults)}
 	// No list is longer than the largest Int, so all pages that start beyond it are empty.
 	variables["first"], variables["offset"] = p.size, min((p.number-1)*p.size, math.MaxInt32)
 	return p, t.invalid(faults, model.BadInput)
 }
 
-func (p pageParameter) read(values url.Values, faults *model.Fields) int64 {
+func (p pageParameter) readNumber(values url.Values, faults *model.Fields) int64 {
 	var given []string
 	for key, texts := range values {
 		if strings.EqualFold(key, p.name) {

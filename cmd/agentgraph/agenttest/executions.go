@@ -68,7 +68,7 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	executions, err := c.read(ctx, server)
+	executions, err := c.newestExecutions(ctx, server)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -80,8 +80,8 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	return c.Print(cmd.OutOrStdout(), executions, table)
 }
 
-// read returns the newest executions that match the flags.
-func (c *executionsCommand) read(ctx context.Context, server *client.Client) ([]executionShown, error) {
+// newestExecutions returns the newest executions that match the flags.
+func (c *executionsCommand) newestExecutions(ctx context.Context, server *client.Client) ([]executionShown, error) {
 	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
 	if err != nil {
 		return nil, err

@@ -223,7 +223,7 @@ func (f *follower) follow(ctx context.Context) error {
 			wait = firstWait
 			return err
 		})
-		err := f.read(ctx)
+		err := f.readExecution(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -264,8 +264,8 @@ func (f *follower) cancel(ctx context.Context) error {
 	return nil
 }
 
-// read reads the execution. It also reads the runs if the known ones are out of date.
-func (f *follower) read(ctx context.Context) error {
+// readExecution reads the execution. It also reads the runs if the known ones are out of date.
+func (f *follower) readExecution(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
 	if err := f.server.Query(ctx, executionDocument, client.Variables{"id": f.execution.ID}, &now); err != nil {
 		return err

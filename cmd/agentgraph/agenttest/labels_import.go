@@ -46,7 +46,7 @@ const labelDocument = `mutation ($input: LabelCriterionResultsInput!) {
 
 // Run saves the labels, 100 at a time. Saving them again changes nothing.
 func (c *labelsImport) Run(cmd *cobra.Command) error {
-	labels, err := c.read(cmd.InOrStdin())
+	labels, err := c.readLabels(cmd.InOrStdin())
 	if err != nil {
 		return client.Exit(client.ExitUsage, fmt.Errorf("%s: %w", c.File, err))
 	}
@@ -67,7 +67,7 @@ func (c *labelsImport) Run(cmd *cobra.Command) error {
 	return nil
 }
 
-func (c *labelsImport) read(in io.Reader) ([]client.Variables, error) {
+func (c *labelsImport) readLabels(in io.Reader) ([]client.Variables, error) {
 	if c.File != "-" {
 		file, err := os.Open(c.File)
 		if err != nil {

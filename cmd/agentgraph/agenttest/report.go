@@ -136,15 +136,15 @@ func (r report) writeJUnit(path string) error {
 			suffix = " " + run.testID()
 		}
 		suite.Cases = append(suite.Cases, run.junit(class, suffix))
-		all.add(run)
-		suite.add(run)
+		all.countRun(run)
+		suite.countRun(run)
 	}
 	if r.isLost {
 		lost := runShown{TestName: "Execution " + r.Execution.ID, Attempt: 1, Error: &runErrorShown{Cause: "Infrastructure",
 			Message: r.Reason}}
 		suite := &junitSuite{Name: "agentgraph", Cases: []junitCase{lost.junit("agentgraph", "")}}
-		suite.add(lost)
-		all.add(lost)
+		suite.countRun(lost)
+		all.countRun(lost)
 		all.Suites = append(all.Suites, suite)
 	}
 	text, err := xml.MarshalIndent(all, "", "  ")
@@ -165,8 +165,8 @@ func (r runShown) place() (agent, class string) {
 	return r.Test.Agent.String(), r.Test.Agent.String() + " / " + r.Test.Folder.String()
 }
 
-// add counts a run. A run whose end was not seen counts as an error.
-func (t *junitTotals) add(run runShown) {
+// countRun counts a run. A run whose end was not seen counts as an error.
+func (t *junitTotals) countRun(run runShown) {
 	t.Tests++
 	switch run.Status {
 	case "Passed":
@@ -187,7 +187,7 @@ func (t *junitTotals) add(run runShown) {
 // names would repeat.
 func (r runShown) junit(class, suffix string) junitCase {
 	var duration junitTotals
-	duration.add(r)
+	duration.countRun(r)
 	c := junitCase{Class: class, Name: r.title() + suffix, Time: duration.Time,
 		Properties: r.Usage.properties()}
 	switch {

@@ -142,7 +142,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	if !talk.isOver {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
-		screen.end(server.Query(ending, endChatDocument, client.Variables{"id": chat.ID}, &struct{}{}))
+		screen.printEnd(server.Query(ending, endChatDocument, client.Variables{"id": chat.ID}, &struct{}{}))
 	}
 	return client.ExitWith(ctx, err)
 }

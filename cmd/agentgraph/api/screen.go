@@ -21,7 +21,7 @@ type screen interface {
 	// failed shows why there is no answer.
 	failed(error)
 	// end shows that the contact ended the chat, or why ending it failed.
-	end(error)
+	printEnd(error)
 }
 
 // lines writes everything as lines of JSON.
@@ -59,7 +59,7 @@ func (s *lines) event(e chatEvent) {
 func (s *lines) message(m chatMessage) { s.write("message", m) }
 func (s *lines) failed(err error)      { s.write("error", err.Error()) }
 
-func (s *lines) end(err error) {
+func (s *lines) printEnd(err error) {
 	if err != nil {
 		s.failed(err)
 	}
@@ -100,7 +100,7 @@ func (s *terminal) speaker() {
 // closeLine ends the agent's open line.
 func (s *terminal) closeLine() {
 	if s.written != "" {
-		s.line.end()
+		s.line.endLine()
 	}
 	s.turn, s.written = "", ""
 }
@@ -161,7 +161,7 @@ func (s *terminal) message(m chatMessage) {
 		rest = m.Text
 	}
 	s.line.write(safe(rest))
-	s.line.end()
+	s.line.endLine()
 	s.turn, s.written = "", ""
 	for _, citation := range m.Citations {
 		s.note(fmt.Sprintf("[%d] %s", citation.Number, client.Printable(citation.DocumentName)))
@@ -180,7 +180,7 @@ func (s *terminal) failed(err error) {
 	s.print(wrapped("No answer: "+safe(err.Error()), client.Width(s.out), s.style.Red))
 }
 
-func (s *terminal) end(err error) {
+func (s *terminal) printEnd(err error) {
 	s.print("\n")
 	s.turn, s.written = "", ""
 	if err != nil {

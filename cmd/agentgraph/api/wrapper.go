@@ -53,8 +53,8 @@ func (w *wrapper) flush() {
 	w.gap, w.word = "", ""
 }
 
-// end writes the last word and ends the line, unless it is empty.
-func (w *wrapper) end() {
+// endLine writes the last word and ends the line, unless it is empty.
+func (w *wrapper) endLine() {
 	w.flush()
 	if w.column > 0 {
 		_, _ = io.WriteString(w.out, "\n")

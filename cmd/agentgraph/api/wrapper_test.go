@@ -18,7 +18,7 @@ func TestStreamedAnswersWrapAtWords(t *testing.T) {
 		for at := 0; at < len(runes); at += size {
 			w.write(string(runes[at:min(at+size, len(runes))]))
 		}
-		w.end()
+		w.endLine()
 		require.Equal(t, "We are\nopen from nine\nto five.\n\n- On Sundays  we\nare closed, "+
 			"and\n你好你好你好\nAlongwordthatisbroken by it\n", out.String())
 	}

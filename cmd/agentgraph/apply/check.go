@@ -19,20 +19,20 @@ func (c *company) check(ch *change) {
 	err := t.made()
 	var known *model.Error
 	if err != nil && !errors.As(err, &known) {
-		c.wrong.add(t.at, "%v", err)
+		c.wrong.addFault(t.at, "%v", err)
 	}
 	if known == nil {
 		return
 	}
 	if len(known.Fields) == 0 {
-		c.wrong.add(t.at, "%s", known.Message)
+		c.wrong.addFault(t.at, "%s", known.Message)
 	}
 	for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
 		at := t.at
 		for step := range strings.SplitSeq(name, ".") {
 			at = at.member(step)
 		}
-		c.wrong.add(at, "%s", strings.Join(known.Fields[name], ", "))
+		c.wrong.addFault(at, "%s", strings.Join(known.Fields[name], ", "))
 	}
 }
 
@@ -40,7 +40,7 @@ func (c *company) check(ch *change) {
 func (c *company) checkSecrets(t *resource) {
 	for _, h := range t.headers {
 		if name, _, isSet := environment(h.value.(string)); !isSet {
-			c.wrong.add(t.at.member("endpoint").member("headers").member(h.name),
+			c.wrong.addFault(t.at.member("endpoint").member("headers").member(h.name),
 				"needs the environment variable %s, which is not set", name)
 		}
 	}

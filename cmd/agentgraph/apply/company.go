@@ -129,11 +129,12 @@ func (c *company) named(k *kind, key string, of *resource, at path) *resource {
 		return onServer[0]
 	}
 	if len(onServer) > 1 {
-		c.wrong.add(at, "the server has %d %ss with the name %q: use one of the ids %s instead", len(onServer), k.name, key,
+		c.wrong.addFault(at, "the server has %d %ss with the name %q: use one of the ids %s instead",
+			len(onServer), k.name, key,
 			idsOf(onServer))
 		return nil
 	}
-	c.wrong.add(at, "no %s has the key or name %q in the files or on the server", k.name, key)
+	c.wrong.addFault(at, "no %s has the key or name %q in the files or on the server", k.name, key)
 	return nil
 }
 
@@ -159,7 +160,7 @@ func (c *company) resolveFor(t *resource) resolve {
 		switch to {
 		case subAgent:
 			if found = t.agent.subAgents[key]; found == nil {
-				c.wrong.add(at, "agent %q has no sub-agent with the technical name %q", t.agent.name(), key)
+				c.wrong.addFault(at, "agent %q has no sub-agent with the technical name %q", t.agent.name(), key)
 			}
 		case folder:
 			found = c.named(folder, key, t.agent, at)
@@ -184,7 +185,7 @@ func (c *company) addSubAgents(t *resource) {
 	for _, one := range value.(list) {
 		name := one.(object).text("technicalName")
 		if t.subAgents[name] != nil {
-			c.wrong.add(t.at.member("subAgents"), "has two entries with the technical name %q", name)
+			c.wrong.addFault(t.at.member("subAgents"), "has two entries with the technical name %q", name)
 		}
 		if t.subAgents[name] = before[name]; before[name] == nil {
 			t.subAgents[name] = &resource{kind: subAgent, agent: t, raw: one.(object)}

@@ -40,16 +40,16 @@ func documentsIn(t *resource, wrong *faults) []document {
 			file, d.name = entry.(object).text("file"), entry.(object).text("name")
 		}
 		if seen[d.name] {
-			wrong.add(at, "is a second document with the name %q", d.name)
+			wrong.addFault(at, "is a second document with the name %q", d.name)
 		}
 		seen[d.name] = true
 		if !filepath.IsLocal(filepath.FromSlash(file)) {
-			wrong.add(at, "must be a path within the folder %s", knowledgeFolder)
+			wrong.addFault(at, "must be a path within the folder %s", knowledgeFolder)
 			continue
 		}
 		d.folder, d.path = filepath.Dir(at.in.name), filepath.Join(knowledgeFolder, filepath.FromSlash(file))
-		if err := d.read(); err != nil {
-			wrong.add(at, "%v", err)
+		if err := d.readDigest(); err != nil {
+			wrong.addFault(at, "%v", err)
 			continue
 		}
 		all = append(all, d)
@@ -57,8 +57,8 @@ func documentsIn(t *resource, wrong *faults) []document {
 	return all
 }
 
-// read sets the size and the digest.
-func (d *document) read() error {
+// readDigest sets the size and the digest.
+func (d *document) readDigest() error {
 	file, err := openWithin(d.folder, d.path)
 	if err != nil {
 		return err

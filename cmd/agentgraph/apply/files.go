@@ -116,7 +116,7 @@ func keyOfNode(key ast.MapKeyNode) string {
 // faults are the errors in files.
 type faults []string
 
-func (f *faults) add(at path, format string, args ...any) {
+func (f *faults) addFault(at path, format string, args ...any) {
 	*f = append(*f, at.String()+": "+fmt.Sprintf(format, args...))
 }
 
@@ -305,16 +305,16 @@ func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
 	switch k := refused.ErrorKind.(type) {
 	case *refusal.AdditionalProperties:
 		for _, name := range k.Properties {
-			f.add(at.member(name), "is not a known key%s", suggestion(name, refused.SchemaURL))
+			f.addFault(at.member(name), "is not a known key%s", suggestion(name, refused.SchemaURL))
 		}
 	case *refusal.Required:
 		for _, name := range k.Missing {
-			f.add(at, "must have %s", name)
+			f.addFault(at, "must have %s", name)
 		}
 	case *refusal.Pattern:
-		f.add(at, "must match %s", k.Want)
+		f.addFault(at, "must match %s", k.Want)
 	default:
-		f.add(at, "%s", refused.ErrorKind.LocalizedString(english))
+		f.addFault(at, "%s", refused.ErrorKind.LocalizedString(english))
 	}
 }
 

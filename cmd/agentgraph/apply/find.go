@@ -69,16 +69,16 @@ func (c *company) findByName(k *kind, claims []claim, wanting map[nameKey]int) {
 		taken[w.nameKey]++
 		switch {
 		case len(same) > wanting[w.nameKey]:
-			c.wrong.add(w.at, "the server has %d objects with the name %q, with the ids %s: add the right id to the file, "+
+			c.wrong.addFault(w.at, "the server has %d objects with the name %q, with the ids %s: add the right id to the file, "+
 				"or rename or delete the others", len(same), w.raw.text("name"), idsOf(same))
 		case n < len(same):
 			if wanting[w.nameKey] > 1 {
 				c.paired++
 			}
-			c.take(same[n], w.wanted)
+			c.assign(same[n], w.wanted)
 		default:
 			c.resources[k] = append(c.resources[k], w.resource)
-			c.take(w.resource, w.wanted)
+			c.assign(w.resource, w.wanted)
 		}
 	}
 }
@@ -98,13 +98,13 @@ func (t *resource) nameToFind(of object) string {
 func (c *company) findByID(w wanted) {
 	known := c.byID[w.raw.text("id")]
 	if known.kind != w.kind {
-		c.wrong.add(w.at.member("id"), "is the id of a %s", known.kind.name)
+		c.wrong.addFault(w.at.member("id"), "is the id of a %s", known.kind.name)
 		return
 	}
 	if w.agent != "" && c.named(agent, w.agent, nil, w.at) == nil {
 		return
 	}
-	c.take(known, w)
+	c.assign(known, w)
 }
 
 // knows reports whether the server has the id that the files give.
@@ -119,10 +119,10 @@ func idsOf(resources []*resource) string {
 	return strings.Join(ids, ", ")
 }
 
-// take assigns the resource w of the files to t.
-func (c *company) take(t *resource, w wanted) {
+// assign assigns the resource w of the files to t.
+func (c *company) assign(t *resource, w wanted) {
 	if t.raw != nil && t.at.in != nil {
-		c.wrong.add(w.at, "is the same %s as the one at %s: remove one of them", w.kind.name, t.at)
+		c.wrong.addFault(w.at, "is the same %s as the one at %s: remove one of them", w.kind.name, t.at)
 		return
 	}
 	t.raw, t.at = w.raw, w.at
@@ -158,7 +158,7 @@ func (c *company) distinct(k *kind) {
 		}
 		as := called{t.agent, t.reference()}
 		if other := seen[as]; other != nil {
-			c.wrong.add(t.at, "has the key %q, which the %s at %s already has", as.key, k.name, other.at)
+			c.wrong.addFault(t.at, "has the key %q, which the %s at %s already has", as.key, k.name, other.at)
 		}
 		seen[as] = t
 	}
@@ -212,7 +212,7 @@ func (c *company) repeats(changes []*change, o options) {
 			stays := slices.IndexFunc(others, func(other *resource) bool { return !o.prune || !c.isPruned(other) })
 			ch.mayRepeat = isTest && ch.verb == "create" && (stays < 0 || t.raw.text("id") != "")
 			if other := others[max(0, stays)]; !ch.mayRepeat {
-				c.wrong.add(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.location())
+				c.wrong.addFault(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.location())
 			}
 		}
 	}
@@ -226,8 +226,8 @@ func (c *company) refuseHeldNames(ch *change, holders []*resource, isTest bool) 
 	case isTest && ch.verb == "create":
 		ch.mayRepeat = true
 	default:
-		c.wrong.add(ch.resource.at, "has a name that the %s with the id %s still has on the server: first apply the files "+
-			"that rename that one",
+		c.wrong.addFault(ch.resource.at, "has a name that the %s with the id %s still has on the server: first apply the "+
+			"files that rename that one",
 			holders[0].kind.name, holders[0].id)
 	}
 }

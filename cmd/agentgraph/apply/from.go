@@ -54,8 +54,8 @@ func carryOver(tool, file string) (*carriedTests, error) {
 	return c, nil
 }
 
-// read returns a file in the folder.
-func (c *carriedTests) read(name string) ([]byte, error) {
+// readFile returns a file in the folder.
+func (c *carriedTests) readFile(name string) ([]byte, error) {
 	file, err := c.folder.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
@@ -88,7 +88,7 @@ func (c *carriedTests) begin(at place, name, orElse string) *carried {
 func (c *carriedTests) others(of string, o object, at place, known ...string) {
 	for _, m := range o {
 		if m.value != nil && !slices.Contains(known, m.name) {
-			c.report.add(leftOut, at.member(m.name), of, "%s: agentgraph has no equivalent", m.name)
+			c.report.addNote(leftOut, at.member(m.name), of, "%s: agentgraph has no equivalent", m.name)
 		}
 	}
 }
@@ -116,15 +116,15 @@ func (t *carried) of() string {
 }
 
 func (t *carried) leave(what, why string, args ...any) {
-	t.in.report.add(leftOut, t.at, t.of(), what+": "+why, args...)
+	t.in.report.addNote(leftOut, t.at, t.of(), what+": "+why, args...)
 }
 
 func (t *carried) approximate(what, why string, args ...any) {
-	t.in.report.add(approximated, t.at, t.of(), what+": "+why, args...)
+	t.in.report.addNote(approximated, t.at, t.of(), what+": "+why, args...)
 }
 
 func (t *carried) skip(what, why string, args ...any) {
-	t.in.report.add(notNeeded, t.at, t.of(), what+": "+why, args...)
+	t.in.report.addNote(notNeeded, t.at, t.of(), what+": "+why, args...)
 }
 
 // drop leaves the whole test out of the import.
@@ -154,8 +154,8 @@ func (t *carried) criterion(text string) {
 
 func (t *carried) with(name string, value any) { t.more = append(t.more, member{name, value}) }
 
-// add adds the test, unless it has nothing that can be judged.
-func (c *carriedTests) add(t *carried, at place) {
+// addTest adds the test, unless it has nothing that can be judged.
+func (c *carriedTests) addTest(t *carried, at place) {
 	t.at = at
 	if len(t.criteria)+len(t.checks) == 0 {
 		t.drop("none of its checks and criteria can be converted")
@@ -178,7 +178,7 @@ func (c *carriedTests) add(t *carried, at place) {
 	if rows := test.list("rows"); len(rows) > 0 {
 		parts = append(parts, counted(len(rows), "row"))
 	}
-	c.report.add(carriedOver, at, t.name, strings.Join(parts, ", "))
+	c.report.addNote(carriedOver, at, t.name, strings.Join(parts, ", "))
 }
 
 // Limits of a test, which importers enforce.
@@ -238,7 +238,7 @@ func decoded(text []byte) (any, error) {
 // cases returns the objects of the file, and the place of their list. The file is a list, a single object, or an object
 // with the list in one of the members.
 func (c *carriedTests) cases(members ...string) ([]object, place, error) {
-	text, err := c.read(c.name)
+	text, err := c.readFile(c.name)
 	if err != nil {
 		return nil, place{}, err
 	}

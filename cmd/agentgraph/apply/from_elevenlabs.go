@@ -70,7 +70,7 @@ func fromElevenLabs(c *carriedTests) error {
 		if t.scenario == "" {
 			t.drop("it has no simulation_scenario")
 		}
-		c.add(t, here)
+		c.addTest(t, here)
 	}
 	return nil
 }

@@ -27,14 +27,14 @@ func messagesOf(t *carried, history list, member string) (messages list) {
 		}
 		carried := object{{"role", role}, {"text", cutTo(placeholders(text), 10_000)}}
 		answers := len(messages) > 0 && messages[len(messages)-1].(object).text("role") == "user"
-		if made := calls.take(); len(made) > 0 && role == "assistant" && answers {
+		if made := calls.takeCalls(); len(made) > 0 && role == "assistant" && answers {
 			carried = append(carried, toolCalls(made))
 		} else if len(made) > 0 {
 			t.leave(fmt.Sprintf("message %d", i+1), "its calls do not belong to an answer of the agent to the contact")
 		}
 		messages = append(messages, carried)
 	}
-	if made := calls.take(); len(made) > 0 {
+	if made := calls.takeCalls(); len(made) > 0 {
 		t.leave("the conversation so far", "its tool calls after the last message")
 	}
 	if len(messages) > 200 {
@@ -93,8 +93,8 @@ func (p *pastCalls) note(message object, role string) (areKnown bool) {
 	return areKnown
 }
 
-// take returns the calls and clears them.
-func (p *pastCalls) take() list {
+// takeCalls returns the calls and clears them.
+func (p *pastCalls) takeCalls() list {
 	made := p.made
 	p.made, p.ids = nil, nil
 	return made

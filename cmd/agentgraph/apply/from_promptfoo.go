@@ -63,17 +63,17 @@ func (p *promptfoo) configuration(config object, at place) {
 	known := append([]string{"prompts", "tests", "defaultTest", "scenarios", "assertionTemplates", "providers", "targets"},
 		promptfooSettings...)
 	if _, isGiven := config.get("redteam"); isGiven {
-		p.report.add(leftOut, at.member("redteam"), "the configuration", "redteam: promptfoo generates these tests at "+
+		p.report.addNote(leftOut, at.member("redteam"), "the configuration", "redteam: promptfoo generates these tests at "+
 			"run time")
 	}
 	p.others("the configuration", config, at, append(known, "redteam")...)
 	for _, m := range config {
 		switch {
 		case m.name == "providers" || m.name == "targets":
-			p.report.add(notNeeded, at.member(m.name), "the configuration", "%s: the agent answers instead", m.name)
+			p.report.addNote(notNeeded, at.member(m.name), "the configuration", "%s: the agent answers instead", m.name)
 			p.providers(m.value, at.member(m.name))
 		case slices.Contains(promptfooSettings, m.name) && m.name != "$schema":
-			p.report.add(notNeeded, at.member(m.name), "the configuration", "%s: it does not affect tests", m.name)
+			p.report.addNote(notNeeded, at.member(m.name), "the configuration", "%s: it does not affect tests", m.name)
 		}
 	}
 	p.defaultsAt = at.member("defaultTest")
@@ -98,7 +98,7 @@ func (p *promptfoo) providers(value any, at place) {
 		provider, _ := one.(object)
 		for _, name := range []string{"transform", "prompts"} {
 			if _, isGiven := provider.get(name); isGiven {
-				p.report.add(leftOut, at.index(i).member(name), "the configuration",
+				p.report.addNote(leftOut, at.index(i).member(name), "the configuration",
 					"%s of a provider is ignored: the agent answers", name)
 			}
 		}
@@ -126,7 +126,7 @@ func (p *promptfoo) collect(value any, at place) {
 		p.collectFile(name, at)
 	case nil, unresolved:
 	default:
-		p.report.add(leftOut, at, "the configuration", "tests: %s is neither a test nor a file", shown(value))
+		p.report.addNote(leftOut, at, "the configuration", "tests: %s is neither a test nor a file", shown(value))
 	}
 }
 
@@ -134,7 +134,7 @@ func (p *promptfoo) collect(value any, at place) {
 func (p *promptfoo) collectFile(name string, at place) {
 	file := filepath.Clean(strings.TrimPrefix(name, "file://"))
 	if problem := unreadable(name); problem != "" {
-		p.report.add(leftOut, at, "the configuration", "tests: %s %s", name, problem)
+		p.report.addNote(leftOut, at, "the configuration", "tests: %s %s", name, problem)
 		return
 	}
 	var err error
@@ -165,7 +165,7 @@ func (p *promptfoo) collectFile(name string, at place) {
 		p.collect(value, inside)
 	}
 	if err != nil {
-		p.report.add(leftOut, at, "the configuration", "tests: %v", err)
+		p.report.addNote(leftOut, at, "the configuration", "tests: %v", err)
 	}
 }
 
@@ -210,7 +210,7 @@ func (p *promptfoo) scenarios(value any, at place) {
 			}
 		}
 		if len(data) == 0 || len(inner) == 0 {
-			p.report.add(leftOut, here, "a scenario", "it has no config, or no readable tests")
+			p.report.addNote(leftOut, here, "a scenario", "it has no config, or no readable tests")
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (p *promptfoo) carryCases() {
 			t.asserts()
 		}
 		t.rest()
-		p.add(t.carried, one.at)
+		p.addTest(t.carried, one.at)
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *promptfoo) conversation(name string, of []int) {
 	}
 	c.with("contactSays", says)
 	c.with("maxTurns", int64(max(1, len(says))))
-	p.add(c, first.at)
+	p.addTest(c, first.at)
 }
 
 // titleOf returns the name of a turn: the description of its test, if it has one.
@@ -185,7 +185,7 @@ func (p *promptfoo) leaveTurns(c *carried, of []int) {
 			return n.outcome == leftOut && n.at == at && n.of == title && strings.HasPrefix(n.text, "the whole test")
 		})
 		if !isSaid {
-			p.report.add(leftOut, at, title, "the whole test: its conversation cannot be converted")
+			p.report.addNote(leftOut, at, title, "the whole test: its conversation cannot be converted")
 		}
 	}
 }

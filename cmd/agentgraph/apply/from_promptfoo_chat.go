@@ -19,7 +19,7 @@ func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
 			if areTemplates && len(t.p.prompts) > 0 {
 				at, of = t.p.prompts[0].at, "the prompt"
 			}
-			t.in.report.add(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
+			t.in.report.addNote(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
 			continue
 		}
 		if areTemplates {

@@ -36,7 +36,7 @@ func (p *promptfoo) readPrompts(value any, at place) {
 		}
 	}
 	if at.path == "/prompts" && len(p.prompts) > 1 {
-		p.report.add(approximated, at, "the configuration", "prompts: only the first of %d is used", len(p.prompts))
+		p.report.addNote(approximated, at, "the configuration", "prompts: only the first of %d is used", len(p.prompts))
 	}
 }
 
@@ -44,7 +44,7 @@ var promptFiles = regexp.MustCompile(
 	`^[^\s{}]+\.(txt|md|json|jsonl|ya?ml|j2|csv|prompty|js|cjs|mjs|ts|mts|cts|py|rb|sh)(:[\w.]+)?$`)
 
 func (p *promptfoo) readPrompt(text string, at place) {
-	leave := func(format string, args ...any) { p.report.add(leftOut, at, "a prompt", format, args...) }
+	leave := func(format string, args ...any) { p.report.addNote(leftOut, at, "a prompt", format, args...) }
 	switch {
 	case strings.HasPrefix(text, "exec:"):
 		leave("%s is code, which agentgraph does not run", text)

@@ -194,7 +194,7 @@ func (t *promptfooTest) simulate(provider any) {
 	}
 	t.leaveFrame("the agent has its own prompt")
 	if len(t.p.prompts) > 0 {
-		t.in.report.add(notNeeded, t.p.prompts[0].at, "the configuration", "prompts: the agent has its own prompt")
+		t.in.report.addNote(notNeeded, t.p.prompts[0].at, "the configuration", "prompts: the agent has its own prompt")
 	}
 	turns := 10.0
 	if value, isGiven := config.get("maxTurns"); isGiven {

@@ -10,7 +10,7 @@ import (
 
 // load reads a YAML or JSON file, with each $ref resolved.
 func (p *promptfoo) load(name string) (any, place, error) {
-	text, err := p.read(name)
+	text, err := p.readFile(name)
 	if err != nil {
 		return nil, place{}, err
 	}
@@ -48,7 +48,7 @@ func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
 				problem = fmt.Sprintf("is beyond the maximum of %d references", maxReferences)
 			}
 			if problem != "" {
-				p.report.add(leftOut, at, "the file", "$ref: %s %s", name, problem)
+				p.report.addNote(leftOut, at, "the file", "$ref: %s %s", name, problem)
 				return unresolved(name)
 			}
 			found = p.resolve(found, whole, at, resolved)
@@ -134,7 +134,7 @@ func pointed(whole any, pointer string) (any, bool) {
 // referred returns the content of a file in the folder. If it cannot read the file, it reports that and returns nil.
 func (p *promptfoo) referred(name, of string, at *place) any {
 	fail := func(format string, args ...any) any {
-		p.report.add(leftOut, *at, "the configuration", of+": "+format, args...)
+		p.report.addNote(leftOut, *at, "the configuration", of+": "+format, args...)
 		return nil
 	}
 	file := strings.TrimPrefix(name, "file://")
@@ -155,7 +155,7 @@ func (p *promptfoo) file(reference string) (name string, text []byte, problem st
 		return "", nil, reference + " " + problem
 	}
 	name = filepath.Clean(strings.TrimPrefix(reference, "file://"))
-	text, err := p.read(name)
+	text, err := p.readFile(name)
 	if err != nil {
 		return "", nil, err.Error()
 	}

@@ -13,7 +13,7 @@ import (
 
 // collectCSV gathers the tests of a table, one for each row.
 func (p *promptfoo) collectCSV(file string) error {
-	text, err := p.read(file)
+	text, err := p.readFile(file)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
 		case strings.HasPrefix(name, "__metadata:"):
 			metadata = metadata.with(strings.TrimPrefix(name, "__metadata:"), value)
 		case strings.HasPrefix(name, "__"):
-			p.report.add(leftOut, at, "the table", "the column %s: agentgraph has no equivalent", name)
+			p.report.addNote(leftOut, at, "the table", "the column %s: agentgraph has no equivalent", name)
 		default:
 			vars = vars.with(name, value)
 		}
@@ -122,7 +122,7 @@ func expectationOf(text string) object {
 
 // collectLines gathers the tests of a file with one JSON object per line.
 func (p *promptfoo) collectLines(file string) error {
-	text, err := p.read(file)
+	text, err := p.readFile(file)
 	if err != nil {
 		return err
 	}

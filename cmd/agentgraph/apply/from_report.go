@@ -42,8 +42,8 @@ type report struct {
 	known map[string]bool
 }
 
-// add appends a note, unless it is a duplicate: the defaults of a file are the same for all of its tests.
-func (r *report) add(outcome outcome, at place, of, text string, args ...any) {
+// addNote appends a note, unless it is a duplicate: the defaults of a file are the same for all of its tests.
+func (r *report) addNote(outcome outcome, at place, of, text string, args ...any) {
 	if len(args) > 0 {
 		text = fmt.Sprintf(text, args...)
 	}

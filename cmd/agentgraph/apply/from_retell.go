@@ -41,7 +41,7 @@ func fromRetell(c *carriedTests) error {
 			t.at = here.member("llm_model")
 			t.skip("llm_model", "%s is ignored: the server's --contact-model plays the contact", model)
 		}
-		c.add(t, here)
+		c.addTest(t, here)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func fromTau2Bench(c *carriedTests) error {
 			t.check("turnsAtMost", int64(model.MaxTurns-1), nil)
 		}
 		t.with("maxTurns", int64(model.MaxTurns))
-		c.add(t, here)
+		c.addTest(t, here)
 	}
 	return nil
 }

@@ -123,7 +123,7 @@ func (c *company) changeOf(t *resource, o options) *change {
 	for _, d := range differencesOf(t) {
 		switch f := t.kind.member(d.name); {
 		case f.isFixed && ch.verb == "change":
-			c.wrong.add(t.at, "this %s belongs to another agent, and cannot be moved to agent %q: create a new one "+
+			c.wrong.addFault(t.at, "this %s belongs to another agent, and cannot be moved to agent %q: create a new one "+
 				"there", t.kind.name, nameOf(d.now))
 		case f.isSeparate:
 			ch.separate = append(ch.separate, d)
@@ -223,7 +223,7 @@ func (c *company) checkCampaignFields(ch *change) {
 			if known < 0 {
 				isNew = true
 			} else if !isEqual(old[known], one) {
-				c.wrong.add(ch.resource.at.member("fields").index(i), "the field %q of a campaign cannot be changed", name)
+				c.wrong.addFault(ch.resource.at.member("fields").index(i), "the field %q of a campaign cannot be changed", name)
 			}
 		}
 		return !isNew

@@ -251,7 +251,7 @@ const contentQuery = `query ($id: ID!, $offset: Int!) { document(id: $id) { cont
 // download writes a document to a file below the root, unless the file has this content already.
 func (a *api) download(ctx context.Context, s storedDocument, root *os.Root, file string) error {
 	there := document{folder: root.Name(), path: file}
-	if there.read() == nil && there.digest == s.digest {
+	if there.readDigest() == nil && there.digest == s.digest {
 		return nil
 	}
 	var content []byte

@@ -44,8 +44,8 @@ func (c *company) renamed(o options) {
 					continue
 				}
 				if o.prune && k != campaign {
-					c.wrong.add(t.at, "looks like a renamed %s. To keep its history, add \"id: %s\" here. If it is a new object, "+
-						"apply once without --prune", old, old.id)
+					c.wrong.addFault(t.at, "looks like a renamed %s. To keep its history, add \"id: %s\" here. If it is a new "+
+						"object, apply once without --prune", old, old.id)
 					continue
 				}
 				c.notes = append(c.notes, fmt.Sprintf("%s is new, but looks like a renamed %s. If it is that object, add "+

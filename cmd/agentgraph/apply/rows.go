@@ -29,7 +29,7 @@ func (c *company) withRows(w wanted) wanted {
 	}
 	rows, err := readRows(filepath.Dir(w.at.in.name), name)
 	if err != nil {
-		c.wrong.add(w.at.member("rows"), "%v", err)
+		c.wrong.addFault(w.at.member("rows"), "%v", err)
 	}
 	w.raw = w.raw.with("rows", rows)
 	return w

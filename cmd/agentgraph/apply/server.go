@@ -41,8 +41,8 @@ func (a *api) Query(ctx context.Context, document string, with client.Variables,
 	return a.again(ctx, func() error { return a.client.Query(ctx, document, with, into) })
 }
 
-// read returns all resources that a query lists.
-func (a *api) read(ctx context.Context, query string) (nodes []object, err error) {
+// readResources returns all resources that a query lists.
+func (a *api) readResources(ctx context.Context, query string) (nodes []object, err error) {
 	texts, err := client.ReadAll[json.RawMessage](ctx, a, query, client.Variables{}, 0)
 	for _, text := range texts {
 		value, err := decodeJSON(text)
@@ -74,7 +74,7 @@ func (a *api) readWhole(ctx context.Context, query string) (nodes []object, err 
 func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 	c := newCompany()
 	for _, k := range of {
-		read := a.read
+		read := a.readResources
 		if k.isWhole {
 			read = a.readWhole
 		}
@@ -101,7 +101,7 @@ func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 }
 
 func (a *api) loadDocuments(ctx context.Context, c *company) error {
-	documents, err := a.read(ctx, documentsQuery)
+	documents, err := a.readResources(ctx, documentsQuery)
 	for _, d := range documents {
 		if of := c.byID[d.text("datasetId")]; of != nil {
 			size, _ := d.get("size")

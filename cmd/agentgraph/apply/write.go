@@ -134,7 +134,7 @@ func (ch *change) connect(ctx context.Context, w *writer) error {
 		}
 	}
 	for _, d := range ch.separate {
-		if err := ch.add(ctx, w, d); err != nil {
+		if err := ch.addEntries(ctx, w, d); err != nil {
 			return err
 		}
 	}
@@ -179,7 +179,7 @@ func contains(values any, value any) bool {
 	return slices.ContainsFunc(l, func(one any) bool { return isEqual(one, value) })
 }
 
-func (ch *change) add(ctx context.Context, w *writer, d difference) error {
+func (ch *change) addEntries(ctx context.Context, w *writer, d difference) error {
 	if d.name == "knowledgeBaseChatId" {
 		return ch.connectChat(ctx, w, d.now)
 	}

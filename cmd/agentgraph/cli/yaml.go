@@ -101,8 +101,8 @@ type weight struct {
 	depth int
 }
 
-// add adds the weight of a child.
-func (w *weight) add(below weight) {
+// addChild adds the weight of a child.
+func (w *weight) addChild(below weight) {
 	w.nodes, w.text, w.depth = w.nodes+below.nodes, w.text+below.text, max(w.depth, below.depth+1)
 }
 
@@ -132,14 +132,14 @@ func (w *weigher) of(node ast.Node, depth int) (total weight) {
 		total = w.of(n.Value, depth)
 	case *ast.MappingNode:
 		for _, value := range n.Values {
-			total.add(w.of(value, depth))
+			total.addChild(w.of(value, depth))
 		}
 	case *ast.MappingValueNode:
-		total.add(w.of(n.Value, depth+1))
+		total.addChild(w.of(n.Value, depth+1))
 		total.text += len(n.Key.String())
 	case *ast.SequenceNode:
 		for _, value := range n.Values {
-			total.add(w.of(value, depth+1))
+			total.addChild(w.of(value, depth+1))
 		}
 	}
 	switch {

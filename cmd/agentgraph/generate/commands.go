@@ -46,7 +46,7 @@ func readCommands() *commandLine {
 		read := &commandGroup{Title: strings.TrimSuffix(group.Title, ":")}
 		for _, child := range root.Commands() {
 			if child.GroupID == group.ID {
-				read.add(child)
+				read.addCommand(child)
 			}
 		}
 		line.Groups = append(line.Groups, read)
@@ -55,14 +55,14 @@ func readCommands() *commandLine {
 	return line
 }
 
-// add adds a command, or its subcommands.
-func (g *commandGroup) add(cmd *cobra.Command) {
+// addCommand adds a command, or its subcommands.
+func (g *commandGroup) addCommand(cmd *cobra.Command) {
 	if !cmd.HasSubCommands() {
 		g.Commands = append(g.Commands,
 			&command{Command: cmd, Usage: cli.Usage(cmd), Arguments: cli.Arguments(cmd), Flags: cli.DeclaredFlags(cmd)})
 	}
 	for _, child := range cmd.Commands() {
-		g.add(child)
+		g.addCommand(child)
 	}
 }
 

@@ -51,7 +51,7 @@ func say(parts ...string) *reply {
 	return &reply{text: strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")}
 }
 
-func (m Model) read(req llm.Request) *conversation {
+func (m Model) readRequest(req llm.Request) *conversation {
 	excerpts, instructions := llm.Excerpts(req.System)
 	req.System = instructions
 	c := &conversation{req: req, excerpts: excerpts, brief: m.briefOf(instructions, req.Tools)}

@@ -107,7 +107,7 @@ func readScript(text string, isBuiltIn bool) *script {
 				continue
 			default:
 				if current != nil {
-					current.add(key, value)
+					current.setKey(key, value)
 				}
 			}
 			last = key
@@ -139,7 +139,7 @@ func cutKey(line string) (key, value string) {
 	return "", line
 }
 
-func (e *exchange) add(key, value string) {
+func (e *exchange) setKey(key, value string) {
 	switch key {
 	case keyCall:
 		name, rest, _ := strings.Cut(value, " ")

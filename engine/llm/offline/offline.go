@@ -53,7 +53,7 @@ func (Model) Name() string { return Name }
 // no tokens are counted.
 func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		reply := m.read(req).answer()
+		reply := m.readRequest(req).answer()
 		for i, piece := range pieces(reply.text) {
 			if err := m.wait(ctx, i); err != nil {
 				yield(llm.Chunk{}, err)

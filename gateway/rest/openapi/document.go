@@ -30,10 +30,10 @@ func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*
 		Schema: schema, Definitions: map[string]*jsonschema.Schema{}, Prefix: schemaPrefix, V1: true,
 	}}
 	for _, r := range routes {
-		d.add(r.Path, r.Method, resultOf(r).Definition.Type, d.operation(r))
+		d.addOperation(r.Path, r.Method, resultOf(r).Definition.Type, d.operation(r))
 	}
 	for _, e := range exports {
-		d.add(e.Path, http.MethodGet, ast.NamedType(e.RowType, nil), d.export(e))
+		d.addOperation(e.Path, http.MethodGet, ast.NamedType(e.RowType, nil), d.export(e))
 	}
 	for name, definition := range d.Definitions {
 		d.document.Components.Schemas[name] = d.schemaRef(definition)
@@ -71,9 +71,9 @@ type describer struct {
 	examples map[string]example
 }
 
-// add adds an operation to the document, under the tag of its path's first segment. A tag has the description of the
-// type with its name, or else of the type of its first operation's response.
-func (d *describer) add(path, method string, answer *ast.Type, o *openapi3.Operation) {
+// addOperation adds an operation to the document, under the tag of its path's first segment. A tag has the
+// description of the type with its name, or else of the type of its first operation's response.
+func (d *describer) addOperation(path, method string, answer *ast.Type, o *openapi3.Operation) {
 	tag := strings.Split(path, "/")[1]
 	o.Tags = []string{tag}
 	if d.document.Tags.Get(tag) == nil {

@@ -75,7 +75,7 @@ func TestWebhooksSkipUnavailableCompanies(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	told := 0
-	store.DeliverWebhooks(ctx, func(context.Context, db.Parcel) (int, error) {
+	store.DeliverWebhooks(ctx, func(context.Context, db.WebhookRequest) (int, error) {
 		told++
 		cancel()
 		return 200, nil

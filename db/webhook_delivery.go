@@ -32,8 +32,8 @@ const (
 	recordTimeout = 10 * time.Second
 )
 
-// Parcel is a message to deliver to a webhook.
-type Parcel struct {
+// WebhookRequest is a message to deliver to a webhook.
+type WebhookRequest struct {
 	URL, ID string
 	Body    []byte
 	// Keys sign the message: the current one and, for a while, the previous one.
@@ -44,7 +44,7 @@ type Parcel struct {
 
 // Post makes one attempt to deliver a message. It returns the status of the response, or 0 without a response, and an
 // error unless the status is 2xx. Users who may see the webhook can read the error's text.
-type Post func(ctx context.Context, p Parcel) (status int, err error)
+type Post func(ctx context.Context, p WebhookRequest) (status int, err error)
 
 type webhookDispatcher struct {
 	store *Store
@@ -155,12 +155,12 @@ func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID st
 		if message == nil {
 			break
 		}
-		parcel, err := t.pack(to, message)
+		request, err := t.requestTo(to, message)
 		var status int
 		at := time.Now()
 		if err == nil {
 			posting, cancel := context.WithTimeout(ctx, postTimeout)
-			status, err = o.post(posting, parcel)
+			status, err = o.post(posting, request)
 			cancel()
 		}
 		if ctx.Err() != nil {
@@ -202,12 +202,13 @@ func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webh
 	return to[0], messages[0], nil
 }
 
-func (t *Tenant) pack(to *model.Webhook, message *model.WebhookDelivery) (Parcel, error) {
+// requestTo returns the request that delivers a message, with the secrets that sign it.
+func (t *Tenant) requestTo(to *model.Webhook, message *model.WebhookDelivery) (WebhookRequest, error) {
 	sealed := [][]byte{to.SealedSecret}
 	if to.PreviousSecretUntil != nil && now().Before(*to.PreviousSecretUntil) {
 		sealed = append(sealed, to.SealedPreviousSecret)
 	}
-	p := Parcel{URL: to.URL, ID: message.ID, Body: message.Payload}
+	p := WebhookRequest{URL: to.URL, ID: message.ID, Body: message.Payload}
 	for _, secret := range sealed {
 		key, err := t.store.sealer.Open(t.CompanyID()+"/"+to.ID, secret)
 		if err != nil {

@@ -40,8 +40,8 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 		})
 	}
 	processes.Wait()
-	require.Len(t, to.parcels, len(sent))
-	for _, p := range to.parcels {
+	require.Len(t, to.requests, len(sent))
+	for _, p := range to.requests {
 		require.True(t, sent[p.ID])
 		delete(sent, p.ID)
 		require.Equal(t, hook.URL, p.URL)
@@ -61,8 +61,8 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	_, err = tenant.RedeliverWebhook(t.Context(), one.ID)
 	require.NoError(t, err)
 	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
-	require.Len(t, to.parcels, 1)
-	require.Equal(t, one.ID, to.parcels[0].ID)
+	require.Len(t, to.requests, 1)
+	require.Equal(t, one.ID, to.requests[0].ID)
 	to.take()
 
 	// Both secrets are valid for a day.
@@ -72,8 +72,8 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
 	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
-	require.Len(t, to.parcels[0].Keys, 2)
-	require.Equal(t, key, to.parcels[0].Keys[1])
+	require.Len(t, to.requests[0].Keys, 2)
+	require.Equal(t, key, to.requests[0].Keys[1])
 	to.take()
 	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhooks SET previous_secret_until = now() WHERE "+
 		"company_id = '"+tenant.CompanyID()+"'")
@@ -81,7 +81,7 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
 	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
-	require.Len(t, to.parcels[0].Keys, 1)
+	require.Len(t, to.requests[0].Keys, 1)
 }
 
 func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
@@ -163,13 +163,13 @@ func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
 	ping, err := tenant.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
 	ending, end := context.WithCancel(t.Context())
-	require.NoError(t, db.DeliverOnce(ending, store, func(ctx context.Context, _ db.Parcel) (int, error) {
+	require.NoError(t, db.DeliverOnce(ending, store, func(ctx context.Context, _ db.WebhookRequest) (int, error) {
 		end()
 		return 0, ctx.Err()
 	}))
 	to := &receiver{status: http.StatusOK}
 	var late []string
-	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
+	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.WebhookRequest) (int, error) {
 		late = append(late, p.ID)
 		// Another process has considered this one lost and delivered the message.
 		_, err := db.Raw(tenant).ExecContext(ctx, "UPDATE webhook_deliveries SET due_at = now() WHERE company_id = '"+
@@ -229,7 +229,7 @@ func TestSlowWebhooksDelayOnlyTheirCompany(t *testing.T) {
 	ping, err := quick.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
 	delivered, atOnce := make(chan struct{}), make(chan struct{}, 10)
-	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.Parcel) (int, error) {
+	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.WebhookRequest) (int, error) {
 		if p.ID == ping.ID {
 			close(delivered)
 			return http.StatusOK, nil

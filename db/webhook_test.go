@@ -17,17 +17,17 @@ import (
 
 // receiver records the messages that it receives.
 type receiver struct {
-	mu      sync.Mutex
-	parcels []db.Parcel
+	mu       sync.Mutex
+	requests []db.WebhookRequest
 	// status and err are its response.
 	status int
 	err    error
 }
 
-func (r *receiver) post(_ context.Context, p db.Parcel) (int, error) {
+func (r *receiver) post(_ context.Context, p db.WebhookRequest) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.parcels = append(r.parcels, p)
+	r.requests = append(r.requests, p)
 	return r.status, r.err
 }
 
@@ -35,10 +35,10 @@ func (r *receiver) post(_ context.Context, p db.Parcel) (int, error) {
 func (r *receiver) take() (bodies []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.parcels {
+	for _, p := range r.requests {
 		bodies = append(bodies, string(p.Body))
 	}
-	r.parcels = nil
+	r.requests = nil
 	return bodies
 }
 

@@ -73,9 +73,9 @@ func BenchmarkRuns(b *testing.B) {
 			for b.Loop() {
 				answers, statements := model.answers.Load(), sent.Load()
 				spent := cpuTime(b)
-				begun := time.Now()
+				started := time.Now()
 				awaitPassed(b, tenant, dbtest.Execute(b, tenant, ids, repeats, concurrency), tests*repeats)
-				took := time.Since(begun)
+				took := time.Since(started)
 				answers = model.answers.Load() - answers
 				ideal = time.Duration(answers) * thinks / concurrency
 				b.ReportMetric(float64(took)/float64(ideal), "of-ideal")
@@ -102,9 +102,9 @@ func BenchmarkRunsBehindOthers(b *testing.B) {
 					dbtest.Execute(b, many, ids, repeats, 50)
 				}
 				b.StartTimer()
-				begun := time.Now()
+				started := time.Now()
 				awaitPassed(b, other, dbtest.Execute(b, other, fewIDs, 1, few), few)
-				b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-behind-5000")
+				b.ReportMetric(float64(time.Since(started).Milliseconds()), "ms-behind-5000")
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func (r reviewer) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 // An execution is estimated from the last runs of its tests. Tests that never ran count like the average of the others.
 func TestExecutionIsEstimatedByLastRuns(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewStage(t)
+	s := dbtest.NewEnvironment(t)
 	log := slog.New(slog.DiscardHandler)
 	e := engine.New(&cast{}, engine.Options{Log: log, Prices: model.Prices{
 		Message: model.Credit, InputTokens: model.Credit}})

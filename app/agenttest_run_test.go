@@ -76,7 +76,7 @@ func onlyRun(t *testing.T, tenant *db.Tenant, execution *model.AgentTestExecutio
 
 func TestPanickingRunEndsWithError(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewStage(t)
+	s := dbtest.NewEnvironment(t)
 	var times atomic.Int32
 	require.NoError(t, s.Store.Work(t.Context(), 1,
 		db.Workers{RunTest: evaluatorOf(&cast{hook: func(context.Context) error {
@@ -95,7 +95,7 @@ func TestPanickingRunEndsWithError(t *testing.T) {
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewStage(t)
+	s := dbtest.NewEnvironment(t)
 	ids := s.Tests(t, 1)
 	work := func(cause error) (*model.AgentTestRun, error) {
 		run := onlyRun(t, s.Tenant, dbtest.Execute(t, s.Tenant, ids, 1, 1))
@@ -127,11 +127,11 @@ func TestRunEndsWithItsContext(t *testing.T) {
 func TestRunsSurviveLostDatabaseConnections(t *testing.T) {
 	t.Parallel()
 	const runs = 40
-	s := dbtest.NewStage(t)
-	begun := make(chan struct{}, 10*runs)
+	s := dbtest.NewEnvironment(t)
+	started := make(chan struct{}, 10*runs)
 	require.NoError(t, s.Store.Work(t.Context(), 20,
 		db.Workers{RunTest: evaluatorOf(&cast{thinks: 20 * time.Millisecond, hook: func(context.Context) error {
-			begun <- struct{}{}
+			started <- struct{}{}
 			return nil
 		}}).RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
@@ -139,7 +139,7 @@ func TestRunsSurviveLostDatabaseConnections(t *testing.T) {
 	broken := 0
 	for range 2 {
 		for range 10 {
-			<-begun
+			<-started
 		}
 		broken += s.Count(t, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`)

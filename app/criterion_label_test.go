@@ -19,7 +19,7 @@ import (
 // A person marks the verdicts of a judge that passes everything, blind, in the order of the queue.
 func TestLabelsCorrectThePassRate(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewStage(t)
+	s := dbtest.NewEnvironment(t)
 	e := engine.New(&cast{}, engine.Options{Log: slog.New(slog.DiscardHandler)})
 	v := evaluation.New(e, evaluation.Options{Judge: referee{"lenient", "true"}, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, s.Store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest}))

@@ -280,10 +280,10 @@ func TestMetricsCountJobs(t *testing.T) {
 	observer, err := observe.Start(t.Context(), observe.Options{Listen: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, observer.Close(context.WithoutCancel(t.Context()))) })
-	stage := dbtest.NewStage(t) // this store has no workers
-	serveApp(t, app.Options{Store: stage.Store, Engine: engine.New(offline.New(), engine.Options{}), Observer: observer,
+	env := dbtest.NewEnvironment(t) // this store has no workers
+	serveApp(t, app.Options{Store: env.Store, Engine: engine.New(offline.New(), engine.Options{}), Observer: observer,
 		Settings: gateway.DefaultSettings(), Plan: true})
-	dbtest.Execute(t, stage.Tenant, stage.Tests(t, 3), 1, 10)
+	dbtest.Execute(t, env.Tenant, env.Tests(t, 3), 1, 10)
 	samples := (&watched{observer: observer}).scrape(t)
 	require.Equal(t, "3", samples[`agentgraph_jobs{kind="agentTestRun",state="admitted"}`],
 		keysOf(samples, "agentgraph_job"))

@@ -36,7 +36,7 @@ func (r referee) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error] 
 // An execution can be judged again with another model and other criteria. Both sets of verdicts can be compared.
 func TestExecutionIsJudgedAgain(t *testing.T) {
 	t.Parallel()
-	s := dbtest.NewStage(t)
+	s := dbtest.NewEnvironment(t)
 	e := engine.New(&cast{}, engine.Options{
 		Log: slog.New(slog.DiscardHandler), Prices: model.Prices{Message: model.Credit, InputTokens: 1000 * model.Credit,
 			OutputTokens: 1000 * model.Credit},

@@ -46,7 +46,7 @@ func BenchmarkClaimItems(b *testing.B) {
 				var left, handed atomic.Int64
 				left.Store(int64(b.N))
 				b.ResetTimer()
-				begun := time.Now()
+				started := time.Now()
 				errs := together(dialers, func(int) error {
 					for left.Add(-1) >= 0 {
 						_, items, err := tenant.ClaimCampaignItems(b.Context(), model.ClaimCampaignItemsInput{
@@ -60,7 +60,7 @@ func BenchmarkClaimItems(b *testing.B) {
 					return nil
 				})
 				require.Empty(b, errs)
-				b.ReportMetric(float64(handed.Load())/time.Since(begun).Seconds(), "items/s")
+				b.ReportMetric(float64(handed.Load())/time.Since(started).Seconds(), "items/s")
 			})
 		}
 	}

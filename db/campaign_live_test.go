@@ -17,7 +17,7 @@ func TestCampaignFollowersReceiveCounts(t *testing.T) {
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
 	campaign := newCampaign(t, tenant)
-	begun := time.Now()
+	started := time.Now()
 	var followers []<-chan *model.Campaign
 	for _, replica := range []*db.Tenant{tenant, tenant, dbtest.Again(t, store).Tenant(company)} {
 		follower, err := replica.FollowCampaign(t.Context(), campaign.ID)
@@ -68,7 +68,7 @@ func TestCampaignFollowersReceiveCounts(t *testing.T) {
 		require.Equal(t, model.CampaignStatusArchived, last.Status)
 		require.EqualValues(t, 250, last.ItemVersion)
 		// The final state is sent without waiting, so there can be one more update.
-		require.LessOrEqual(t, told[i], int(time.Since(begun)/time.Second)+2)
+		require.LessOrEqual(t, told[i], int(time.Since(started)/time.Second)+2)
 	}
 
 	late, err := tenant.FollowCampaign(t.Context(), campaign.ID)

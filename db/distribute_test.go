@@ -130,8 +130,8 @@ func TestTablesAreDistributed(t *testing.T) {
 	execute("ALTER TABLE citus.pg_dist_partition DROP CONSTRAINT away")
 	// Citus also lists local tables that it manages because of a foreign key.
 	execute("INSERT INTO citus.pg_dist_partition VALUES ('webhooks', 'n', NULL, 0, 's', true)")
-	begun := len(said)
-	require.Positive(t, begun)
+	started := len(said)
+	require.Positive(t, started)
 	local, err := migrator.LocalTables(ctx)
 	require.NoError(t, err)
 	require.Subset(t, local, []string{"agent_test_runs", "webhooks"})

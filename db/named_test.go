@@ -13,13 +13,13 @@ import (
 
 func TestListsFilterByPartOfTheName(t *testing.T) {
 	t.Parallel()
-	stage := dbtest.NewStage(t)
+	env := dbtest.NewEnvironment(t)
 	for i, name := range []string{"Prices 100%", "Élan", "price list"} {
-		_, err := stage.Tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
+		_, err := env.Tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
 		require.NoError(t, err)
-		_, err = stage.Tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: name})
+		_, err = env.Tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: name})
 		require.NoError(t, err)
-		_, err = stage.Tenant.CreateTool(t.Context(),
+		_, err = env.Tenant.CreateTool(t.Context(),
 			model.CreateToolInput{Name: name, TechnicalName: fmt.Sprint("tool_", i)})
 		require.NoError(t, err)
 	}
@@ -28,11 +28,11 @@ func TestListsFilterByPartOfTheName(t *testing.T) {
 		"": {"price list", "Élan", "Prices 100%"},
 	} {
 		filter := &model.NameFilter{NameContains: &part}
-		datasets, err := stage.Tenant.Datasets(t.Context(), model.PageArgs{First: 10}, filter)
+		datasets, err := env.Tenant.Datasets(t.Context(), model.PageArgs{First: 10}, filter)
 		require.NoError(t, err)
-		chats, err := stage.Tenant.KnowledgeBaseChats(t.Context(), model.PageArgs{First: 10}, filter)
+		chats, err := env.Tenant.KnowledgeBaseChats(t.Context(), model.PageArgs{First: 10}, filter)
 		require.NoError(t, err)
-		tools, err := stage.Tenant.Tools(t.Context(), model.PageArgs{First: 10}, filter)
+		tools, err := env.Tenant.Tools(t.Context(), model.PageArgs{First: 10}, filter)
 		require.NoError(t, err)
 		found := [3][]string{{}, {}, {}}
 		for _, d := range datasets.Nodes {
@@ -47,6 +47,6 @@ func TestListsFilterByPartOfTheName(t *testing.T) {
 		require.Equal(t, [3][]string{want, want, want}, found, part)
 	}
 	long := strings.Repeat("é", 256)
-	_, err := stage.Tenant.Tools(t.Context(), model.PageArgs{First: 10}, &model.NameFilter{NameContains: &long})
+	_, err := env.Tenant.Tools(t.Context(), model.PageArgs{First: 10}, &model.NameFilter{NameContains: &long})
 	require.ErrorContains(t, err, "filter.nameContains")
 }

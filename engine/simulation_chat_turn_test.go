@@ -167,8 +167,8 @@ func TestStreamedTextIsSeenByOtherReplicas(t *testing.T) {
 	for seen := false; !seen; {
 		select {
 		case event := <-events:
-			if begun, ok := event.(model.TurnStarted); ok {
-				require.Equal(t, "Hello", begun.Text)
+			if started, ok := event.(model.TurnStarted); ok {
+				require.Equal(t, "Hello", started.Text)
 				continue
 			}
 			delta, ok := event.(model.MessageDelta)

@@ -16,9 +16,9 @@ import (
 
 // recordingObserver is an observer that records requests.
 type recordingObserver struct {
-	mu    sync.Mutex
-	begun int
-	ended []gateway.Request
+	mu      sync.Mutex
+	started int
+	ended   []gateway.Request
 }
 
 type witnessKey struct{}
@@ -26,7 +26,7 @@ type witnessKey struct{}
 func (w *recordingObserver) Begin(ctx context.Context) context.Context {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.begun++
+	w.started++
 	return context.WithValue(ctx, witnessKey{}, w)
 }
 
@@ -80,7 +80,7 @@ func TestObserverSeesEachRequestOnce(t *testing.T) {
 		"the handshake, and the operation")
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	require.Len(t, w.ended, w.begun)
+	require.Len(t, w.ended, w.started)
 }
 
 func TestLogNamesCodeCostKeyAndRemote(t *testing.T) {

@@ -112,16 +112,16 @@ func TestFinishedRunsAreCounted(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 5, 1, 9, 0, 0, 0, time.UTC)
 	e := &AgentTestExecution{State: AgentTestExecutionStatusQueued, Unfinished: 3, NextPosition: 1, Version: 7}
-	begun := at.Add(-time.Second)
-	run := &AgentTestRun{Status: AgentTestRunStatusRunning, StartedAt: &begun}
+	started := at.Add(-time.Second)
+	run := &AgentTestRun{Status: AgentTestRunStatusRunning, StartedAt: &started}
 	_, follows := e.Count(run, at)
 	require.False(t, follows)
 	require.EqualValues(t, 8, run.Version)
 	require.Equal(t, AgentTestExecutionStatusRunning, e.Status())
-	require.Equal(t, &begun, e.StartedAt, "it begins when its first run does")
+	require.Equal(t, &started, e.StartedAt, "it begins when its first run does")
 
 	end := func() (int32, bool) {
-		run = &AgentTestRun{Status: AgentTestRunStatusPassed, StartedAt: &begun}
+		run = &AgentTestRun{Status: AgentTestRunStatusPassed, StartedAt: &started}
 		return e.Count(run, at)
 	}
 	next, follows := end()

@@ -86,7 +86,7 @@ func TestCancellationReachesEveryReplica(t *testing.T) {
 	}
 	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, runs), 1, inProgress)
 	s.Await(t, func() bool { return s.waiting.Load() == inProgress }, "some are under way")
-	begun := time.Now()
+	started := time.Now()
 	_, err := s.Tenant.CancelAgentTestExecution(t.Context(),
 		model.CancelAgentTestExecutionInput{ExecutionID: execution.ID})
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestCancellationReachesEveryReplica(t *testing.T) {
 		runs-inProgress,
 		"waiting runs are cancelled immediately")
 	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
-	t.Logf("%d runs in two other processes ended within %s of their cancellation", inProgress, time.Since(begun).
+	t.Logf("%d runs in two other processes ended within %s of their cancellation", inProgress, time.Since(started).
 		Round(time.Millisecond))
 	s.Await(t, func() bool { return s.waiting.Load() == 0 }, "nobody waits for the model any more")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"))

@@ -193,7 +193,7 @@ func TestBashCompletesNamesWithSpaces(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	require.NoError(t, os.Symlink(program, filepath.Join(dir, "agentgraph")))
-	for begun, completed := range map[string]string{
+	for started, completed := range map[string]string{
 		"Smo":         `Smoke\ is\ a\ safety\ incident|Smoke\ means\ unplug\,\ at\ \$5`,
 		"smo":         `Smoke\ is\ a\ safety\ incident|Smoke\ means\ unplug\,\ at\ \$5`,
 		`smoke\ i`:    `Smoke\ is\ a\ safety\ incident`,
@@ -204,11 +204,11 @@ func TestBashCompletesNamesWithSpaces(t *testing.T) {
 		"Nothing":     "",
 		`"Nothing is`: "",
 	} {
-		shell := exec.CommandContext(t.Context(), "bash", "-c", bashCompletes, "bash", "agentgraph", "test", "show", begun)
+		shell := exec.CommandContext(t.Context(), "bash", "-c", bashCompletes, "bash", "agentgraph", "test", "show", started)
 		shell.Env = append(b.environment(t), "PATH="+dir+":"+os.Getenv("PATH"), asCommand+"=1")
 		out, err := shell.CombinedOutput()
 		require.NoError(t, err, string(out))
-		require.Equal(t, completed, strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), "|"), begun)
+		require.Equal(t, completed, strings.Join(strings.Split(strings.TrimSpace(string(out)), "\n"), "|"), started)
 	}
 }
 

@@ -141,12 +141,12 @@ func TestQueryCommandRunsDocuments(t *testing.T) {
 	require.Equal(t, "{\r\n  \"data\": {\r\n    \"agents\": {\r\n      \"totalCount\": 1\r\n    }\r\n  }\r\n}\r\n",
 		indented.seen.String())
 
-	var begun struct {
+	var started struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
 	b.must(t, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
-		map[string]any{"id": b.agent}, &begun)
-	id := begun.StartSimulationChat.SimulationChat.ID
+		map[string]any{"id": b.agent}, &started)
+	id := started.StartSimulationChat.SimulationChat.ID
 	b.must(t, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id,
 		text: "Goodbye"}) { simulationChat { id } } }`, map[string]any{"id": id}, nil)
 	followed := process(t, `subscription ($id: ID!) { simulationChatMessages(simulationChatId: $id) { role } }`, env,

@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 // replicaFixture is a database and a model server for replicas of the program. The simulated contact asks for an
 // appointment. The agent books it once the gate opens, and the judge passes the run.
 type replicaFixture struct {
-	*dbtest.Stage
+	*dbtest.Environment
 	provider *httptest.Server
 	// gate lets one agent answer for each element. Once it is closed, all agents answer.
 	gate chan struct{}
@@ -51,7 +51,7 @@ type replicaFixture struct {
 
 func newReplicaFixture(t *testing.T) *replicaFixture {
 	t.Helper()
-	s := &replicaFixture{Stage: dbtest.NewStage(t), gate: make(chan struct{}, 1000)}
+	s := &replicaFixture{Environment: dbtest.NewEnvironment(t), gate: make(chan struct{}, 1000)}
 	s.provider = httptest.NewServer(http.HandlerFunc(s.answer))
 	t.Cleanup(s.provider.Close)
 	t.Cleanup(s.provider.CloseClientConnections)

@@ -41,12 +41,12 @@ func BenchmarkSchedule(b *testing.B) {
 		}); err != nil {
 			b.Fatal(err)
 		}
-		begun := time.Now()
+		started := time.Now()
 		enqueue(b, pool, q, jobsOf(newCompany(b, pool, "company_1"), jobs)...)
 		for range jobs {
 			<-done
 		}
-		b.ReportMetric(float64(time.Since(begun))/float64(jobs/size*length), "of-ideal")
+		b.ReportMetric(float64(time.Since(started))/float64(jobs/size*length), "of-ideal")
 	}
 }
 
@@ -67,13 +67,13 @@ func BenchmarkFairness(b *testing.B) {
 		enqueue(b, pool, q, jobsOf(newCompany(b, pool, "company_large"), 5000)...)
 		<-done
 		small := newCompany(b, pool, "company_small")
-		begun := time.Now()
+		started := time.Now()
 		enqueue(b, pool, q, jobsOf(small, 10)...)
 		for left := 10; left > 0; {
 			if job := <-done; job.CompanyID == small {
 				left--
 			}
 		}
-		b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-behind-5000")
+		b.ReportMetric(float64(time.Since(started).Milliseconds()), "ms-behind-5000")
 	}
 }

@@ -62,17 +62,17 @@ func TestDuplicateRepliesCountAsFound(t *testing.T) {
 
 func TestLedgerIsComparedWithPostgres(t *testing.T) {
 	t.Parallel()
-	stage := dbtest.NewStage(t)
+	env := dbtest.NewEnvironment(t)
 	b := &ledger{}
 	b.beginPhase("none")
 	for _, name := range []string{"kept", "missing"} {
 		b.acknowledge(b.begin("usage", name))
 	}
-	_, err := stage.Tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
+	_, err := env.Tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
 		{IdempotencyKey: "kept", AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 1},
 	}})
 	require.NoError(t, err)
-	require.NoError(t, b.compare(t.Context(), stage.Address))
+	require.NoError(t, b.compare(t.Context(), env.Address))
 	require.ErrorContains(t, b.verdict(), "lost or doubled")
 	var out strings.Builder
 	b.print(&out)

@@ -20,27 +20,27 @@ const Finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queue
 // Options returns options of a store that can store secrets.
 func Options() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7}, 32)} }
 
-// Stage is a database for running agent tests. Its table verdicts records every write that makes a run final.
-type Stage struct {
+// Environment is a database for running agent tests. Its table verdicts records every write that makes a run final.
+type Environment struct {
 	Address string
 	Store   *db.Store
 	Tenant  *db.Tenant
 	conn    *pgx.Conn
 }
 
-// NewStage returns a Stage with one company.
-func NewStage(t testing.TB) *Stage {
+// NewEnvironment returns an Environment with one company.
+func NewEnvironment(t testing.TB) *Environment {
 	t.Helper()
-	s := &Stage{Address: URL(t)}
-	s.Store = Open(t, s.Address, Options())
-	company, err := s.Store.CreateCompany(t.Context(), "Company")
+	e := &Environment{Address: URL(t)}
+	e.Store = Open(t, e.Address, Options())
+	company, err := e.Store.CreateCompany(t.Context(), "Company")
 	require.NoError(t, err)
-	s.Tenant = s.Store.Tenant(company.ID)
-	s.conn, err = pgx.Connect(t.Context(), s.Address)
+	e.Tenant = e.Store.Tenant(company.ID)
+	e.conn, err = pgx.Connect(t.Context(), e.Address)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.conn.Close(context.Background())) })
+	t.Cleanup(func() { require.NoError(t, e.conn.Close(context.Background())) })
 	// A run must become final only once.
-	_, err = s.conn.Exec(t.Context(), `CREATE TABLE verdicts (run_id text, status text);
+	_, err = e.conn.Exec(t.Context(), `CREATE TABLE verdicts (run_id text, status text);
 		CREATE FUNCTION note_verdict() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO verdicts VALUES (NEW.id,
 			NEW.status); RETURN NULL; END $$;
 		GRANT INSERT ON verdicts TO PUBLIC;
@@ -48,25 +48,25 @@ func NewStage(t testing.TB) *Stage {
 			'Running')) EXECUTE FUNCTION note_verdict()`,
 		pgx.QueryExecModeSimpleProtocol)
 	require.NoError(t, err)
-	return s
+	return e
 }
 
 // Tests creates tests of a new agent, of one turn each, and returns their ids.
-func (s *Stage) Tests(t testing.TB, count int) []string {
+func (e *Environment) Tests(t testing.TB, count int) []string {
 	t.Helper()
-	return Tests(t, s.Tenant, count, 1)
+	return Tests(t, e.Tenant, count, 1)
 }
 
 // Count returns the number that a query selects.
-func (s *Stage) Count(t testing.TB, query string) int {
+func (e *Environment) Count(t testing.TB, query string) int {
 	t.Helper()
 	var n int
-	require.NoError(t, s.conn.QueryRow(t.Context(), query).Scan(&n), query)
+	require.NoError(t, e.conn.QueryRow(t.Context(), query).Scan(&n), query)
 	return n
 }
 
 // Await polls until done reports true.
-func (s *Stage) Await(t testing.TB, done func() bool, what string) {
+func (e *Environment) Await(t testing.TB, done func() bool, what string) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

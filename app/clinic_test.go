@@ -25,7 +25,7 @@ type clinic struct {
 
 const (
 	askExpert = `{"request":"How do I get up?"}`
-	// knock is a message that every model answers outside of its script.
+	// knock is a message that each clinic's model answers with a fixed reply, which is not in its script.
 	knock = "Knock, knock"
 )
 

@@ -72,8 +72,8 @@ func (t *Tenant) CampaignItems(
 		append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
 }
 
-// AddCampaignItems adds all of the items to a campaign, or none. Another open item may have the same number. Then it
-// leaves out the new item or returns CONFLICT, as the input says.
+// AddCampaignItems adds all of the items to a campaign, or none. If an open item already has the number, it leaves out
+// the new item, returns CONFLICT, or adds it, as in.OnDuplicate says.
 func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItemsInput) (*model.AddCampaignItemsPayload,
 	error) {
 	if err := in.Validate(); err != nil {
@@ -246,8 +246,8 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 	return pg.Together(items), nil
 }
 
-// changeItems runs fn in a transaction that locks the campaign, and then notifies the followers. fn gets the
-// campaign, may make a limited number of changes with consecutive versions, and returns how they change the counters.
+// changeItems runs fn in a transaction that locks the campaign, and then notifies the followers. fn gets the campaign,
+// makes at most the given number of changes, with consecutive versions, and returns how they change the counters.
 // changeItems returns CONFLICT when the campaign is archived.
 func (t *Tenant) changeItems(
 	ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) (itemsCounted,

@@ -133,7 +133,7 @@ func (s *Store) sweeper() func(context.Context) error {
 	}
 }
 
-// across reads rows of all companies. It calls the function read with a Selection by company for its company column. If
+// across reads rows of all companies. It calls read with a function that returns the condition for a company column. If
 // that fails because one of several machines is down, it calls read for each company, in any order, until ctx ends.
 func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) pg.Selection) error) error {
 	err := read(func(string) pg.Selection { return pg.All })
@@ -179,7 +179,7 @@ func ofAll[R any](ctx context.Context, s *Store,
 
 // companiesWith returns the companies with a row that satisfies the condition, in any order. none is a nil pointer to
 // the struct of a row. Companies that cannot be read are left out, with an error. The query does not read the table
-// companies: Citus stores it on every node, and cannot look up the rows of each company.
+// companies: Citus copies it to every node, and cannot join such a table with the rows of each company.
 func (s *Store) companiesWith(ctx context.Context, none any, condition string, args ...any) ([]string, error) {
 	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model(none).Distinct().Column("company_id").Where(condition, args...).

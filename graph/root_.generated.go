@@ -3517,7 +3517,7 @@ type CancelBlamePayload {
 }
 
 extend type AgentTestExecution {
-  "The search for the cause of a failure that this execution is a step of; null for other executions."
+  "The search for a cause that started this execution as one of its steps; null for other executions."
   blameSearchId: ID
 }
 

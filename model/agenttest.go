@@ -36,8 +36,8 @@ type AgentTestRow struct {
 	FolderID *string
 	Kind     AgentTestKind
 	Name     string
-	// MayRepeatName allows a test that is created or changed to have the name of another test in its folder. It is
-	// not stored.
+	// MayRepeatName lets a request that creates or changes the test use the name of another test in the folder. It
+	// is not stored.
 	MayRepeatName bool `bun:"-" json:"-"`
 	// LastRunID is the most recent run. The next fields are its state, and when the state last changed.
 	LastRunID     *string

@@ -111,9 +111,9 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 	}
 }
 
-// Advance applies a valid report and returns the new events. tags are the agent's tags. They decide which tags of
-// results are system tags. It returns CONFLICT and changes nothing if the item cannot make this transition, or if the
-// report has another claim.
+// Advance applies a valid report and returns the new events. tags are the agent's tags: a result's tag is a system tag
+// if the agent's tag with its name is one. It returns CONFLICT and changes nothing if the item cannot make this
+// transition, or if the report has another claim.
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,
 	at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {

@@ -41,8 +41,8 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
 			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
 		{Into: &f.Corrected, Name: "corrected", Env: "AGENTGRAPH_TEST_CORRECTED",
-			Help: "Compare --min-pass-rate with the pass rate that is corrected for the judge's errors. This needs 20 labels " +
-				"of people on the agent's tests."},
+			Help: "Compare --min-pass-rate with the pass rate that is corrected for the judge's errors. It needs at least " +
+				"20 verdicts of the agent's tests that people have labelled."},
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
 			Help: "Cancel the execution after this time, such as 10m. 0, the default, means no limit."},
 		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",

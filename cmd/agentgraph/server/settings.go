@@ -215,8 +215,8 @@ type busFlags struct{ db.NATS }
 func (f *busFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.URL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
-			Help: "NATS servers, separated by commas, such as nats://user:password@nats:4222. They carry signals and text " +
-				"between replicas instead of the database.",
+			Help: "NATS servers, separated by commas, such as nats://user:password@nats:4222. Replicas send " +
+				"each other signals and text over NATS instead of through the database.",
 			Docs: "See [another bus](../guides/scale-out.md#another-bus)."},
 		{Into: &f.Credentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
 			Help: "File with the credentials for NATS, a JWT and its seed."},

@@ -28,6 +28,12 @@ var (
 	shared = Set(`a as on me m s ok okay hm`)
 )
 
+// IsEnglish reports whether a folded word is a small word of English.
+func IsEnglish(word string) bool { return englishWords[word] || shared[word] }
+
+// IsFrench reports whether a folded word is a small word of French.
+func IsFrench(word string) bool { return frenchWords[word] || shared[word] }
+
 // Detect returns the language with more words in the text, and false if neither has more.
 func Detect(text string) (Language, bool) {
 	var inEnglish, inFrench int

@@ -117,40 +117,6 @@ var phrases = [...]phrasebook{
 	},
 }
 
-// others answer messages in languages that the model does not speak, each with words that only that language has.
-var others = []struct {
-	words    map[string]bool
-	sentence string
-}{
-	{read.Set(`hola el los las yo soy quiero puedo necesito gracias pero muy cuando donde esta estoy tengo para con por favor
-		hablo mejor buenos buenas dias tardes mi como`),
-		"Lo siento, aquí solo hablo inglés y francés. ¿Puede escribirme en uno de esos idiomas?"},
-	{read.Set(`ich nicht mein meine meinen meiner der das dem den und ist bitte guten tag danke wie kann habe haben wo zeigt
-		immer sie mir mit wurde auf ein eine wann warum hallo konnen`),
-		"Es tut mir leid, ich spreche hier nur Englisch und Französisch. Können Sie mir in einer dieser Sprachen schreiben?"},
-	{read.Set(`ciao sono vorrei grazie mio mia posso dove quando buongiorno buonasera perche ho della il che questo ordine`),
-		"Mi dispiace, qui parlo solo inglese e francese. Può scrivermi in una di queste lingue?"},
-	{read.Set(`ola obrigado obrigada nao quero minha meu voce onde bom boa tarde preciso uma`),
-		"Desculpe, aqui só falo inglês e francês. Pode escrever-me numa dessas línguas?"},
-	{read.Set(`ik niet mijn een het kan waar bedankt hallo wil graag heb jullie goedemorgen alstublieft wanneer`),
-		"Sorry, ik spreek hier alleen Engels en Frans. Kunt u mij in een van die talen schrijven?"},
-}
-
-// foreign returns the answer to a message in a language that the model does not speak, or "".
-func foreign(text string) string {
-	said := read.Words(text)
-	count := func(words map[string]bool) int { return len(filter(said, func(w string) bool { return words[w] })) }
-	known := len(filter(said, read.IsSmall))
-	best := 1
-	sentence := ""
-	for _, o := range others {
-		if n := count(o.words); n > best && n >= known-1 {
-			best, sentence = n, o.sentence
-		}
-	}
-	return sentence
-}
-
 // fill replaces the % of a phrase.
 func fill(phrase, text string) string { return strings.Replace(phrase, "%", text, 1) }
 

@@ -1,5 +1,5 @@
 import type { CombinedError } from "@urql/core";
-import { lazy, Suspense, useEffect, useEffectEvent, useState } from "react";
+import { lazy, Suspense, useEffect, useEffectEvent, useLayoutEffect, useState } from "react";
 import { useClient } from "urql";
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
@@ -252,7 +252,8 @@ function useSaveKey(save: () => void): void {
     event.preventDefault();
     save();
   });
-  useEffect(() => {
+  // A layout effect, so that the key works as soon as the prompt is shown.
+  useLayoutEffect(() => {
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
   }, []);

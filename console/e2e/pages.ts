@@ -72,7 +72,7 @@ async function schedules(gateway: Gateway, agentId: string, baselineId: string |
 async function chatWith(gateway: Gateway, agentId: string): Promise<string> {
   const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
     `mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }`,
-    { input: { agentId, dataBag: { productName: "Brook kettle", serialNumber: "BK-20-118" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
+    { input: { agentId, dataBag: { productName: "Brook kettle", serialNumber: "MH-K72B40QX" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
   );
   const id = startSimulationChat.simulationChat.id;
   for (const text of ["Can I use vinegar to descale the kettle?", "Check the warranty of my kettle please."]) {

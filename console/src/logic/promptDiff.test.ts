@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { promptDiff, type DiffPiece } from "./promptDiff";
+import { hideUnchanged, promptDiff, type DiffPiece } from "./promptDiff";
 
 const side = (pieces: DiffPiece[], left: "gone" | "new") => pieces.filter((p) => p.kind !== left).map((p) => p.text).join("");
 
@@ -38,4 +38,18 @@ test("the other sentences of a line stay as they are", () => {
 
 test("a space at the end of a text is a change", () => {
   assert.ok(promptDiff("a b c", "a b c d").some((p) => p.kind === "new"));
+});
+
+test("unchanged lines far from a change are hidden, and none is lost", () => {
+  const lines = Array.from({ length: 20 }, (_, i) => `line ${i}\n`);
+  const text = lines.join("");
+  for (const isFirst of [true, false]) {
+    for (const isLast of [true, false]) {
+      const parts = hideUnchanged(text, isFirst, isLast);
+      assert.equal(parts.before + parts.hidden + parts.after, text);
+      assert.equal(parts.lines, 20 - (isFirst ? 0 : 3) - (isLast ? 0 : 3));
+      assert.equal(parts.before, isFirst ? "" : lines.slice(0, 3).join(""));
+    }
+  }
+  assert.equal(hideUnchanged(lines.slice(0, 11).join(""), false, false).lines, 0, "a few lines stay");
 });

@@ -75,3 +75,16 @@ function similarity(a: string, b: string): number {
 function words(sentence: string): string[] {
   return sentence.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
 }
+
+/** How many unchanged lines are shown beside a change, and how many are hidden at least. */
+const shown = 3;
+const leastHidden = 6;
+
+/** Cuts unchanged text into a part that is shown before, one that is hidden, and one that is shown after. */
+export function hideUnchanged(text: string, isFirst: boolean, isLast: boolean): { before: string; hidden: string; lines: number; after: string } {
+  const lines = text.split(/(?<=\n)/);
+  const start = isFirst ? 0 : shown;
+  const end = isLast ? lines.length : lines.length - shown;
+  if (end - start < leastHidden) return { before: text, hidden: "", lines: 0, after: "" };
+  return { before: lines.slice(0, start).join(""), hidden: lines.slice(start, end).join(""), lines: end - start, after: lines.slice(end).join("") };
+}

@@ -24,9 +24,10 @@ function Unchanged({ text, isFirst, isLast }: { text: string; isFirst: boolean; 
   return (
     <>
       {before && <span>{before}</span>}
-      <button type="button" className={styles.hidden} title={hidden.slice(0, 200)} onClick={() => setOpen(true)}>
+      <button type="button" className="quiet" title={hidden.slice(0, 200)} onClick={() => setOpen(true)}>
         Show {plural(lines, "unchanged line")}
       </button>
+      {"\n"}
       {after && <span>{after}</span>}
     </>
   );

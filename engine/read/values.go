@@ -27,11 +27,22 @@ var (
 	counts = func() map[string]float64 {
 		numbers := map[string]float64{}
 		for _, words := range []string{
-			"zero one two three four five six seven eight nine ten eleven twelve",
-			"zero un deux trois quatre cinq six sept huit neuf dix onze douze",
+			"zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen " +
+				"seventeen eighteen nineteen",
+			"zero un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize",
 		} {
 			for i, word := range strings.Fields(words) {
 				numbers[word] = float64(i)
+			}
+		}
+		for _, words := range []string{
+			"twenty thirty forty fifty sixty seventy eighty ninety hundred", "vingt trente quarante cinquante soixante",
+		} {
+			for i, word := range strings.Fields(words) {
+				numbers[word] = float64(10 * (i + 2))
+				for _, unit := range strings.Fields("one two three four five six seven eight nine") {
+					numbers[word+"-"+unit] = numbers[word] + numbers[unit]
+				}
 			}
 		}
 		numbers["une"] = 1
@@ -67,7 +78,7 @@ func Phone(text string) (string, bool) {
 // HasDigits reports whether a text has a digit.
 func HasDigits(text string) bool { return numeral().MatchString(text) }
 
-// Number reads a folded word as a number: digits, with or without a currency, or a word up to twelve. "14:30" and
+// Number reads a folded word as a number: digits, with or without a currency, or a word such as "fifteen" or "forty". "14:30" and
 // "MW417" are not numbers.
 func Number(word string) (float64, bool) {
 	if value, ok := counts[word]; ok {

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
@@ -86,9 +87,12 @@ func (p Property) choice(text string, asked bool) (any, bool) {
 	return best, best != nil
 }
 
+// tens matches a number in two words, such as "twenty five".
+var tens = lazyregexp.New(`\b((?:twen|thir|for|fif|six|seven|eigh|nine)ty) (one|two|three|four|five|six|seven|eight|nine)\b`)
+
 // number takes a number near a word of the property, and as an answer the first number.
 func (p Property) number(text string, asked bool) (any, bool) {
-	tokens := strings.Fields(read.Fold(text))
+	tokens := strings.Fields(tens().ReplaceAllString(read.Fold(text), "$1-$2"))
 	for i, token := range tokens {
 		token = strings.Trim(token, ".,;:!?()")
 		value, ok := read.Number(token)

@@ -43,8 +43,8 @@ const drainTime = 20 * time.Second
 // stopTime is how long jobs in progress may take to finish when the program ends.
 const stopTime = 5 * time.Second
 
-// heavySlots is how many heavy operations run at once for each processor. Several fit, because they wait for the
-// database about as long as they compute. heavyShare is how many of them may belong to one company.
+// heavySlots is how many heavy operations run at once for each processor. There can be several, because they wait
+// for the database about as long as they compute. heavyShare is how many of them may belong to one company.
 const (
 	heavySlots = 4
 	heavyShare = 3
@@ -161,7 +161,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	server = gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: keys.Authenticate,
-		Doubts:       keys.Doubts,
+		IsUnverified: keys.IsUnverified,
 		Revocations:  o.Store,
 		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.StoredResponse,
 			gateway.RequestClaim,

@@ -126,31 +126,31 @@ func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 // wait.
 const failedPerMinute = 60
 
-// doubtedPerMinute is how many doubted credentials may be refused in a minute, from all addresses together, before all
-// doubted credentials must wait. doubtedAtOnce is how many are looked up at a time. See Doubts.
+// unverifiedPerMinute is how many unverified credentials may be refused in a minute, from all addresses together,
+// before all unverified credentials must wait. unverifiedAtOnce is how many are looked up at a time. See IsUnverified.
 const (
-	doubtedPerMinute = 600
-	doubtedAtOnce    = 8
+	unverifiedPerMinute = 600
+	unverifiedAtOnce    = 8
 )
 
 // failures slows down addresses that send bad credentials.
 type failures struct {
 	limit *rateLimit
-	// doubted counts the refused doubted credentials of all addresses. slots bounds their concurrent lookups.
-	doubted *rate.Limiter
-	slots   chan struct{}
+	// unverified counts the refused unverified credentials of all addresses. slots bounds their concurrent lookups.
+	unverified *rate.Limiter
+	slots      chan struct{}
 }
 
 func newFailures() failures {
 	return failures{
 		newRateLimit("address", "refused credentials", failedPerMinute),
-		rate.NewLimiter(doubtedPerMinute/60, doubtedPerMinute), make(chan struct{}, doubtedAtOnce),
+		rate.NewLimiter(unverifiedPerMinute/60, unverifiedPerMinute), make(chan struct{}, unverifiedAtOnce),
 	}
 }
 
-// doubt waits until a doubted credential may be looked up, and calls lookUp, which reports whether it was refused. It
-// returns RATE_LIMITED if too many were refused, of this address or of all addresses.
-func (f failures) doubt(ctx context.Context, remote string, lookUp func() (isRefused bool)) error {
+// limitLookup waits until an unverified credential may be looked up, and calls lookUp, which reports whether it was
+// refused. It returns RATE_LIMITED if too many were refused, of this address or of all addresses.
+func (f failures) limitLookup(ctx context.Context, remote string, lookUp func() (isRefused bool)) error {
 	select {
 	case f.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -160,11 +160,11 @@ func (f failures) doubt(ctx context.Context, remote string, lookUp func() (isRef
 	if slow := f.check(remote); slow != nil {
 		return slow
 	}
-	if f.doubted.Tokens() < 1 {
+	if f.unverified.Tokens() < 1 {
 		return model.Errorf(model.RateLimited, "too many unknown credentials were refused; try again in 1 s")
 	}
 	if lookUp() {
-		f.doubted.Allow()
+		f.unverified.Allow()
 	}
 	return nil
 }

@@ -26,11 +26,11 @@ func TestGuessingAddressesHaveToWait(t *testing.T) {
 	require.NoError(t, f.check("10.1.2.3:1"), "a proxy")
 }
 
-func TestDoubtfulCredentialLookupsAreRateLimited(t *testing.T) {
+func TestUnverifiedCredentialLookupsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	f, lookedUp := newFailures(), 0
-	doubt := func(remote string, isRefused bool) error {
-		return f.doubt(t.Context(), remote, func() bool {
+	lookUp := func(remote string, isRefused bool) error {
+		return f.limitLookup(t.Context(), remote, func() bool {
 			lookedUp++
 			if isRefused {
 				f.count(remote) // as the gateway does on refusal
@@ -38,41 +38,41 @@ func TestDoubtfulCredentialLookupsAreRateLimited(t *testing.T) {
 			return isRefused
 		})
 	}
-	for range 10 * doubtedPerMinute {
-		require.NoError(t, doubt("198.51.100.1:1", false), "valid credentials do not count")
+	for range 10 * unverifiedPerMinute {
+		require.NoError(t, lookUp("198.51.100.1:1", false), "valid credentials do not count")
 	}
 	// Credentials from a guessing address are no longer looked up, long before the total limit is reached.
 	lookedUp = 0
 	for range failedPerMinute {
-		require.NoError(t, doubt("203.0.113.7:1", true))
+		require.NoError(t, lookUp("203.0.113.7:1", true))
 	}
 	var fault *model.Error
-	require.ErrorAs(t, doubt("203.0.113.7:2", true), &fault)
+	require.ErrorAs(t, lookUp("203.0.113.7:2", true), &fault)
 	require.Equal(t, model.RateLimited, fault.Code)
 	require.Equal(t, failedPerMinute, lookedUp)
-	require.NoError(t, doubt("203.0.113.8:1", true))
+	require.NoError(t, lookUp("203.0.113.8:1", true))
 	// Behind a proxy all clients share an address, so the total limit applies.
-	for range doubtedPerMinute - failedPerMinute - 1 {
-		require.NoError(t, doubt("10.1.2.3:1", true))
+	for range unverifiedPerMinute - failedPerMinute - 1 {
+		require.NoError(t, lookUp("10.1.2.3:1", true))
 	}
-	for f.doubted.Tokens() >= 1 { // the bucket refills during the test
-		require.NoError(t, doubt("10.1.2.3:1", true))
+	for f.unverified.Tokens() >= 1 { // the bucket refills during the test
+		require.NoError(t, lookUp("10.1.2.3:1", true))
 	}
 	lookedUp = 0
-	require.ErrorAs(t, doubt("203.0.113.9:1", true), &fault)
+	require.ErrorAs(t, lookUp("203.0.113.9:1", true), &fault)
 	require.Equal(t, model.RateLimited, fault.Code)
 	require.Zero(t, lookedUp)
 }
 
-func TestConcurrentDoubtfulLookupsAreBounded(t *testing.T) {
+func TestConcurrentUnverifiedLookupsAreBounded(t *testing.T) {
 	t.Parallel()
 	f := newFailures()
-	for range doubtedAtOnce {
+	for range unverifiedAtOnce {
 		f.slots <- struct{}{}
 	}
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	require.ErrorIs(t, f.doubt(ctx, "203.0.113.7:1", func() bool { panic("there is no slot") }), context.Canceled)
+	require.ErrorIs(t, f.limitLookup(ctx, "203.0.113.7:1", func() bool { panic("there is no slot") }), context.Canceled)
 	<-f.slots
-	require.NoError(t, f.doubt(t.Context(), "203.0.113.7:1", func() bool { return false }))
+	require.NoError(t, f.limitLookup(t.Context(), "203.0.113.7:1", func() bool { return false }))
 }

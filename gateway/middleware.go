@@ -192,9 +192,9 @@ func permitted(principal model.Principal, path string, isInURL bool) error {
 
 // admitted returns the principal of a credential. remote is the client's address. origins are the Origin headers of the
 // request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid credentials
-// still pass, because many clients can share an address. Doubted credentials do not; see Doubts.
+// still pass, because many clients can share an address. Unverified credentials do not; see IsUnverified.
 func (s *Server) admitted(ctx context.Context, credential, remote string, origins []string) (model.Principal, error) {
-	principal, err := s.undoubted(ctx, credential, remote)
+	principal, err := s.limitedPrincipal(ctx, credential, remote)
 	if credential != "" && isUnauthenticated(err) {
 		if slow := s.failures.check(remote); slow != nil {
 			return model.Principal{}, slow
@@ -212,15 +212,15 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 	return principal, nil
 }
 
-// undoubted does the same as principal, but limits guessing: a doubted credential gets RATE_LIMITED after too many
-// doubted ones were refused.
-func (s *Server) undoubted(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
-	if s.doubts == nil || !s.doubts(credential) {
+// limitedPrincipal does the same as principal, but limits guessing: an unverified credential gets RATE_LIMITED after
+// too many unverified ones were refused.
+func (s *Server) limitedPrincipal(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
+	if s.isUnverified == nil || !s.isUnverified(credential) {
 		return s.principal(ctx, credential)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.settings.RequestTimeout)
 	defer cancel()
-	slow := s.failures.doubt(ctx, remote, func() bool {
+	slow := s.failures.limitLookup(ctx, remote, func() bool {
 		principal, err = s.principal(ctx, credential)
 		return isUnauthenticated(err)
 	})

@@ -32,15 +32,15 @@ const Path = "/graphql"
 // own time.
 type Authenticate func(ctx context.Context, credential string) (model.Principal, error)
 
-// Doubts reports whether a credential has the right form but might be invented. It must not query the database.
-type Doubts func(credential string) bool
+// IsUnverified reports whether a credential has the right form but might be invented. It must not query the database.
+type IsUnverified func(credential string) bool
 
 // Options configures a Server. Schema, Authenticate, Ready and Log are required.
 type Options struct {
 	Schema       graphql.ExecutableSchema
 	Authenticate Authenticate
-	// Doubts selects the credentials whose refusals are limited for all addresses together. Nil selects none.
-	Doubts Doubts
+	// IsUnverified selects the credentials whose refusals are limited for all addresses together. Nil selects none.
+	IsUnverified IsUnverified
 	// Ready returns nil if the process can serve requests.
 	Ready func(ctx context.Context) error
 	// Remarks returns what /readyz adds to its answer when the process is ready. It may be nil.
@@ -81,7 +81,7 @@ type Server struct {
 	own          []graphql.Transport
 	others       []graphql.Transport
 	authenticate Authenticate
-	doubts       Doubts
+	isUnverified IsUnverified
 	claim        ClaimRequest
 	console      *console.Handler
 	pages        pages
@@ -123,7 +123,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 		exec:         namingExecutor{executor.New(o.Schema)},
 		others:       o.Transports,
 		authenticate: o.Authenticate,
-		doubts:       o.Doubts,
+		isUnverified: o.IsUnverified,
 		claim:        o.Claim,
 		console:      o.Console,
 		pages:        newPages(o.Pages),

@@ -87,9 +87,9 @@ func (s Signer) signature(body string) string {
 	return crockford.EncodeToString(mac.Sum(nil)[:signatureLength*5/8])
 }
 
-// Doubts reports whether the text has the form of a secret, but not the Signer's signature. Such a secret is forged, or
-// it was created without a key or with another one. A Signer without a key doubts nothing.
-func (s Signer) Doubts(text string) bool {
+// LacksSignature reports whether the text has the form of a secret, but not the Signer's signature. Such a secret is
+// forged, or it was created without a key or with another one. A Signer without a key returns false.
+func (s Signer) LacksSignature(text string) bool {
 	if s.key == nil {
 		return false
 	}

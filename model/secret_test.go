@@ -21,27 +21,27 @@ func TestSignedSecretsAreVerified(t *testing.T) {
 	require.Equal(t, company, owner)
 	require.Equal(t, key.Prefix, prefix)
 	require.True(t, key.Matches(secret))
-	require.False(t, signer.Doubts(secret))
+	require.False(t, signer.LacksSignature(secret))
 	_, token, err := NewAccessToken(signer, &APIKey{Owned: Owned{CompanyID: company}, Scopes: in.Scopes},
 		CreateAccessTokenInput{Scopes: in.Scopes, TTLSeconds: 60}, now)
 	require.NoError(t, err)
 	require.Regexp(t, `^agt_[0-9a-z]{26}_[0-9a-z]{56}$`, token)
-	require.False(t, signer.Doubts(token))
+	require.False(t, signer.LacksSignature(token))
 	_, _, ok = ParseAccessToken(token)
 	require.True(t, ok)
 
 	// Other signers can parse the secret, but do not accept it as theirs.
 	another := NewSigner(bytes.Repeat([]byte{8}, 32))
-	require.True(t, another.Doubts(secret))
-	require.True(t, another.Doubts(token))
-	require.False(t, Signer{}.Doubts(secret), "a signer without a key accepts any signature")
+	require.True(t, another.LacksSignature(secret))
+	require.True(t, another.LacksSignature(token))
+	require.False(t, Signer{}.LacksSignature(secret), "a signer without a key accepts any signature")
 	_, unsigned := newKey(t, company)
-	require.True(t, signer.Doubts(unsigned))
-	require.False(t, Signer{}.Doubts(unsigned))
+	require.True(t, signer.LacksSignature(unsigned))
+	require.False(t, Signer{}.LacksSignature(unsigned))
 
 	// Text that is not a secret is refused with another error.
 	for _, text := range []string{"", "x", secret[:len(secret)-1], strings.ToUpper(secret)} {
-		require.False(t, signer.Doubts(text))
+		require.False(t, signer.LacksSignature(text))
 		_, _, ok = ParseAPIKey(text)
 		require.False(t, ok)
 	}
@@ -51,7 +51,7 @@ func TestSignedSecretsAreVerified(t *testing.T) {
 		strings.Replace(body, "ag_", "agt_", 1), strings.Replace(body, strings.TrimPrefix(company, "company_"), "01", 1),
 		body[:len(body)-signatureLength] + strings.Repeat("0", signatureLength), body[:len(body)-signatureLength],
 	} {
-		require.True(t, signer.Doubts(forged+checksum(forged)), forged)
+		require.True(t, signer.LacksSignature(forged+checksum(forged)), forged)
 	}
 }
 

@@ -252,7 +252,7 @@ func TestKeyCommandsManageKeys(t *testing.T) {
 	secretKey := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	signed := command("keys", "create", "--company", "Acme", "--scope", "chat", "--secret-key", secretKey)
 	require.Regexp(t, `^ag_[0-9a-z]{26}_[0-9a-z]{56}$`, signed)
-	require.False(t, model.NewSigner(make([]byte, 32)).Doubts(signed))
+	require.False(t, model.NewSigner(make([]byte, 32)).LacksSignature(signed))
 	for _, wrong := range [][]string{{"--scope", "chat,read"}, {"--scope", "root"}, {"--secret-key", "short"}} {
 		var out, log bytes.Buffer
 		require.NotZero(t, run(t.Context(), append([]string{"keys", "create", "--company", "Acme", "--database-url", address},

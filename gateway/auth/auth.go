@@ -93,14 +93,14 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
-// Doubts reports whether the credential might be invented, so that its lookups must be limited. Such a credential has
-// agentgraph's form without its signature, or the form of an imported key, and is not in the cache. Doubts runs no
-// statement.
-func (k *Keys) Doubts(secret string) bool {
+// IsUnverified reports whether the credential might be invented, so that its lookups must be limited. Such a credential
+// has agentgraph's form without its signature, or the form of an imported key, and is not in the cache. IsUnverified
+// runs no statement.
+func (k *Keys) IsUnverified(secret string) bool {
 	if k.known.Contains(sha256.Sum256([]byte(secret))) {
 		return false
 	}
-	return k.hasImported.Load() && model.IsForeignSecret(secret) || k.store.Signer().Doubts(secret)
+	return k.hasImported.Load() && model.IsForeignSecret(secret) || k.store.Signer().LacksSignature(secret)
 }
 
 // key returns the principal of an API key, and when the key expires.

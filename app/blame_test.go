@@ -119,11 +119,11 @@ func (g *gatewayUnderTest) blameOf(t *testing.T, key, testID string) *blame {
 
 func (g *gatewayUnderTest) startBlame(t *testing.T, key, testID string) string {
 	t.Helper()
-	var begun struct{ StartBlame struct{ Search search } }
+	var started struct{ StartBlame struct{ Search search } }
 	g.must(t, key, `mutation ($id: ID!) { startBlame(input: {testId: $id}) { search { id status } } }`,
-		map[string]any{"id": testID}, &begun)
-	require.Equal(t, "Running", begun.StartBlame.Search.Status)
-	return begun.StartBlame.Search.ID
+		map[string]any{"id": testID}, &started)
+	require.Equal(t, "Running", started.StartBlame.Search.Status)
+	return started.StartBlame.Search.ID
 }
 
 // awaitBlame follows a search to its end.

@@ -180,7 +180,7 @@ func TestTokenRevokesItself(t *testing.T) {
 
 	const follow = `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id, afterVersion: 1000) { id } }`
 	open := replica.follow(t, mine, follow, map[string]any{"id": campaign.ID})
-	goesOn := replica.follow(t, other, follow, map[string]any{"id": campaign.ID})
+	stillOpen := replica.follow(t, other, follow, map[string]any{"id": campaign.ID})
 
 	const revoke = `mutation ($token: String) { revokeAccessToken(input: { token: $token }) { isRevoked } }`
 	require.Equal(t, []string{"FORBIDDEN"}, g.query(t, mine, revoke, map[string]any{"token": other}).codes())
@@ -205,7 +205,7 @@ func TestTokenRevokesItself(t *testing.T) {
 	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":false}}`,
 		string(g.query(t, key, revoke, map[string]any{"token": mine}).Data), "once")
 	g.must(t, other, viewer, nil, nil)
-	require.NoError(t, goesOn.socket.Ping(goesOn.socket.CloseRead(t.Context())))
+	require.NoError(t, stillOpen.socket.Ping(stillOpen.socket.CloseRead(t.Context())))
 	require.JSONEq(t, `{"revokeAccessToken":{"isRevoked":true}}`,
 		string(g.query(t, key, revoke, map[string]any{"token": other}).Data))
 }

@@ -76,12 +76,12 @@ func TestAgentsChooseModels(t *testing.T) {
 		return made.CreateAgent.Agent.ID
 	}
 	talk := func(agentID string) (string, messageUsage) {
-		var begun struct {
+		var started struct {
 			StartSimulationChat struct{ SimulationChat struct{ ID string } }
 		}
 		s.must(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
-			map[string]any{"id": agentID}, &begun)
-		id := map[string]any{"id": begun.StartSimulationChat.SimulationChat.ID}
+			map[string]any{"id": agentID}, &started)
+		id := map[string]any{"id": started.StartSimulationChat.SimulationChat.ID}
 		type message struct {
 			Text  string
 			Usage *messageUsage
@@ -143,13 +143,13 @@ func TestAgentsChooseModels(t *testing.T) {
 
 	// Another process no longer lists the model.
 	without := serve(t, address, key, server.asks("default"))
-	var begun struct {
+	var started struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
 	without.must(t, key, `mutation ($id: ID!) { startSimulationChat(input: {agentId: $id}) { simulationChat { id } } }`,
-		map[string]any{"id": copied.DuplicateAgent.Agent.ID}, &begun)
+		map[string]any{"id": copied.DuplicateAgent.Agent.ID}, &started)
 	gone := without.query(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Hello"}) {
-		newMessages { text } } }`, map[string]any{"id": begun.StartSimulationChat.SimulationChat.ID})
+		newMessages { text } } }`, map[string]any{"id": started.StartSimulationChat.SimulationChat.ID})
 	require.Equal(t, []string{"UNPROCESSABLE"}, gone.codes())
 	require.Contains(t, gone.Errors[0].Message, `the agent's model "my gem" is not one of this server's models`)
 }

@@ -111,9 +111,9 @@ func TestExecutionIsJudgedAgain(t *testing.T) {
 
 	const again = `mutation ($input: RejudgeAgentTestExecutionInput!) { rejudgeAgentTestExecution(input: $input) {
 		execution { id } } }`
-	var begun struct{ RejudgeAgentTestExecution struct{ Execution execution } }
-	g.must(t, key, again, map[string]any{"input": map[string]any{"executionId": held.ID, "model": "strict"}}, &begun)
-	strict := read(begun.RejudgeAgentTestExecution.Execution.ID)
+	var rejudged struct{ RejudgeAgentTestExecution struct{ Execution execution } }
+	g.must(t, key, again, map[string]any{"input": map[string]any{"executionId": held.ID, "model": "strict"}}, &rejudged)
+	strict := read(rejudged.RejudgeAgentTestExecution.Execution.ID)
 	require.Equal(t, "Failed", strict.Verdict, "%+v", strict.Runs.Nodes[0].Error)
 	require.Equal(t, "strict", *strict.JudgeModel)
 	require.Equal(t, "test", *strict.StartedBy)
@@ -130,8 +130,8 @@ func TestExecutionIsJudgedAgain(t *testing.T) {
 
 	g.must(t, key, again, map[string]any{"input": map[string]any{"executionId": held.ID, "tests": []any{
 		map[string]any{"testId": testID, "criteria": []any{`says "sorry"`}},
-	}}}, &begun)
-	reworded := read(begun.RejudgeAgentTestExecution.Execution.ID)
+	}}}, &rejudged)
+	reworded := read(rejudged.RejudgeAgentTestExecution.Execution.ID)
 	require.Nil(t, reworded.Runs.Nodes[0].Error, "%+v", reworded)
 	require.Equal(t, "Failed", reworded.Verdict)
 	require.Equal(t, &model.JudgeAgreement{Runs: 1}, reworded.Agreement)

@@ -70,10 +70,10 @@ func TestBadSimulationFailsNeitherAgentNorTest(t *testing.T) {
 	require.Equal(t, "Simulator", held.Runs.Nodes[1].Error.Cause)
 	require.Equal(t, `the simulated contact: the judge finds that it left its role (message 0: "I booked it for you"): It speaks as the clinic.`, held.Runs.Nodes[1].Error.Message)
 
-	var begun struct{ RejudgeAgentTestExecution struct{ Execution execution } }
+	var rejudged struct{ RejudgeAgentTestExecution struct{ Execution execution } }
 	s.must(t, key, `mutation ($id: ID!) { rejudgeAgentTestExecution(input: {executionId: $id}) { execution { id } } }`,
-		map[string]any{"id": held.ID}, &begun)
-	again := read(begun.RejudgeAgentTestExecution.Execution.ID)
+		map[string]any{"id": held.ID}, &rejudged)
+	again := read(rejudged.RejudgeAgentTestExecution.Execution.ID)
 	require.Equal(t, "Passed", again.Verdict)
 	require.Equal(t, 1, again.Counts.Judged)
 	require.Len(t, server.asked(t, "referee"), 4, "a conversation is reviewed after its run, and not when it is "+

@@ -331,8 +331,8 @@ func TestSpentBudgetRefusesNewChats(t *testing.T) {
 		spend("before", agent, model.MonthOf(now).Add(-time.Millisecond).Format(time.RFC3339Nano), 1_000),
 		spend("1", agent, today, "7.9"),
 	}}, nil)
-	begun := start()
-	require.Empty(t, begun.codes())
+	started := start()
+	require.Empty(t, started.codes())
 	require.NotContains(t, log.String(), "budget")
 	require.Contains(t, subscription(),
 		`{"planName":"Pro","status":"Active","creditsIncluded":8,"creditsUsed":7.9,"creditsRemaining":0.1,"periodStart":"`)
@@ -368,7 +368,7 @@ func TestSpentBudgetRefusesNewChats(t *testing.T) {
 	var chat struct {
 		StartSimulationChat struct{ SimulationChat struct{ ID string } }
 	}
-	require.NoError(t, json.Unmarshal(begun.Data, &chat))
+	require.NoError(t, json.Unmarshal(started.Data, &chat))
 	g.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id,
 		text: "Hello"}) { newMessages { text } } }`,
 		map[string]any{"id": chat.StartSimulationChat.SimulationChat.ID}, nil)

@@ -217,10 +217,10 @@ func TestNameIndexMatchesTheSameNames(t *testing.T) {
 			Name: name, Channel: model.ChannelWeb, Direction: model.DirectionInbound, Language: "en", Prompt: "Be kind.",
 		})
 		require.NoError(r, err)
-		signs := []rune(name)
-		from := rapid.IntRange(0, len(signs)).Draw(r, "from")
+		runes := []rune(name)
+		from := rapid.IntRange(0, len(runes)).Draw(r, "from")
 		part := rapid.OneOf(
-			rapid.Just(string(signs[from:rapid.IntRange(from, len(signs)).Draw(r, "to")])), odd(0, 3),
+			rapid.Just(string(runes[from:rapid.IntRange(from, len(runes)).Draw(r, "to")])), odd(0, 3),
 		).Draw(r, "part")
 		var isIn bool
 		require.NoError(r, conn.QueryRow(t.Context(), "SELECT strpos(lower($1), lower($2)) > 0", name, part).Scan(&isIn))

@@ -276,14 +276,14 @@ func TestCancelledTurnStopsItsCalls(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newScene(do("look", `{"n":1}`, "book", `{"day":"x"}`))
-	begun := make(chan struct{})
+	started := make(chan struct{})
 	s.effects.call = func(ctx context.Context, tool *model.Tool, _ model.JSONObject) (string, error) {
 		if tool.TechnicalName == "book" {
-			<-begun
+			<-started
 			cancel()
 			return "booked", nil
 		}
-		close(begun)
+		close(started)
 		<-ctx.Done()
 		return "", ctx.Err()
 	}

@@ -144,8 +144,8 @@ type transfer struct {
 	reason *string
 	// isReal is set if the contact was really transferred.
 	isReal bool
-	// isDoubtful is set if an earlier turn started a transfer whose outcome is unknown.
-	isDoubtful bool
+	// mayHaveHappened is set if an earlier turn started a transfer whose outcome is unknown.
+	mayHaveHappened bool
 }
 
 // done returns the reason of the transfer, or nil if there was none.

@@ -29,13 +29,13 @@ func TestRealCallsAreRecordedBeforeTheyAreMade(t *testing.T) {
 	expert := newAgent(t, c.tenant, nil)
 	c.subAgent(t, c.agent, expert, "ask_expert")
 	var chat *model.SimulationChat
-	begun := make(chan []*model.ToolCall, 1)
+	started := make(chan []*model.ToolCall, 1)
 	c.tool(t, expert, "dig", serve(t, func(w http.ResponseWriter, r *http.Request) {
 		calls, err := c.tenant.ToolCallsOfChats(r.Context(), []string{chat.ID})
 		if err != nil {
 			calls = nil
 		}
-		begun <- calls
+		started <- calls
 		_, _ = io.WriteString(w, "gold")
 	}))
 	e := newEngine(actor(func(ctx context.Context, req llm.Request) (llm.Answer, error) {
@@ -48,7 +48,7 @@ func TestRealCallsAreRecordedBeforeTheyAreMade(t *testing.T) {
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, "Dig")
 	require.NoError(t, err)
 	require.Equal(t, "gold", messages[1].Text)
-	seen := <-begun
+	seen := <-started
 	require.Len(t, seen, 2, "the delegation and the call within")
 	for _, call := range seen {
 		require.True(t, call.IsOutcomeUnknown)
@@ -271,8 +271,8 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	require.Contains(t, log.String(), `msg="turn failed" chat=`+chat.ID)
 	require.Contains(t, log.String(), `msg="call failed" chat=`+chat.ID)
 	require.Equal(t, 2, bytes.Count(log.Bytes(), []byte("traceId=trace-7\n")))
-	begun := next(events).(model.TurnStarted)
-	require.Equal(t, model.TurnStarted{TurnID: begun.TurnID, MessageSequence: 1, Text: "Book"}, begun)
+	turn := next(events).(model.TurnStarted)
+	require.Equal(t, model.TurnStarted{TurnID: turn.TurnID, MessageSequence: 1, Text: "Book"}, turn)
 	started := next(events).(model.ToolCallStarted)
 	finished := next(events).(model.ToolCallFinished)
 	require.Equal(t, &book.ID, finished.TargetID)
@@ -281,7 +281,7 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	failed := next(events).(model.TurnFailed)
 	require.Equal(t, "the provider answered 500", failed.Reason)
 	require.Equal(t, int32(1), failed.MessageSequence)
-	require.Equal(t, begun.TurnID, failed.TurnID)
+	require.Equal(t, turn.TurnID, failed.TurnID)
 
 	ctx, leave := context.WithCancel(t.Context())
 	e = newEngine(actor(func(context.Context, llm.Request) (llm.Answer, error) {

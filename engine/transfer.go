@@ -18,7 +18,7 @@ func (t *transfer) restore(calls []*model.ToolCall) {
 			arguments, _, _ := content.ParseArguments(string(call.Arguments))
 			t.reason, t.isReal = reasonIn(arguments), true
 		case call.MayHaveHappened():
-			t.isDoubtful = true
+			t.mayHaveHappened = true
 		}
 	}
 }
@@ -70,7 +70,7 @@ func failing(failure *model.CallTransferFailure) error {
 }
 
 func (c *conversation) handOverForReal(ctx context.Context, call *call, reason string) error {
-	if c.transfer.isDoubtful {
+	if c.transfer.mayHaveHappened {
 		return callError("an earlier transfer may have happened, so it is not repeated")
 	}
 	if err := c.beginReal(ctx, call); err != nil {

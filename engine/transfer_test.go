@@ -242,19 +242,19 @@ func TestEarlierTransferIsNotRepeated(t *testing.T) {
 		return &model.ToolCall{Kind: model.ToolCallKindCallTransfer, Arguments: model.JSONObject(wish), Result: result,
 			Error: failure, Mocked: mocked}
 	}
-	begun, elsewhere := before(nil, nil, false), &model.ToolCall{Kind: model.ToolCallKindTool}
-	begun.Begin()
+	interrupted, elsewhere := before(nil, nil, false), &model.ToolCall{Kind: model.ToolCallKindTool}
+	interrupted.Begin()
 	elsewhere.Begin()
 	for name, test := range map[string]struct {
-		before *model.ToolCall
-		reason *string
-		told   string
-		begun  []string
+		before  *model.ToolCall
+		reason  *string
+		told    string
+		started []string
 	}{
 		"an earlier transfer happened": {before(ptr("ok"), nil, false), ptr("wants a human"), "", nil},
 		"an old record with an unknown outcome": {before(nil, ptr("the call was begun, and what came of it is not known"), false), nil,
 			"The call failed: an earlier transfer may have happened, so it is not repeated.", nil},
-		"an earlier transfer may have happened": {begun, nil, "The call failed: an earlier transfer may have happened, so it is not repeated.",
+		"an earlier transfer may have happened": {interrupted, nil, "The call failed: an earlier transfer may have happened, so it is not repeated.",
 			nil},
 		"an earlier transfer failed": {before(nil, ptr("the telephony provider answered 503"), false), ptr("again"),
 			"The contact is being transferred to a human, and the conversation ends. Say so.", []string{llm.TransferCall}},
@@ -274,7 +274,7 @@ func TestEarlierTransferIsNotRepeated(t *testing.T) {
 			require.NoError(t, got.err)
 			require.Equal(t, "Well.", got.reply.Text)
 			require.Equal(t, test.reason, got.reply.EndReason)
-			require.Equal(t, test.begun, s.started)
+			require.Equal(t, test.started, s.started)
 			if test.told == "" {
 				require.Empty(t, s.script.asked["Main"][0].Tools, "the conversation is over")
 				return

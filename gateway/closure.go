@@ -24,7 +24,7 @@ var (
 	closeInitTimeout = &closure{4408, "Connection initialisation timeout"}
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
 	closeBusy        = &closure{websocket.StatusPolicyViolation,
-		fmt.Sprintf("More than %d pings, pongs and \"complete\" messages between two server pings", maxSigns)}
+		fmt.Sprintf("More than %d pings, pongs and \"complete\" messages between two server pings", maxControlMessages)}
 	closeTooMany   = &closure{websocket.StatusTryAgainLater, "This API key has too many open sockets"}
 	closeInitTwice = &closure{4429, "Too many initialisation requests"}
 )

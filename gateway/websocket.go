@@ -21,9 +21,9 @@ import (
 // subprotocol is the only WebSocket subprotocol that the gateway speaks.
 const subprotocol = "graphql-transport-ws"
 
-// maxSigns is the maximum number of messages outside the rate limit between two server pings. These are pings, pongs,
-// and unnecessary "complete" messages. Each KiB of such a message counts as one more.
-const maxSigns = 1_000
+// maxControlMessages is the maximum number of messages outside the rate limit between two server pings. These are
+// pings, pongs, and unnecessary "complete" messages. Each KiB of such a message counts as one more.
+const maxControlMessages = 1_000
 
 type socketTransport struct{ *Server }
 
@@ -102,8 +102,8 @@ type socket struct {
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string
 	acknowledged atomic.Bool
-	// signs counts the messages that maxSigns bounds. Each ping of the server resets it to 0.
-	signs atomic.Int64
+	// controlMessages counts the messages that maxControlMessages bounds. Each ping of the server resets it to 0.
+	controlMessages atomic.Int64
 	// session closes the socket's session. It is nil before the socket is acknowledged.
 	session func()
 
@@ -178,7 +178,7 @@ func (s *socket) handle(text []byte) *closure {
 		return closeInvalid
 	}
 	if m.Type == "subscribe" {
-		s.signs.Add(-1) // the client may send a "complete" later
+		s.controlMessages.Add(-1) // the client may send a "complete" later
 	} else if !s.countMessage(len(text)) {
 		return closeBusy
 	}
@@ -199,12 +199,14 @@ func (s *socket) handle(text []byte) *closure {
 }
 
 // countMessage counts a message of the given length, and reports whether the client may continue.
-func (s *socket) countMessage(bytes int) bool { return s.signs.Add(int64(1+bytes>>10)) <= maxSigns }
+func (s *socket) countMessage(bytes int) bool {
+	return s.controlMessages.Add(int64(1+bytes>>10)) <= maxControlMessages
+}
 
-// countFrame counts a ping or pong frame, and closes the socket at the first one above maxSigns.
+// countFrame counts a ping or pong frame, and closes the socket at the first one above maxControlMessages.
 func (s *socket) countFrame() bool {
 	mayContinue := s.countMessage(0)
-	if !mayContinue && s.signs.Load() == maxSigns+1 {
+	if !mayContinue && s.controlMessages.Load() == maxControlMessages+1 {
 		s.spawn(func() { s.close(closeBusy) })
 	}
 	return mayContinue
@@ -271,7 +273,7 @@ func (s *socket) beat() {
 		s.close(closeForbidden)
 		return
 	}
-	s.signs.Store(0)
+	s.controlMessages.Store(0)
 	s.pulse.Reset(s.settings.PingInterval)
 }
 

@@ -192,16 +192,16 @@ func TestRunInterruptedByAnOutageIsNotLost(t *testing.T) {
 	failed := make(failedConnections, 1000)
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{Tracer: failed}))
-	begun, answer := make(chan struct{}), make(chan struct{})
+	started, answer := make(chan struct{}), make(chan struct{})
 	e := evaluatorOf(&player{by: func(llm.Request) line {
-		close(begun)
+		close(started)
 		<-answer
 		return line{text: "I would like an appointment."}
 	}}, Options{})
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- e.RunTest(ctx, tenant, id, 1) }()
-	<-begun
+	<-started
 	disconnect(t, address)
 	interrupt()
 	close(answer)

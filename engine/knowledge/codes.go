@@ -14,7 +14,7 @@ import (
 
 // code is a name or number with several spellings, such as A-1234 and A1234, or 06 12 34 56 and 06.12.34.56.
 type code struct {
-	// whole has the code without signs and blanks.
+	// whole has the code without separators.
 	whole string
 	// parts are the words of the code as spelled.
 	parts []string
@@ -28,26 +28,26 @@ const (
 )
 
 var (
-	// signed finds groups of letters and digits joined by signs. spaced finds groups of digits joined by blanks; the
+	// joined finds groups of letters and digits joined by separators. spaced finds groups of digits joined by blanks; the
 	// first group may have letters.
-	signed = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
+	joined = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
 	spaced = lazyregexp.New(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
 	// pointed finds a number with decimals, a version or a list. Matches of pointed are not codes, unless grouped matches
 	// too: thousands separators, and dates or telephone numbers with points.
-	pointed = lazyregexp.New(`\p{N}\.\p{N}|,`)
-	grouped = lazyregexp.New(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
-	signs   = lazyregexp.New(`[-‐–.,/_ ]`)
+	pointed    = lazyregexp.New(`\p{N}\.\p{N}|,`)
+	grouped    = lazyregexp.New(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
+	separators = lazyregexp.New(`[-‐–.,/_ ]`)
 )
 
-// codesOf returns the codes of a text that are spelled with signs or blanks.
+// codesOf returns the codes of a text that are spelled with separators.
 func codesOf(text string) []code {
 	if !strings.ContainsFunc(text, unicode.IsNumber) {
 		return nil
 	}
 	text = read.Fold(normal(text))
 	var codes []code
-	for _, found := range append(signed().FindAllString(text, -1), spaced().FindAllString(text, -1)...) {
-		groups := signs().Split(found, -1)
+	for _, found := range append(joined().FindAllString(text, -1), spaced().FindAllString(text, -1)...) {
+		groups := separators().Split(found, -1)
 		whole := strings.Join(groups, "")
 		if len(groups) > maxGroups || len(whole) > maxCode || !strings.ContainsFunc(whole, unicode.IsNumber) {
 			continue

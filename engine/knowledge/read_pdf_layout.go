@@ -33,8 +33,8 @@ func paragraphs(pages [][]line) Text {
 			} else if isItem(l.text) {
 				kind = Plain
 			}
-			goesOn := kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain
-			if i > 0 && kind != Plain && goesOn && follows(page[i-1], l, gap) || kind == Paragraph &&
+			continues := kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain
+			if i > 0 && kind != Plain && continues && follows(page[i-1], l, gap) || kind == Paragraph &&
 				unfinished(block.Kind, words) &&
 				(i == 0 || page[i-1].top < l.top && startsInside(l.text)) {
 				words = join(words, l.text, compounds)

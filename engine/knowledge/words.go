@@ -82,7 +82,7 @@ func normal(text string) string {
 	return norm.NFKC.String(apostrophes.Replace(strings.ToLower(marks.Replace(text))))
 }
 
-// marks are signs after words that normalization would turn into letters.
+// marks are symbols after words that normalization would turn into letters.
 var marks = strings.NewReplacer("™", " ", "℠", " ")
 
 var apostrophes = strings.NewReplacer("’", "'", "ʼ", "'")

@@ -23,7 +23,7 @@ const (
 // ellipsis matches a mark for words that are left out.
 var ellipsis = lazyregexp.New(`[\[(]?(?:…|\.\.\.)[\])]?`)
 
-// lexeme is a word, a number or a sign of a folded text.
+// lexeme is a word, a number or a symbol of a folded text.
 type lexeme struct {
 	text       string
 	start, end int
@@ -43,9 +43,9 @@ type cited struct {
 	compared int
 }
 
-// Cite returns the part of a text that a quote repeats, or "". It compares words, numbers and signs. Markup,
-// punctuation, emoji, and the numbers of lists may differ. A quote must not leave out a negation next to it, a sign, a
-// unit, or a part of a word. An ellipsis in it may leave out words that do not change the meaning.
+// Cite returns the part of a text that a quote repeats, or "". It compares words, numbers and symbols. Markup,
+// punctuation, emoji, and the numbers of lists may differ. A quote must not leave out a negation next to it, a symbol,
+// a unit, or a part of a word. An ellipsis in it may leave out words that do not change the meaning.
 func Cite(source, quote string) string { return lexemesOf(source).cite(quote) }
 
 func (c *cited) cite(quote string) string {
@@ -132,12 +132,12 @@ func (c *cited) cuts(from, to int) bool {
 	first, last := c.lexemes[from].text, c.lexemes[to-1].text
 	if from > 0 && !c.lexemes[from].beginsClause {
 		previous := c.lexemes[from-1].text
-		if isNumeric(first) && approximate[previous] || isSign(previous) && previous != "&" && previous != "%" {
+		if isNumeric(first) && approximate[previous] || isSymbol(previous) && previous != "&" && previous != "%" {
 			return true
 		}
 	}
 	if to < len(c.lexemes) && !c.lexemes[to].beginsClause {
-		if next := c.lexemes[to].text; isNumeric(last) && (isSign(next) || units[next] || isUnspacedWord(next)) {
+		if next := c.lexemes[to].text; isNumeric(last) && (isSymbol(next) || units[next] || isUnspacedWord(next)) {
 			return true
 		}
 	}
@@ -185,7 +185,7 @@ func lexemesOf(source string) *cited {
 		switch {
 		case isWord(r):
 			size = wordLength(text[at:])
-		case r == sign, isSign(string(r)) && r != '-', r == '-' && betweenDigits(text, at):
+		case r == sign, isSymbol(string(r)) && r != '-', r == '-' && betweenDigits(text, at):
 			size = width
 		}
 		if size == 0 {
@@ -266,8 +266,8 @@ func betweenDigits(text string, at int) bool {
 	return unicode.IsNumber(before) && unicode.IsNumber(after)
 }
 
-// isSign reports whether a text is a sign that has a meaning: of a currency, a unit, a relation.
-func isSign(text string) bool {
+// isSymbol reports whether a text is a symbol with a meaning, such as of a currency, a unit or a relation.
+func isSymbol(text string) bool {
 	r, width := utf8.DecodeRuneInString(text)
 	return width == len(text) && (unicode.Is(unicode.Sc, r) || strings.ContainsRune("%‰°≈±+<>≤≥&§@#-", r) || r == sign)
 }

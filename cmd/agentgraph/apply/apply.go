@@ -200,7 +200,7 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, made *changeS
 			return
 		}
 		reported[s.change], s.change.isDone = true, true
-		_, _ = fmt.Fprintf(out, "%s %s\n", signs[s.change.verb], s.change.resource)
+		_, _ = fmt.Fprintf(out, "%s %s\n", verbSymbols[s.change.verb], s.change.resource)
 	}}
 	if err := w.write(ctx, made); err != nil {
 		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n", w.done, len(made.steps))

@@ -28,7 +28,7 @@ type promptfooTest struct {
 
 // carryCases imports the tests. Tests of the same conversation become one.
 func (p *promptfoo) carryCases() {
-	goesOn := len(p.prompts) > 0 && strings.Contains(p.prompts[0].text, "_conversation")
+	hasHistory := len(p.prompts) > 0 && strings.Contains(p.prompts[0].text, "_conversation")
 	conversations, order := map[string][]int{}, []string{}
 	for i, one := range p.cases {
 		if name := one.test.object("options").text("storeOutputAs"); name != "" {
@@ -37,7 +37,7 @@ func (p *promptfoo) carryCases() {
 		merged := merge(p.defaults, one.test)
 		id, isGiven := merged.object("metadata").get("conversationId")
 		key := "conversation " + shown(id)
-		if !isGiven && goesOn {
+		if !isGiven && hasHistory {
 			key = "conversation"
 		} else if !isGiven {
 			key = fmt.Sprint(i)

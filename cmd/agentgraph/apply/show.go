@@ -23,7 +23,7 @@ func lines(text string) string {
 	}, text)
 }
 
-var signs = map[string]string{"create": "+", "change": "~", "delete": "-"}
+var verbSymbols = map[string]string{"create": "+", "change": "~", "delete": "-"}
 
 // show prints the planned changes.
 func (p *changeSet) show(out io.Writer) {
@@ -56,7 +56,7 @@ func (p *changeSet) count(verb string) (n int) {
 }
 
 func (ch *change) show(out io.Writer) {
-	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", signs[ch.verb], ch.verb, ch.resource, ch.loss())
+	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", verbSymbols[ch.verb], ch.verb, ch.resource, ch.loss())
 	for _, d := range slices.Concat(ch.own, ch.separate) {
 		d.show(out, ch.verb == "create")
 	}

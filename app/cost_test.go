@@ -117,8 +117,8 @@ func TestFiveLevelsOfSubAgentsAreAnswered(t *testing.T) {
 	require.Contains(t, fmt.Sprint(answer.Agents.Nodes), "Agent 5")
 }
 
-// The executor resolves the tests and runs of an execution one by one. The largest execution, of 4,000 runs, fits the
-// limit. This test scales both down to a fifth.
+// The executor resolves the tests and runs of an execution one by one. The largest execution, of 4,000 runs, is within
+// the limit. This test scales both down to a fifth.
 func TestLargestExecutionIsShown(t *testing.T) {
 	t.Parallel()
 	settings := gateway.DefaultSettings()

@@ -44,7 +44,7 @@ func BenchmarkHostile(b *testing.B) {
 		}
 		var most measured
 		for _, by := range slices.Sorted(maps.Keys(transports)) {
-			if !s.fits(by) {
+			if !s.isPossible(by) {
 				continue
 			}
 			m := p.measure(b, s, by, times)

@@ -145,8 +145,8 @@ func (e hostileFixture) shapes() []shape {
 		{name: "data bags by resolvers", statements: 40,
 			query: aliases(20, `campaignItems(campaignId: "CAMPAIGN", first: 100,
 				filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } }`), code: "LIMIT_EXCEEDED"},
-		{name: "data bags that fit", query: `{ campaignItems(campaignId: "CAMPAIGN", first: 6) { nodes { dataBag } } }`},
-		{name: "data bags that fit, by resolvers",
+		{name: "data bags within the limit", query: `{ campaignItems(campaignId: "CAMPAIGN", first: 6) { nodes { dataBag } } }`},
+		{name: "data bags within the limit, by resolvers",
 			query: `{ campaignItems(campaignId: "CAMPAIGN", first: 4, filter: {phoneNumberPrefix: "+1202"}) { nodes { dataBag } }
 				}`},
 		{name: "data bags beside a field that no plan answers",
@@ -330,7 +330,7 @@ func TestHostileRequestsAreBounded(t *testing.T) { //nolint:paralleltest // see 
 	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	for _, s := range e.shapes() {
 		for by, send := range transports {
-			if !s.fits(by) {
+			if !s.isPossible(by) {
 				continue
 			}
 			metrics.Read(allocated)

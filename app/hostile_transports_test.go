@@ -17,9 +17,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// fits reports whether the transport can carry the request. A GET cannot be longer than a header, and cannot change
-// anything.
-func (s shape) fits(by string) bool {
+// isPossible reports whether the transport can carry the request. A GET cannot be longer than a header, and cannot
+// change anything.
+func (s shape) isPossible(by string) bool {
 	return by != "GET" || len(s.query) < 20_000 && s.variables == nil && !strings.HasPrefix(s.query, "mutation")
 }
 

@@ -22,7 +22,7 @@ fragment full on __Type {
 fragment input on __InputValue { name description defaultValue isDeprecated deprecationReason type { ...reference } }
 fragment reference on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
 
-// The longest introspection query of GraphQL tools fits the default limits. The second answer comes from the cache.
+// The longest introspection query of GraphQL tools is within the default limits. The second answer is cached.
 func TestFullIntrospectionFitsTheDefaultLimits(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -252,7 +252,7 @@ func dump(t *testing.T, address, companyID string) string {
 	return all.String()
 }
 
-// walker writes operations for each root field. They contain the victim's ids wherever an id fits, and select
+// walker writes operations for each root field. They contain the victim's ids wherever an id is expected, and select
 // everything down to three levels.
 type walker struct {
 	schema *ast.Schema

@@ -22,8 +22,8 @@ func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTests
 	return testsOf(tests), err
 }
 
-// createTests inserts tests after checking that they fit their agents and have unique names. Faults of a test are
-// under its path. The number of statements does not depend on the number of tests.
+// createTests inserts tests after checking them against their agents, and that their names are unique. Faults of a test
+// are under its path. The number of statements does not depend on the number of tests.
 func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	if err := t.findTestFolders(ctx, tests, path); err != nil {
 		return err
@@ -53,13 +53,13 @@ func (t tenantTx) findTestFolders(ctx context.Context, tests []*model.AgentTestR
 	for _, i := range foreign {
 		faults.Add(path(i)+"folderId", "is a folder of another agent")
 	}
-	fits, err := t.fitting(ctx, model.Unique(agentIDs))
+	check, err := t.checkerOf(ctx, model.Unique(agentIDs))
 	if err != nil {
 		return err
 	}
 	for i, test := range tests {
 		of := slices.IndexFunc(agents, func(a *model.Agent) bool { return a.ID == test.AgentID })
-		err := fits(test, agents[of])
+		err := check(test, agents[of])
 		var known *model.Error
 		switch {
 		case err == nil:
@@ -107,8 +107,8 @@ func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) 
 	return foreign, nil
 }
 
-// fitting returns a function that checks whether an agent has everything that one of its tests expects and mocks.
-func (t *Tenant) fitting(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error,
+// checkerOf returns a function that checks whether an agent has everything that one of its tests expects and mocks.
+func (t *Tenant) checkerOf(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error,
 	error) {
 	tools, err := t.ToolsOfAgents(ctx, agentIDs, "technical_name")
 	if err != nil {

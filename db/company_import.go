@@ -162,7 +162,7 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	return i.sayWhy(ctx, err, table, nil)
 }
 
-// complement fills in missing columns of a row, and returns an error if the row does not fit the table.
+// complement fills in missing columns of a row, and returns an error if the row does not match the table.
 func (i *CompanyImport) complement(table string, line json.RawMessage) (json.RawMessage, error) {
 	values, twice := map[string]json.RawMessage{}, ""
 	if !utf8.Valid(line) {

@@ -82,7 +82,7 @@ func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.
 	return s.faults.Err()
 }
 
-// scalarFault says what a value must be to fit a column of a Postgres type. It is empty if the value fits.
+// scalarFault says what a value must be for a column of a Postgres type. It is empty if the value is valid.
 func scalarFault(value json.RawMessage, kind string) string {
 	name, format := typeOfColumn(kind)
 	var text string

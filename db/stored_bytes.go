@@ -25,10 +25,11 @@ func (t *Tenant) mayStore(ctx context.Context, more int64) error {
 	if err != nil {
 		return err
 	}
-	return t.fits(stored, more)
+	return t.checkRoom(stored, more)
 }
 
-func (t *Tenant) fits(stored, more int64) error {
+// checkRoom returns UNPROCESSABLE if more bytes would exceed the limit.
+func (t *Tenant) checkRoom(stored, more int64) error {
 	if most := t.store.maxStored; most != 0 && stored > most-more {
 		return model.Errorf(model.Unprocessable, "the company's documents have %d bytes, and %d more would exceed the "+
 			"maximum, %d: delete some first",
@@ -53,5 +54,5 @@ func (t tenantTx) addStored(ctx context.Context, change int64) error {
 	if change < 0 {
 		return nil
 	}
-	return t.fits(stored-change, change)
+	return t.checkRoom(stored-change, change)
 }

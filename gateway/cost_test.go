@@ -155,7 +155,7 @@ func read(t testing.TB, name string) string {
 	return string(text)
 }
 
-// Typical operations fit the limit with a margin. Operations that multiply rows do not fit.
+// Typical operations are well below the limit. Operations that multiply rows exceed it.
 func TestTypicalOperationsFitTheCostLimit(t *testing.T) {
 	t.Parallel()
 	schema := productSchema(t)

@@ -15,7 +15,7 @@ import (
 )
 
 // guard is an extension that refuses documents too expensive to validate, operations too expensive to execute, and
-// variables that do not fit their types. Each check precedes the work that it bounds.
+// variables that do not match their types. Each check precedes the work that it bounds.
 type guard struct {
 	ours
 	settings  Settings
@@ -54,8 +54,8 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 	return nil
 }
 
-// MutateOperationContext checks the variables after gqlparser has coerced them, restores the spelling of custom
-// scalars' objects, and checks the operation's cost with these variables.
+// MutateOperationContext checks the variables after gqlparser has coerced them, restores the objects of
+// custom scalars as the client wrote them, and checks the operation's cost with these variables.
 func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.OperationContext) *gqlerror.Error {
 	if faults := checkVariables(g.schema, operation.Operation, operation.Variables); len(faults) > 0 {
 		return faults[0]

@@ -141,8 +141,8 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	return response
 }
 
-// InterceptField returns null for all fields after the response has become too large. Mutations are still carried out,
-// because a client could not know which ones were. A mutation's own reads have another bound.
+// InterceptField returns null for all fields after the response has become too large. Mutations still run,
+// because a client could not know which of them had run. A mutation's own reads have another bound.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
 	size, ok := ctx.Value(sizeKey{}).(*size)
 	if !ok {
@@ -164,7 +164,7 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	objects, bytes := weigh(value)
 	each := size.ofObject(field.Field.Selections)
 	bytes += bytesPerValue + len(field.Field.Alias) + objects*each.typenameBytes
-	// The fields of a list's objects are counted here, so that a list that does not fit is not started.
+	// The fields of a list's objects are counted here, so that a list that would exceed the limit is not started.
 	work := objects * each.fields
 	if field.Parent == nil || field.Parent.Field.Field == nil {
 		work++

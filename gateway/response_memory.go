@@ -105,7 +105,7 @@ func (o *outgoing) addBytes(bytes int64) {
 	o.memory.held.Add(bytes)
 }
 
-// hasRoom reports whether the bytes fit below the hard bounds. Above these, responses stay small.
+// hasRoom reports whether the bytes stay within the hard bounds. Above these, responses stay small.
 func (o *outgoing) hasRoom(bytes int64) bool {
 	m := o.memory
 	return o.key.held.Load()+bytes <= m.budget/4*keyShare && m.held.Load()+bytes <= m.budget/4*hardBound

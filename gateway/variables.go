@@ -138,8 +138,8 @@ func (c *variableCheck) object(definition *ast.Definition, at string, value any)
 	}
 }
 
-// scalarFault returns why a value does not fit one of GraphQL's built-in scalars, or "". Custom scalars check their own
-// values.
+// scalarFault returns why a value is invalid for one of GraphQL's built-in scalars, or "". Custom scalars check their
+// own values.
 func scalarFault(scalar string, value any) string {
 	switch scalar {
 	case "Int":

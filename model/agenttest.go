@@ -167,7 +167,7 @@ func (t *AgentTestRow) Test() AgentTest {
 }
 
 // NewSimulationTest returns the test that the input describes, with defaults for missing fields. It returns BAD_INPUT
-// with every bound that the input breaks. The caller checks whether the folder and the mocks fit the agent.
+// with every bound that the input breaks. The caller checks whether the folder and the mocks belong to the agent.
 func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*SimulationTest, error) {
 	t := &SimulationTest{&AgentTestRow{
 		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindSimulation, CreatedAt: now,
@@ -261,7 +261,7 @@ func (t *SimulationTest) check(faults *Fields) {
 }
 
 // NewClassificationTest returns the test that the input describes, or BAD_INPUT with every bound that it breaks. The
-// caller checks whether the folder and the tag fit the agent.
+// caller checks whether the folder and the tag belong to the agent.
 func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*ClassificationTest, error) {
 	t := &ClassificationTest{&AgentTestRow{
 		ID: NewID("test"), AgentID: in.AgentID, FolderID: in.FolderID, Kind: AgentTestKindClassification, CreatedAt: now,

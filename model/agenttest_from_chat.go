@@ -96,7 +96,7 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 	return messages
 }
 
-// checkVariables warns where the chat's data bag does not fit the agent's fields. The data bag is kept without
+// checkVariables warns where the chat's data bag does not match the agent's fields. The data bag is kept without
 // changes.
 func (r *ChatRecording) checkVariables(variables map[string]string, warn func(string, ...any)) {
 	for _, field := range r.Agent.Fields {

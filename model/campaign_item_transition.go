@@ -13,8 +13,8 @@ type itemTransition struct {
 	from, to CampaignItemStatus
 	// label names the transition in errors about other transitions.
 	label string
-	// fits reports whether the report describes this transition.
-	fits func(i *CampaignItem, c *Campaign, answered *bool) bool
+	// matches reports whether the report describes this transition.
+	matches func(i *CampaignItem, c *Campaign, answered *bool) bool
 	// apply changes the item and returns its events. The item already has the new state.
 	apply func(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened
 }
@@ -123,7 +123,7 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 		return nil, Errorf(Conflict, "campaign item %q is archived: unarchive it first", i.ID)
 	}
 	for _, move := range itemTransitions {
-		if move.from != i.RunningStatus || move.to != in.To || !move.fits(i, c, in.Answered) {
+		if move.from != i.RunningStatus || move.to != in.To || !move.matches(i, c, in.Answered) {
 			continue
 		}
 		if in.Reason != nil {
@@ -142,8 +142,8 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 	var labels []string
 	for _, move := range itemTransitions {
-		// A transition is possible if it fits either an answered or an unanswered attempt.
-		if move.from == i.RunningStatus && (move.fits(i, c, new(true)) || move.fits(i, c, new(false))) {
+		// A transition is possible if it matches either an answered or an unanswered attempt.
+		if move.from == i.RunningStatus && (move.matches(i, c, new(true)) || move.matches(i, c, new(false))) {
 			labels = append(labels, move.label)
 		}
 	}
@@ -165,7 +165,7 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 		strings.Join(labels, ", "))
 }
 
-// Expect returns CONFLICT if the item has another version. A nil version fits any.
+// Expect returns CONFLICT if the item has another version. A nil version matches any.
 func (i *CampaignItem) Expect(version *int32) error {
 	if version != nil && *version != i.Version {
 		return Errorf(Conflict, "campaign item %q has changed since you read it: it is %s with version %d, not %d. "+

@@ -130,9 +130,9 @@ func (l *level) insertsFrom(sharded []string) (from string) {
 	return from
 }
 
-// fitsOneCompany reports whether each sharded table is restricted to one company, by a constant in its own level or by
+// readsOneCompany reports whether each sharded table is restricted to one company, by a constant in its own level or by
 // another table of that level. Citus requires a constant in each subquery, except in a subquery that is a join.
-func fitsOneCompany(levels []*level, sharded []string) bool {
+func readsOneCompany(levels []*level, sharded []string) bool {
 	return !slices.ContainsFunc(levels, func(l *level) bool {
 		same := l.company(sharded)
 		if l.isJoined() {
@@ -143,9 +143,9 @@ func fitsOneCompany(levels []*level, sharded []string) bool {
 	})
 }
 
-// fitsAllCompanies reports whether a statement reads the rows of all companies in a way that each node can do for its
+// readsAllCompanies reports whether a statement reads the rows of all companies in a way that each node can do for its
 // companies: it joins only rows of the same company, locks no rows, and has no reference table.
-func fitsAllCompanies(levels []*level, sharded, reference []string) bool {
+func readsAllCompanies(levels []*level, sharded, reference []string) bool {
 	for _, l := range levels {
 		if l.isChange() || l.has("for") || len(l.of(reference)) > 0 ||
 			l.outer != nil && l.has("limit", "offset") {

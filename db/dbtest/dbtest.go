@@ -43,7 +43,7 @@ var cluster struct {
 
 // collectorPercent is the growth of the heap between two garbage collections. Tests keep some tens of MB for schemas
 // and operations, and discard many times as much. With Go's default, the collector would take a quarter of their time.
-// Above collectorLimit bytes it runs more often, so that two packages fit a small machine.
+// Above collectorLimit bytes it runs more often, so that a small machine can test two packages at once.
 const (
 	collectorPercent = 400
 	collectorLimit   = 1 << 30
@@ -239,7 +239,7 @@ func executeAt(ctx context.Context, address, statement string, args ...any) erro
 }
 
 // Open returns a store on the database at the address, and closes it after the test. Without a Tracer, the test fails
-// if a statement of the store does not fit a database that is sharded by company.
+// if a statement of the store cannot run on a database that is sharded by company.
 func Open(t testing.TB, address string, o db.Options) *db.Store {
 	t.Helper()
 	if o.MaxConnections == 0 {

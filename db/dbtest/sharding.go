@@ -48,7 +48,7 @@ func checked(t testing.TB, judge *judge) *sharding {
 }
 
 func (s *sharding) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	if !s.judge.fits(data.SQL, pg.IsForOneCompany(ctx)) {
+	if !s.judge.canRun(data.SQL, pg.IsForOneCompany(ctx)) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.found[data.SQL] = true
@@ -84,18 +84,18 @@ type judged struct {
 // longestJudged is the maximum length of a cached statement, in bytes.
 const longestJudged = 16 << 10
 
-// fits reports whether the database can run the statement on one node, which has all rows of one company. A statement
+// canRun reports whether the database can run the statement on one node, which has all rows of one company. A statement
 // of the program, which is not for one company, may also read all companies.
-func (j *judge) fits(statement string, isForOneCompany bool) bool {
+func (j *judge) canRun(statement string, isForOneCompany bool) bool {
 	key := judged{withoutLiterals(statement), isForOneCompany}
-	if fits, known := j.judged.Load(key); known {
-		return fits.(bool)
+	if canRun, known := j.judged.Load(key); known {
+		return canRun.(bool)
 	}
-	fits := j.fitsWithoutLiterals(key.text, isForOneCompany)
+	canRun := j.canRunWithoutLiterals(key.text, isForOneCompany)
 	if len(key.text) <= longestJudged {
-		j.judged.Store(key, fits)
+		j.judged.Store(key, canRun)
 	}
-	return fits
+	return canRun
 }
 
 var literals = regexp.MustCompile(`'(?:[^']|'')*'`)
@@ -105,7 +105,7 @@ func withoutLiterals(statement string) string {
 	return strings.Join(strings.Fields(literals.ReplaceAllString(statement, "''")), " ")
 }
 
-func (j *judge) fitsWithoutLiterals(text string, isForOneCompany bool) bool {
+func (j *judge) canRunWithoutLiterals(text string, isForOneCompany bool) bool {
 	levels := levelsOf(text)
 	// Citus would send the result of a subquery that changes rows to all nodes.
 	isChanging := func(l *level) bool { return l.outer != nil && l.isChange() }
@@ -117,7 +117,7 @@ func (j *judge) fitsWithoutLiterals(text string, isForOneCompany bool) bool {
 	case readsRiver(levels), slices.ContainsFunc(levels, isChanging):
 		return false
 	case !isForOneCompany && !namesCompany(levels, j.sharded):
-		return fitsAllCompanies(levels, j.sharded, j.reference)
+		return readsAllCompanies(levels, j.sharded, j.reference)
 	}
-	return fitsOneCompany(levels, j.sharded)
+	return readsOneCompany(levels, j.sharded)
 }

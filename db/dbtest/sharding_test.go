@@ -9,7 +9,7 @@ import (
 func TestUnshardableStatementsAreRefused(t *testing.T) {
 	t.Parallel()
 	judge := &judge{sharded: []string{"agents", "jobs"}, reference: []string{"companies"}}
-	for statement, fits := range map[string]bool{
+	for statement, canRun := range map[string]bool{
 		`SELECT "agent"."id" FROM "agents" AS "agent" WHERE ("agent"."company_id" = 'c''1')`:                         true,
 		"UPDATE jobs SET attempt = 2 WHERE company_id = $1 AND id = ANY($2)":                                         true,
 		`INSERT INTO "agents" ("company_id", "id") VALUES ('c', 'a')`:                                                true,
@@ -51,15 +51,15 @@ func TestUnshardableStatementsAreRefused(t *testing.T) {
 		"SELECT company_id FROM jobs": false,
 		"WITH gone AS (DELETE FROM jobs WHERE company_id = $1 RETURNING id) SELECT count(*) FROM gone": false,
 	} {
-		require.Equal(t, fits, judge.fits(statement, true), statement)
-		require.Equal(t, fits, judge.fits(statement, true), "%s, once more", statement)
+		require.Equal(t, canRun, judge.canRun(statement, true), statement)
+		require.Equal(t, canRun, judge.canRun(statement, true), "%s, once more", statement)
 	}
 }
 
 func TestStatementsOfTheProgramReadAllCompanies(t *testing.T) {
 	t.Parallel()
 	judge := &judge{sharded: []string{"agents", "jobs"}, reference: []string{"companies"}}
-	for statement, fits := range map[string]bool{
+	for statement, canRun := range map[string]bool{
 		"SELECT company_id FROM jobs WHERE ready_at <= $1 GROUP BY company_id":                           true,
 		"SELECT jobs.id FROM jobs JOIN agents ON agents.company_id = jobs.company_id":                    true,
 		"SELECT jobs.id FROM jobs JOIN agents ON agents.id = jobs.id":                                    false,
@@ -73,7 +73,7 @@ func TestStatementsOfTheProgramReadAllCompanies(t *testing.T) {
 		"SELECT id FROM companies WHERE id = $1":                                                         true,
 		"SELECT jobs.id FROM jobs JOIN river_job ON river_job.id = jobs.id":                              false,
 	} {
-		require.Equal(t, fits, judge.fits(statement, false), statement)
+		require.Equal(t, canRun, judge.canRun(statement, false), statement)
 	}
 }
 

@@ -20,7 +20,7 @@ type material struct {
 	Instructions string `json:"instructions,omitempty"`
 	// Documents are the passages that the agent found, each once.
 	Documents []passage `json:"documents,omitempty"`
-	// LeftOutDocuments is the number of passages that did not fit.
+	// LeftOutDocuments is the number of passages that had no room.
 	LeftOutDocuments int `json:"leftOutDocuments,omitempty"`
 }
 

@@ -208,7 +208,7 @@ func (c *Conversation) eventsOf(claim *claim) (events []event) {
 		made = c.calling(claim.name)
 	}
 	return c.eventsOfCalls(slices.DeleteFunc(slices.Clone(made), func(call *model.ToolCall) bool {
-		return slices.ContainsFunc(claim.arguments, func(a argument) bool { return !c.fits(call, a) })
+		return slices.ContainsFunc(claim.arguments, func(a argument) bool { return !c.hasArgumentOf(call, a) })
 	}))
 }
 
@@ -225,8 +225,9 @@ func (c *Conversation) eventsOfCalls(calls []*model.ToolCall) (events []event) {
 	return events
 }
 
-// fits reports whether a call has an argument. If no call has an argument with that name, only the value counts.
-func (c *Conversation) fits(call *model.ToolCall, a argument) bool {
+// hasArgumentOf reports whether a call has an argument of a claim. If no call has an argument with that name, only the
+// value counts.
+func (c *Conversation) hasArgumentOf(call *model.ToolCall, a argument) bool {
 	arguments := []byte(content.Encode(call.Arguments))
 	if a.name != "" && (a.isNamed || c.hasArgument(call.TechnicalName, a.name)) {
 		return has(arguments, a.name, a.value)

@@ -152,9 +152,9 @@ func (d *Describer) selects(of *ast.Definition, set ast.SelectionSet) bool {
 	return slices.ContainsFunc(set, func(selection ast.Selection) bool {
 		switch s := selection.(type) {
 		case *ast.InlineFragment:
-			return d.fits(of, s.TypeCondition) && d.selects(of, s.SelectionSet)
+			return d.applies(of, s.TypeCondition) && d.selects(of, s.SelectionSet)
 		case *ast.FragmentSpread:
-			return d.fits(of, s.Definition.TypeCondition) && d.selects(of, s.Definition.SelectionSet)
+			return d.applies(of, s.Definition.TypeCondition) && d.selects(of, s.Definition.SelectionSet)
 		}
 		return true
 	})
@@ -185,11 +185,11 @@ func (d *Describer) properties(schema *jsonschema.Schema, of *ast.Definition, se
 			property.Deprecated = s.Definition.Directives.ForName("deprecated") != nil && property.Ref == ""
 			addProperty(schema, s.Alias, property, true)
 		case *ast.InlineFragment:
-			if d.fits(of, s.TypeCondition) {
+			if d.applies(of, s.TypeCondition) {
 				d.properties(schema, of, s.SelectionSet)
 			}
 		case *ast.FragmentSpread:
-			if d.fits(of, s.Definition.TypeCondition) {
+			if d.applies(of, s.Definition.TypeCondition) {
 				d.properties(schema, of, s.Definition.SelectionSet)
 			}
 		}
@@ -209,8 +209,8 @@ func addProperty(schema *jsonschema.Schema, name string, property *jsonschema.Sc
 	}
 }
 
-// fits reports whether a fragment with the type condition applies to a concrete type.
-func (d *Describer) fits(of *ast.Definition, condition string) bool {
+// applies reports whether a fragment with the type condition applies to a concrete type.
+func (d *Describer) applies(of *ast.Definition, condition string) bool {
 	for _, possible := range d.Schema.GetPossibleTypes(d.Schema.Types[condition]) {
 		if possible.Name == of.Name {
 			return true

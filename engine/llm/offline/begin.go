@@ -83,7 +83,7 @@ func (c *conversation) offers(name string) bool {
 	return slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// answerWithoutExample answers a message that resembles no example. It calls a tool whose name or description fits,
+// answerWithoutExample answers a message that resembles no example. It calls a tool whose name or description matches,
 // quotes the instructions, or says what the agent can do.
 func (c *conversation) answerWithoutExample(best match) *reply {
 	least := likely

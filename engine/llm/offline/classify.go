@@ -12,12 +12,12 @@ import (
 const (
 	// These are the weights of a word of a tag's name and of its definition.
 	nameWeight, definitionWeight = 2.0, 1.0
-	// leastScore is the lowest score of a tag that fits.
+	// leastScore is the lowest score at which a tag matches.
 	leastScore = 2.0
 )
 
 // Classifier returns the model that gives a conversation the tag whose name and definition share the most words with
-// it, by the scores in docs/reference/offline-model.md. It gives no tag if none fits, or if two fit equally well.
+// it, by the scores in docs/reference/offline-model.md. It gives no tag if none matches, or if two match equally well.
 func Classifier() llm.Model {
 	p := part{name: "classifier"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {

@@ -131,13 +131,13 @@ func (t *tensors) find(name string, dimensions int) (tensor, kind, error) {
 	count := int64(1)
 	for _, length := range one.Shape {
 		if length < 1 || count > t.size/length {
-			return one, k, fmt.Errorf("%s does not fit into the file", name)
+			return one, k, fmt.Errorf("%s exceeds the end of the file", name)
 		}
 		count *= length
 	}
 	from, to := one.Offsets[0], one.Offsets[1]
 	if from < 0 || to > t.size || to-from != count*k.bytes {
-		return one, k, fmt.Errorf("%s does not fit into the file", name)
+		return one, k, fmt.Errorf("%s exceeds the end of the file", name)
 	}
 	return one, k, nil
 }

@@ -2929,7 +2929,7 @@ type AgentTestSchedule implements Node {
   isEnabled: Boolean!
   "Why the server disabled the schedule: its tests, folder or agent were deleted, or it was imported from an archive. Null otherwise."
   disabledReason: String
-  "An execution to compare with. The schedule itself compares nothing: use ` + "`" + `compareAgentTestExecutions` + "`" + `."
+  "The execution that messages of webhooks compare each result with. Elsewhere, use ` + "`" + `compareAgentTestExecutions` + "`" + `."
   baseline: AgentTestExecution
   "The id of that execution."
   baselineId: ID

@@ -73,7 +73,7 @@ func (f *Fields) variants(path string, variants []*TestVariant, prompt *string) 
 		return
 	}
 	if len(variants) < minVariants || len(variants) > MaxVariants {
-		f.Add(path, "must have %d to %d entries, not %d: the first is the one to compare with", minVariants, MaxVariants,
+		f.Add(path, "must have %d to %d entries, not %d: the others are compared with the first", minVariants, MaxVariants,
 			len(variants))
 		return
 	}

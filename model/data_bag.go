@@ -40,7 +40,8 @@ func variables(bag JSONObject) (map[string]string, error) {
 	return texts, nil
 }
 
-// dataBag records the faults of texts for an agent's fields, and returns the texts. Null counts as missing.
+// dataBag returns the texts for an agent's fields, by field. It records a fault for each invalid text. Null counts as
+// missing.
 func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
 	texts := map[string]string{}
 	for name, value := range f.members(path, bag) {
@@ -109,7 +110,7 @@ func faultOfValue(value any, depth int) string {
 		}
 	case json.Number:
 		if !NumberInRange(v) {
-			return fmt.Sprintf("must have numbers from -1.79e308 to 1.79e308, with exponents from -%d to %[1]d",
+			return fmt.Sprintf("must be a number from -1.79e308 to 1.79e308, with an exponent from -%d to %[1]d",
 				maxNumberExponent)
 		}
 	case []any:

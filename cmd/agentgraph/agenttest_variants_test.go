@@ -62,7 +62,7 @@ func TestRunComparesVariants(t *testing.T) {
 	require.Regexp(t, `(?m)^draft +4/4`, shown.out)
 
 	for flag, want := range map[string]string{
-		"now":            "give 2 to 12, not 1",
+		"now":            "given 2 to 12 times, not 1",
 		"a,b:color=blue": "expected LABEL:model=NAME",
 		"a,b:version=x":  "version must be a whole number",
 		"a,b:prompt=Hi":  "prompt must be @ and the path of a file",

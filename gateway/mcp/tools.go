@@ -124,7 +124,7 @@ var tools = []tool{
 		isOpen: true,
 		about: "Runs tests and waits for their results: exactly one of testIds, folderId, or agentId for all tests " +
 			"of an agent. Pass a prompt to try it without saving it, and repeats to see whether a result is luck. " +
-			"Pass variants to compare prompts and models on the same tests; the first is the one to compare with. " +
+			"Pass variants to compare prompts and models on the same tests; the others are compared with the first. " +
 			"get_run shows the conversation of a red run."},
 	{name: "get_results", title: "Wait for results of tests", follow: "FollowTests",
 		followed: "agentTestExecutionUpdated", answer: "GetResults", answered: "agentTestExecution",

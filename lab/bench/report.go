@@ -43,7 +43,7 @@ func (c *cell) ratio(other *cell, value func(round) float64) spread {
 
 func perSecond(r round) float64 { return r.perSecond }
 
-// cpu returns the processor time of a request, of the server and Postgres together.
+// cpu returns the processor time per request, of the server and Postgres together.
 func cpu(r round) float64 { return r.cpu[0] + r.cpu[1] }
 
 // group has the cells that are compared with each other. Those of the first server come first.
@@ -79,11 +79,11 @@ func (b *bench) groups() []group {
 // markdown writes the ratios, and then a table for each group. It has medians. Rates and ratios also have the minimum
 // and maximum of the rounds.
 func (b *bench) markdown(w io.Writer) {
-	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [least–most].\n",
+	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [min–max].\n",
 		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool)
 	groups := b.groups()
-	b.ratios(w, groups, "requests a second", perSecond)
-	b.ratios(w, groups, "CPU a request, with Postgres'", cpu)
+	b.ratios(w, groups, "requests per second", perSecond)
+	b.ratios(w, groups, "CPU per request, including Postgres", cpu)
 	for _, g := range groups {
 		b.table(w, g)
 	}
@@ -157,7 +157,7 @@ func (b *bench) json(w io.Writer) error {
 		Connections int               `json:"connections"`
 		Server      string            `json:"server"`
 		Ratio       spread            `json:"ratio"`    // of the first server's rate to this one's
-		CPURatio    spread            `json:"cpuRatio"` // of the first server's CPU a request to this one's
+		CPURatio    spread            `json:"cpuRatio"` // of the first server's CPU per request to this one's
 		Values      map[string]spread `json:"values"`
 		Asks        count             `json:"asks"`
 	}

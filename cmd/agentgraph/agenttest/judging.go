@@ -42,7 +42,7 @@ func (f *judgingFlags) Declare() cli.Flags {
 			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
 		{Into: &f.Corrected, Name: "corrected", Env: "AGENTGRAPH_TEST_CORRECTED",
 			Help: "Compare --min-pass-rate with the pass rate that is corrected for the judge's errors. It needs at least " +
-				"20 verdicts of the agent's tests that people have labelled."},
+				"20 verdicts of the agent's tests that people have labeled."},
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
 			Help: "Cancel the execution after this time, such as 10m. 0, the default, means no limit."},
 		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",

@@ -122,8 +122,8 @@ func parseVariants(texts []string) (variants []client.Variables, err error) {
 
 // checkVariants refuses a number of variants that the server would refuse.
 func checkVariants(texts []string) error {
-	return cli.Refuse(len(texts) == 1 || len(texts) > model.MaxVariants, "--variant: give 2 to %d, not %d; the first is "+
-		"the one to compare with, and may be only a label", model.MaxVariants, len(texts))
+	return cli.Refuse(len(texts) == 1 || len(texts) > model.MaxVariants, "--variant must be given 2 to %d times, not %d. "+
+		"The others are compared with the first, which can be only a label", model.MaxVariants, len(texts))
 }
 
 // ofVariant appends the label of a variant to a name.
@@ -163,8 +163,8 @@ func variantsSummary(variants []variantShown) string {
 	_ = cli.WriteTable(&text, table)
 	for _, v := range variants {
 		if v.DecidingRepeats != nil {
-			fmt.Fprintf(&text, "%s: %d runs of each test in both variants would decide\n", client.Printable(v.Label),
-				*v.DecidingRepeats)
+			fmt.Fprintf(&text, "%s: about %d runs of each test in both variants would decide which is better\n",
+				client.Printable(v.Label), *v.DecidingRepeats)
 		}
 	}
 	return text.String()

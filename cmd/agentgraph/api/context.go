@@ -35,7 +35,7 @@ func newContextAdd() *cobra.Command {
 		Use: "add", Short: "Save a server and its key under a name. The command reads the key from standard input.",
 		Example: "agentgraph context add staging --url https://staging.example.com < key-file",
 	}, []cli.Argument{
-		{Into: &c.Name, Name: "name", Help: "The name."},
+		{Into: &c.Name, Name: "name", Help: "The name of the context."},
 	}, cli.Flags{
 		{Into: &c.URL, Name: "url", Env: "AGENTGRAPH_URL", Required: true, Placeholder: "URL",
 			Help: "Address of the server."},
@@ -121,7 +121,7 @@ func newContextUse() *cobra.Command {
 		Use: "use", Short: "Make this server the default for commands.",
 		Example: "agentgraph context use staging",
 	}, []cli.Argument{
-		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name."},
+		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name of the context."},
 	})
 }
 
@@ -189,7 +189,7 @@ func newContextRemove() *cobra.Command {
 		Use: "remove", Short: "Remove a context and its key.",
 		Example: "agentgraph context remove staging",
 	}, []cli.Argument{
-		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name."},
+		{Into: &c.Name, Name: "name", Complete: client.CompleteContexts, Help: "The name of the context."},
 	})
 }
 

@@ -98,7 +98,8 @@ func (t *resource) nameToFind(of object) string {
 func (c *company) findByID(w wanted) {
 	known := c.byID[w.raw.text("id")]
 	if known.kind != w.kind {
-		c.wrong.addFault(w.at.member("id"), "is the id of a %s", known.kind.name)
+		c.wrong.addFault(w.at.member("id"), "is the id of a %s, not of a %s: correct or remove it", known.kind.name,
+			w.kind.name)
 		return
 	}
 	if w.agent != "" && c.named(agent, w.agent, nil, w.at) == nil {

@@ -185,7 +185,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Help: "Answer queries with query plans. Without them, resolvers give the same answers more slowly."},
 		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH",
 			Help: "Path prefix of the gateway behind a proxy, such as /agents. Addresses in responses start with it. " +
-				"Requests may have it or not."},
+				"Requests may omit it."},
 		{Into: &f.LogLevel, Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
 			Help: "debug, info, warn or error."},
 	}
@@ -199,7 +199,7 @@ func (f *gatewayFlags) browsers() cli.Flags {
 			Docs: "See [the console](../guides/console.md)."},
 		{Into: &f.CORSOrigins, Name: "cors-origin", Env: "AGENTGRAPH_CORS_ORIGINS", Placeholder: "ORIGIN",
 			Help: "Origin, such as https://console.example.com, whose pages may call the gateway and open sockets; * for " +
-				"all. By default browsers let no page of another origin call it.",
+				"all. By default, browsers block calls from other origins.",
 			Docs: "See [allowed origins](../guides/live-chat.md#allowed-origins)."},
 		{Into: &f.MCPReadOnly, Name: "mcp-read-only", Env: "AGENTGRAPH_MCP_READ_ONLY",
 			Help: "Offer assistants at /mcp only tools that change nothing.",
@@ -235,7 +235,7 @@ type auditFlags struct {
 func (f *auditFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.AuditDays, Name: "audit-days", Env: "AGENTGRAPH_AUDIT_DAYS", Default: "400",
-			Help: "How many days audit events are kept; 0 for forever.",
+			Help: "How many days audit events are kept; 0 keeps them forever.",
 			Docs: "See [audit events](../reference/security.md#audit-events). Processes with workers remove older events."},
 		{Into: &f.AuditWebhook, Name: "audit-webhook", Env: "AGENTGRAPH_AUDIT_WEBHOOK", Placeholder: "URL",
 			Help: "Address that receives all audit events. It may be private."},

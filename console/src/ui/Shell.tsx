@@ -211,7 +211,7 @@ function Theme() {
   return (
     <div className={styles.theme}>
       <Segment
-        label="Colors"
+        label="Theme"
         options={[
           ["", "System"],
           ["light", "Light"],

@@ -61,7 +61,7 @@ type allowed struct{}
 
 func (allowed) Get(name string) ([]byte, error) { return operations.ReadFile(file(name)) }
 
-func (allowed) Put(string, []byte) error { return errors.New("nothing is added to what is allowed") }
+func (allowed) Put(string, []byte) error { return errors.New("the allowed operations are read-only") }
 
 func (allowed) Exists(name string) (bool, error) {
 	_, err := fs.Stat(operations, file(name))

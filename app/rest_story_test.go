@@ -105,7 +105,7 @@ func (s *story) call(t *testing.T, operation string, parameters map[string]strin
 	t.Helper()
 	o := s.operation(t, operation)
 	if body != nil {
-		s.fits(t, o.RequestBody.Value.Content["application/json"].Schema.Value, body, operation)
+		s.requireMatch(t, o.RequestBody.Value.Content["application/json"].Schema.Value, body, operation)
 	}
 	status, answer := s.send(t, o, parameters, body)
 	var said *openapi3.Response
@@ -118,7 +118,7 @@ func (s *story) call(t *testing.T, operation string, parameters map[string]strin
 	var value map[string]any
 	if len(said.Content) > 0 {
 		require.NoError(t, json.Unmarshal(answer, &value))
-		s.fits(t, said.Content["application/json"].Schema.Value, value, operation)
+		s.requireMatch(t, said.Content["application/json"].Schema.Value, value, operation)
 	} else {
 		require.Empty(t, answer)
 	}
@@ -126,8 +126,8 @@ func (s *story) call(t *testing.T, operation string, parameters map[string]strin
 	return value
 }
 
-// fits requires a value to match a schema of the document.
-func (s *story) fits(t *testing.T, schema *openapi3.Schema, value any, operation string) {
+// requireMatch requires a value to match a schema of the document.
+func (s *story) requireMatch(t *testing.T, schema *openapi3.Schema, value any, operation string) {
 	t.Helper()
 	text, err := json.Marshal(value)
 	require.NoError(t, err)

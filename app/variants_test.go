@@ -137,14 +137,14 @@ func TestVariantsCompareProviders(t *testing.T) {
 	s.must(t, key, startVariants, map[string]any{"input": input}, &started)
 	execution := s.variantsOf(t, key, started.StartAgentTestExecution.Execution.ID).AgentTestExecution
 	require.True(t, execution.IsDraft, "the tests keep their last runs")
-	require.Equal(t, []int{9, 9, 9, 9}, execution.PassHatKTests, "each variant of a test counts by itself")
+	require.Equal(t, []int{9, 9, 9, 9}, execution.PassHatKTests, "the variants of a test are counted separately")
 	require.Empty(t, execution.FlakyTestIds, "variants that differ are not flaky")
 	require.Len(t, execution.Variants, 3)
 	claude, gem, responder := execution.Variants[0], execution.Variants[1], execution.Variants[2]
 	require.Equal(t, "claude", claude.Label)
 	require.Equal(t, "my claude", *claude.Model)
 	require.False(t, claude.IsDraft)
-	require.Nil(t, claude.Conclusion, "the first is what the others are compared with")
+	require.Nil(t, claude.Conclusion, "the others are compared with the first")
 	require.Equal(t, "Regressed", *gem.Conclusion)
 	require.Less(t, *gem.AdjustedPValue, 0.05)
 	require.LessOrEqual(t, *gem.PValue, *gem.AdjustedPValue)
@@ -238,7 +238,7 @@ func TestVariantsOfPrompts(t *testing.T) {
 	require.True(t, shown.Variants[2].IsDraft)
 	require.Equal(t, both, *shown.Variants[2].Prompt)
 	require.NotNil(t, shown.Variants[1].Conclusion)
-	require.NotEqual(t, "Skipped", shown.Variants[2].Tests[0].Runs[4].Status, "each variant of a test stops by itself")
+	require.NotEqual(t, "Skipped", shown.Variants[2].Tests[0].Runs[4].Status, "the variants of a test stop independently")
 	require.Less(t, shown.Variants[0].Tests[0].Counts.Failed, 5, "a failed run ends the repeats of the test")
 
 	// The instructions of a run are those of its variant.

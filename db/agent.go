@@ -194,7 +194,7 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.disableSchedules(ctx, "the agent was deleted", pg.Where("agent_id = ?", id)); err != nil {
 			return err
 		}
-		if err := t.leaveTests(ctx, id); err != nil {
+		if err := t.deleteTestsOfAgent(ctx, id); err != nil {
 			return err
 		}
 		if err := t.recordTombstonesOfCampaigns(ctx, id); err != nil {

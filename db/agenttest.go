@@ -262,10 +262,10 @@ func (t *Tenant) DeleteAgentTest(ctx context.Context, id string) error {
 	return t.DeleteAgentTests(ctx, []string{id})
 }
 
-// leaveTests deletes the tests and folders of an agent, before the agent itself is deleted. Executions stay. It
-// detaches the newest of them from the agent, at most executionsPerMark. The sweep detaches the others later. Until
+// deleteTestsOfAgent deletes the tests and folders of an agent, before the agent itself is deleted. Executions stay. It
+// detaches the newest of them from the agent, at most executionsPerRequest. The sweep detaches the others later. Until
 // then, they refer to an agent that does not exist.
-func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
+func (t tenantTx) deleteTestsOfAgent(ctx context.Context, agentID string) error {
 	tests, err := t.lockTests(ctx, forDelete, pg.Where("agent_id = ?", agentID))
 	if err != nil {
 		return err
@@ -277,13 +277,12 @@ func (t tenantTx) leaveTests(ctx context.Context, agentID string) error {
 	if _, err := t.db.Delete((*model.AgentTestFolder)(nil)).Where("agent_id = ?", agentID).Exec(ctx); err != nil {
 		return err
 	}
-	_, err = t.detachExecutions(ctx, agentID, executionsPerMark)
+	_, err = t.detachExecutions(ctx, agentID, executionsPerRequest)
 	return err
 }
 
-// executionsPerMark is how many executions are detached from an agent while a request waits. Most agents never have
-// that many.
-const executionsPerMark = 2_000
+// executionsPerRequest is how many executions a request detaches from an agent that it deletes. Most agents have fewer.
+const executionsPerRequest = 2_000
 
 // detachExecutions removes the agent from at most the given number of executions, and returns how many it changed.
 func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int64) (int, error) {

@@ -86,7 +86,7 @@ func TestTermsAreCountedWhenDocumentsFinishTogether(t *testing.T) {
 	require.Len(t, found, 32)
 	for _, c := range found {
 		require.Equal(t, 0, c.Held[0].Place)
-		require.Len(t, c.Held, int(1+c.Position), "only the second chunk holds another")
+		require.Len(t, c.Held, int(1+c.Position), "only the second chunk has two of the terms")
 		require.Equal(t, c.Position+1, c.Length)
 	}
 }
@@ -219,8 +219,8 @@ func TestSearchUsesItsIndexes(t *testing.T) {
 	require.Len(t, likely(nil, nil, 3, 9), 9, "any chunks fill the rest")
 }
 
-// requireIndexes requires that a Tenant runs statements by indexes. It maps a fragment of the statements to their
-// index.
+// requireIndexes requires that statements use indexes when a Tenant runs them. indexes maps a fragment of statements to
+// their index.
 func requireIndexes(t *testing.T, conn *pgx.Conn, statements []string, indexes map[string]string) {
 	t.Helper()
 	tx, err := conn.Begin(t.Context())

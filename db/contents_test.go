@@ -45,7 +45,7 @@ func TestInspectRecognizesOurDatabase(t *testing.T) {
 	require.ErrorContains(t, err, refused)
 	var written bool
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT to_regnamespace('migration') IS NOT NULL").Scan(&written))
-	require.False(t, written, "not even the table of versions")
+	require.False(t, written, "nothing was created, not even the schema of migrations")
 	do("DROP TABLE public.agents")
 	require.NoError(t, newMigrator(t, address).Up(t.Context()))
 	migrated := inspect(address)

@@ -252,7 +252,7 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 		return false, err
 	}
-	if err := t.leaveTests(ctx, id); err != nil {
+	if err := t.deleteTestsOfAgent(ctx, id); err != nil {
 		return false, err
 	}
 	for _, table := range []string{"agent_tests", "campaigns"} {

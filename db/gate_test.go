@@ -33,7 +33,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 
 	reads := 4 - db.MaxPipelines(store)
 
-	// There are eight statements for each way to read. They wait for the lock on the table, or for a connection.
+	// Eight statements in each of two ways to read wait for the lock on the table, or for a connection.
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))
 	var waiting sync.WaitGroup
 	for range 8 {
@@ -45,7 +45,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 		err := lock.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks JOIN pg_database AS base ON base.oid = database "+
 			"WHERE NOT granted AND datname = current_database()").Scan(&held)
 		return assert.NoError(t, err) && held == 3+reads*3/4
-	}, waitFor, 10*time.Millisecond, "three of four connections for writes, and three quarters of the others")
+	}, waitFor, 10*time.Millisecond, "three quarters of the connections for writes, and of those for reads")
 
 	patient, stop := context.WithTimeout(as(t.Context(), otherID), waitFor)
 	defer stop()

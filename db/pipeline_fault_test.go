@@ -76,7 +76,7 @@ func TestFailedPipelinedReadAffectsOnlyItsRequest(t *testing.T) {
 	}
 }
 
-// A statement that Postgres rejects soon stops affecting other requests.
+// A statement that Postgres rejects does not affect the next request.
 func TestInvalidStatementDoesNotBlockPipelines(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))
@@ -154,13 +154,13 @@ func TestPipelinedReadsSurviveBrokenConnections(t *testing.T) {
 			require.Equal(t, []string{agent.ID}, ids, why)
 			return
 		}
-		require.Fail(t, "alone for ever", why)
+		require.Fail(t, "the pipeline refused every attempt", why)
 	}
 	read("at first")
 	_, err := conn.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "+
 		"current_database() AND pid <> pg_backend_pid()")
 	require.NoError(t, err)
-	read("the connections are ended")
+	read("Postgres closed the connections")
 	cut()
 	read("the connections are cut")
 	_, err = conn.Exec(t.Context(), "DROP VIEW company.agents; ALTER TABLE agents ALTER COLUMN language TYPE varchar(40)")

@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// refunds is a clinic whose agent has a tool that a person approves.
+// refunds is a clinic whose agent has a tool that needs approval.
 type refunds struct {
 	*clinic
 	tool *model.Tool
@@ -45,21 +45,21 @@ func newRefunds(t *testing.T, approval model.ToolApproval) *refunds {
 	return r
 }
 
-// said is the result of a message.
-type said struct {
+// reply is the agent's answer to a message.
+type reply struct {
 	text string
 	err  error
 }
 
-func (r *refunds) send(ctx context.Context) <-chan said {
-	done := make(chan said, 1)
+func (r *refunds) send(ctx context.Context) <-chan reply {
+	done := make(chan reply, 1)
 	go func() {
 		_, messages, err := send(ctx, r.e, r.tenant, r.chat.ID, "Refund me")
 		if err != nil {
-			done <- said{err: err}
+			done <- reply{err: err}
 			return
 		}
-		done <- said{text: messages[1].Text}
+		done <- reply{text: messages[1].Text}
 	}()
 	return done
 }
@@ -94,7 +94,7 @@ func TestAPersonApprovesACall(t *testing.T) {
 	call := r.pending(t)
 	require.Zero(t, r.made.Load())
 	answer(t, r.tenant, call.ID, true, new("It is our fault."))
-	require.Equal(t, said{text: "refunded"}, <-done)
+	require.Equal(t, reply{text: "refunded"}, <-done)
 	require.EqualValues(t, 1, r.made.Load())
 	kept := r.calls(t, r.chat.ID)
 	require.Len(t, kept, 1)
@@ -141,7 +141,7 @@ func TestNobodyAnswersInTime(t *testing.T) {
 	require.Zero(t, r.made.Load())
 }
 
-// late makes the time to answer expire.
+// late ends the time in which a person may approve the call.
 func (r *refunds) late(t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), r.address)
@@ -241,7 +241,7 @@ func TestReplicasAnswerForEachOther(t *testing.T) {
 	r := newRefunds(t, model.ToolApprovalAsk)
 	done := r.send(t.Context())
 	answer(t, dbtest.Again(t, r.store).Tenant(r.companyID), r.pending(t).ID, true, nil)
-	require.Equal(t, said{text: "refunded"}, <-done)
+	require.Equal(t, reply{text: "refunded"}, <-done)
 	require.EqualValues(t, 1, r.made.Load())
 }
 

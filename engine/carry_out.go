@@ -60,8 +60,8 @@ func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit fun
 	return nil
 }
 
-// finalCalls returns the transfer and the end among the calls of the model's last possible answer. The others are not
-// carried out, because the model could not read their results.
+// finalCalls returns the calls that transfer or end the conversation. It is used for the last answer that the model may
+// give in a turn: the other calls are not carried out, because the model could not read their results.
 func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 	return slices.DeleteFunc(slices.Clone(calls), func(call llm.ToolCall) bool {
 		t := c.targets[call.Name]

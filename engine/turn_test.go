@@ -29,7 +29,7 @@ func TestReplyCombinesTextAndEndReason(t *testing.T) {
 			text:    " Good morning\n",
 			reply:   Reply{Text: "Good morning"},
 		},
-		"what cannot be kept": {
+		"text that cannot be stored": {
 			answers: []answer{say("a\x00b", "\x00", "c\xff")},
 			text:    "abc\uFFFD",
 			reply:   Reply{Text: "abc\uFFFD"},
@@ -99,7 +99,7 @@ func TestToolsOfferedToTheModel(t *testing.T) {
 	require.Equal(t, "To book", book.Description)
 	require.JSONEq(t, string(s.main.Tools[0].Parameters), string(book.Parameters))
 	for _, tool := range s.script.asked["Main"][0].Tools {
-		require.NotContains(t, string(tool.Parameters), "pattern", "what is free text does not look like a code")
+		require.NotContains(t, string(tool.Parameters), "pattern", "a field for free text has no pattern")
 	}
 
 	s = newScene(do(llm.EndConversation, allSaid), say("Goodbye"))
@@ -128,7 +128,7 @@ func TestModelFailureFailsTheTurn(t *testing.T) {
 		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model gave an empty answer"},
 		"no end": {[]answer{say(strings.Repeat("x", maxReply+1))},
 			"the language model gave an answer that is too long to store"},
-		"calls for ever": {[]answer{do("look", `{}`)}, "the language model gave no final answer to 8 requests in one turn, " +
+		"endless calls": {[]answer{do("look", `{}`)}, "the language model gave no final answer to 8 requests in one turn, " +
 			"the limit: raise AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt"},
 		"too many calls": {[]answer{many}, "the language model made 65 calls in one answer, more than the limit of 64"},
 		"wrong twice": {

@@ -75,7 +75,7 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 		all["Node "+rows.Type] = &relation{shape: toOne, rows: rows}
 	}
 	part := pg.Part{PageArgs: model.PageArgs{First: 100}, AndNext: true}
-	// reached returns how many rows with the keys resolvers find, and how many plans read.
+	// reached returns the number of rows with the keys that resolvers find, and the number that plans read.
 	reached := func(r *relation, keys []string) (found, read int) {
 		var rows []model.Row
 		var reads []pg.Read

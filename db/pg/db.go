@@ -30,7 +30,7 @@ type Options struct {
 	Tracer pgx.QueryTracer
 	// Types describes the row structs that need special treatment.
 	Types map[reflect.Type]Type
-	// Taken maps the unique constraints that user input may break, by name, to messages.
+	// Taken maps the names of unique constraints that user input may violate to messages.
 	Taken map[string]Taken
 }
 
@@ -90,7 +90,7 @@ func (d *DB) Close() {
 	d.pools.close()
 }
 
-// Ping reports whether the database answers, and checks for row-level security until it is on.
+// Ping returns an error if the database does not answer, or if Await returns one.
 func (d *DB) Ping(ctx context.Context) error {
 	if err := d.pools.writes.Ping(ctx); err != nil {
 		return d.Translate(err)

@@ -115,7 +115,7 @@ func TestJobsEndWithTheirTransaction(t *testing.T) {
 	}
 
 	next, hear := end(t, pool, q, nil, first.Delivery, second.Delivery)
-	require.Len(t, next, 1, "there is work for one")
+	require.Len(t, next, 1, "there is a job for one of the two workers")
 	next[0].Preclaimed = "by the transaction"
 	require.Equal(t, 1, count(t, pool, allJobs))
 	hear()

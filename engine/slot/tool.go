@@ -22,15 +22,15 @@ type Tool struct {
 	Title       string
 	Description string
 	Properties  []Property
-	// Wanted are the names of the properties that a call must have, in the order of asking.
+	// Wanted are the names of the properties that a call must have, in the order in which the contact is asked for them.
 	Wanted []string
 	// Alternatives are sets of properties. A call must also have one of the sets.
 	Alternatives [][]string
-	// Least is how many properties a call must have.
+	// Least is the minimum number of properties in a call.
 	Least int
-	// Delegate: it takes a request in words and nothing else, as sub-agents do.
+	// Delegate is set if the only argument is a request in words, as for sub-agents.
 	Delegate bool
-	// Confirm: the contact must say yes before it is called.
+	// Confirm is set if the contact must say yes before the tool is called.
 	Confirm bool
 }
 
@@ -80,10 +80,10 @@ type schema struct {
 	MinProperties int `json:"minProperties"`
 }
 
-// anySentence is a text that no pattern of a code matches.
+// anySentence is a sentence that patterns of codes, such as order numbers, do not match.
 const anySentence = "I said so."
 
-// yesWanted matches in a description that the contact has to agree first.
+// yesWanted matches descriptions that require the contact's yes before a call.
 var yesWanted = lazyregexp.New(`(?i)\b(clear|said) yes\b|\boui clair\b|\bconfirmed by the \w+ first\b`)
 
 // ReadTools reads the tools that may be called for a contact. It leaves out the transfer and the end of the
@@ -147,7 +147,7 @@ func ReadProperty(name string, raw json.RawMessage) (Property, bool) {
 	if s.Pattern != "" {
 		// The gateway checks patterns that Go does not support.
 		p.Pattern, _ = regexp.Compile(s.Pattern)
-		// A pattern that any sentence matches only asks for some text.
+		// A pattern that matches anySentence accepts any text.
 		if p.Pattern != nil && p.Pattern.MatchString(anySentence) {
 			p.Pattern = nil
 		}

@@ -215,8 +215,8 @@ func (p *promptfoo) scenarios(value any, at place) {
 	}
 }
 
-// merge returns a test with the members of both. If both have a member, the one of over is used, but variables, options
-// and metadata are merged.
+// merge returns a test with the members of under and over. Members of over take precedence, but variables, options and
+// metadata are merged.
 func merge(under, over object) object {
 	merged := slices.Clone(under)
 	for _, m := range over {

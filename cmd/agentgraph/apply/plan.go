@@ -43,7 +43,7 @@ type changeSet struct {
 	steps   []step
 	// notes are printed for the user.
 	notes []string
-	// warnings are about the written tests.
+	// warnings say why tests that were applied cannot run as described.
 	warnings []string
 }
 

@@ -874,7 +874,7 @@ type SimulationTest implements AgentTest & Node {
   criteria: [String!]!
   "The weights of the criteria in ` + "`" + `AgentTestRun.score` + "`" + `, by position. A criterion with null, or without an entry, is required."
   criteriaWeights: [Int]!
-  "Checks that could replace criteria. Such a criterion mentions a call, a quotation, a transfer or the end of the conversation, but its words do not fit the rules of the program, so the judge decides it. Criteria of more than 500 bytes get no suggestion."
+  "Checks that could replace criteria. Such a criterion mentions a call, a quotation, a transfer or the end of the conversation, but its words do not match the rules of the program, so the judge decides it. Criteria of more than 500 bytes get no suggestion."
   suggestedChecks: [SuggestedCheck!]! @cost(weight: 1000) @listSize(assumedSize: 3)
   "Checks that the program decides without a language model, except checks of tags."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
@@ -4177,8 +4177,8 @@ extend type Mutation {
   """
   Changes the state of an item, as a dialer reports it. A call takes it from ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `. If the contact
   answers, it continues to ` + "`" + `ProcessingResult` + "`" + `, and to ` + "`" + `Processed` + "`" + ` with its result. If nobody answers, it goes back to
-  ` + "`" + `Pending` + "`" + `. After a technical failure, it goes from ` + "`" + `Calling` + "`" + ` or ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Error` + "`" + `. Any other change
-  returns ` + "`" + `CONFLICT` + "`" + ` with a list of the possible ones.
+  ` + "`" + `Pending` + "`" + `, or after its last attempt to ` + "`" + `Processed` + "`" + `. After a technical failure, it goes from ` + "`" + `Calling` + "`" + ` or
+  ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Error` + "`" + `. Any other change returns ` + "`" + `CONFLICT` + "`" + ` with a list of the possible ones.
   """
   advanceCampaignItem("The report." input: AdvanceCampaignItemInput!): AdvanceCampaignItemPayload @requires(scope: write)
   "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due immediately, with no attempts and no result. Its events remain."
@@ -7118,7 +7118,7 @@ type Webhook {
   description: String!
   "The events that it receives."
   events: [WebhookEvent!]!
-  "Whether it gets messages. While it is disabled, it gets no messages for new events, not even later. Waiting messages are delivered when it is enabled again."
+  "Whether it gets messages. Events that happen while it is disabled are never delivered. Waiting messages are delivered when it is enabled again."
   isEnabled: Boolean!
   "Why the server disabled it: it failed for five days, or answered 410 Gone. Null otherwise."
   disabledReason: String

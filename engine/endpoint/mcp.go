@@ -169,10 +169,16 @@ func (s *mcpSession) failureOf(ctx context.Context, err error) error {
 	if answered := (*jsonrpc.Error)(nil); errors.As(err, &answered) && ctx.Err() == nil && below == nil {
 		return s.fail(Status, nil, "the MCP server refused%s", s.excerpt([]byte(answered.Message), false))
 	}
-	if below == nil {
-		below = err
+	if below != nil {
+		return s.failure(ctx, below)
 	}
-	return s.failure(ctx, below)
+	// The exchange succeeded, so the MCP client could not read what arrived.
+	failure := s.failure(ctx, err)
+	if failure.Cause == Malformed && !errors.Is(err, failure) {
+		failure.Message = "the MCP server did not finish its answer, or its answer is not the Model Context Protocol: " +
+			"check the address"
+	}
+	return failure
 }
 
 // checkRedirect follows redirects within the endpoint's origin, because the headers are secrets of that origin.

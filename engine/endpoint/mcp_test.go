@@ -142,8 +142,12 @@ func TestMcpServersFail(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	for name, handler := range map[string]http.HandlerFunc{
-		"the MCP server did not finish its answer, or did not answer in HTTP": func(w http.ResponseWriter, _ *http.Request) {
+		"the MCP server did not finish its answer, or its answer is not the Model Context Protocol: check the address": func(
+			w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte("<html>"))
+		},
+		"the MCP server did not finish its answer, or did not answer in HTTP": func(http.ResponseWriter, *http.Request) {
+			panic(http.ErrAbortHandler)
 		},
 		"the MCP server answered 503 Service Unavailable: later": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusServiceUnavailable)

@@ -12,10 +12,11 @@ import (
 
 // CompareAgentTestExecutions compares the current state of an execution with the states of others. Duplicates among the
 // others are dropped. It returns BAD_INPUT when there are too many others, NOT_FOUND with the id of an execution that
-// does not exist, and UNPROCESSABLE if their variants have other labels. It takes two statements, whatever the number
-// of tests.
+// does not exist, and UNPROCESSABLE if they cannot be compared in these variants. It takes two statements, whatever
+// the number of tests.
 func (t *Tenant) CompareAgentTestExecutions(
-	ctx context.Context, baseIDs []string, headID string, correction model.AgentTestCorrection,
+	ctx context.Context, baseIDs []string, headID string, variants model.ComparedVariants,
+	correction model.AgentTestCorrection,
 ) (*model.AgentTestComparison, error) {
 	if err := model.CheckBases(baseIDs); err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func (t *Tenant) CompareAgentTestExecutions(
 		}
 	}
 	for _, id := range baseIDs {
-		if err := model.CheckLabels(byID[id], byID[headID]); err != nil {
+		if err := variants.Check(byID[id], byID[headID]); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +47,8 @@ func (t *Tenant) CompareAgentTestExecutions(
 			bases, inBases = append(bases, byID[id]), append(inBases, tests[id]...)
 		}
 	}
-	comparison := model.CompareExecutions(bases, byID[headID], inBases, tests[headID], correction)
+	comparison := model.CompareExecutions(bases, byID[headID], model.LimitTests(inBases, variants.Base),
+		model.LimitTests(tests[headID], variants.Head), correction)
 	pg.Together(comparison.Tests)
 	return comparison, nil
 }

@@ -51,7 +51,8 @@ func TestExecutionsAreCompared(t *testing.T) {
 	})
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), gone))
 
-	c, err := tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID}, head.ID, model.AgentTestCorrectionHolm)
+	c, err := tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID}, head.ID,
+		model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	require.Equal(t, []string{base.ID, head.ID}, []string{c.Base.ID, c.Head.ID})
 	require.Equal(t, []int32{1, 1, 2}, []int32{c.NewlyFailing, c.NewlyPassing, c.Flaky})
@@ -78,27 +79,29 @@ func TestExecutionsAreCompared(t *testing.T) {
 	}
 	require.InDelta(t, 1.0/126, *c.Tests[2].PValue, 1e-12)
 
-	same, err := tenant.CompareAgentTestExecutions(t.Context(), []string{head.ID}, head.ID, model.AgentTestCorrectionHolm)
+	same, err := tenant.CompareAgentTestExecutions(t.Context(), []string{head.ID}, head.ID,
+		model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	require.Same(t, same.Base, same.Head)
 	require.Zero(t, same.NewlyFailing+same.NewlyPassing)
 	require.InDelta(t, 1, *same.PValue, 1e-9)
 
 	several, err := tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID, head.ID, base.ID}, head.ID,
-		model.AgentTestCorrectionBenjaminiHochberg)
+		model.ComparedVariants{}, model.AgentTestCorrectionBenjaminiHochberg)
 	require.NoError(t, err)
 	require.Len(t, several.Bases, 2)
 	require.Equal(t, base.ID, several.Base.ID)
 	require.EqualValues(t, 9, several.Tests[2].Base.Judged(), "runs of a test in several bases are one sample")
 	_, err = tenant.CompareAgentTestExecutions(t.Context(), slices.Repeat([]string{base.ID}, 6), head.ID,
-		model.AgentTestCorrectionHolm)
+		model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	require.Contains(t, fails(t, err, model.BadInput), "moreBaseIds")
 
 	_, err = tenant.CompareAgentTestExecutions(t.Context(), []string{base.ID}, "execution_none",
-		model.AgentTestCorrectionHolm)
+		model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	require.Contains(t, fails(t, err, model.NotFound), "execution_none")
 	stranger, _ := newCompany(t, store)
-	_, err = stranger.CompareAgentTestExecutions(t.Context(), []string{base.ID}, head.ID, model.AgentTestCorrectionHolm)
+	_, err = stranger.CompareAgentTestExecutions(t.Context(), []string{base.ID}, head.ID,
+		model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	require.Contains(t, fails(t, err, model.NotFound), base.ID)
 }
 
@@ -118,15 +121,50 @@ func TestVariantsAreComparedWithThoseOfTheSameLabel(t *testing.T) {
 	}
 	plain, one, two, other := start(), start("now", "small"), start("small", "now"), start("now", "large")
 	compare := func(head string, bases ...string) error {
-		_, err := tenant.CompareAgentTestExecutions(t.Context(), bases, head, model.AgentTestCorrectionHolm)
+		_, err := tenant.CompareAgentTestExecutions(t.Context(), bases, head,
+			model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 		return err
 	}
 	require.NoError(t, compare(two, one, two))
 	for _, bases := range [][]string{{plain}, {other}, {one, plain}} {
 		require.Contains(t, fails(t, compare(two, bases...), model.Unprocessable),
-			`execution "`+two+`" has the variants now, small: compare executions with the same variants`)
+			`execution "`+two+`" has the variants now, small: compare executions with the same variants, or name one `+
+				`variant of each`)
 	}
 	require.Contains(t, fails(t, compare(plain, one), model.Unprocessable), `execution "`+plain+`" has no variants`)
+
+	limited := func(head, headVariant, base, baseVariant string) (*model.AgentTestComparison, error) {
+		variants := model.ComparedVariants{}
+		if baseVariant != "" {
+			variants.Base = &baseVariant
+		}
+		if headVariant != "" {
+			variants.Head = &headVariant
+		}
+		return tenant.CompareAgentTestExecutions(t.Context(), []string{base}, head, variants,
+			model.AgentTestCorrectionHolm)
+	}
+	for _, sides := range [][4]string{
+		{two, "small", other, "large"}, {two, "small", plain, ""}, {plain, "", two, "now"}, {two, "now", two, "small"},
+	} {
+		c, err := limited(sides[0], sides[1], sides[2], sides[3])
+		require.NoError(t, err, sides)
+		require.Len(t, c.Tests, 1)
+		require.Len(t, c.Tests[0].BaseRuns, 1, "%v: one run in each variant", sides)
+		require.Len(t, c.Tests[0].HeadRuns, 1, sides)
+		for i, run := range []*model.AgentTestRun{c.Tests[0].HeadRuns[0], c.Tests[0].BaseRuns[0]} {
+			require.Equal(t, sides[2*i], run.ExecutionID)
+			require.Equal(t, sides[2*i+1] != "", run.Variant != nil)
+			require.True(t, run.Variant == nil || *run.Variant == sides[2*i+1])
+		}
+	}
+	_, err := limited(two, "small", one, "")
+	require.Contains(t, fails(t, err, model.Unprocessable), `the variants now, small: name one of them as baseVariant`)
+	_, err = limited(two, "large", plain, "")
+	require.Contains(t, fails(t, err, model.Unprocessable), `headVariant: execution "`+two+`" has the variants now, small, `+
+		`not "large"`)
+	_, err = limited(plain, "now", two, "now")
+	require.Contains(t, fails(t, err, model.Unprocessable), `"`+plain+`" has no variants, not "now"`)
 }
 
 func TestTestsWithMixedOutcomesAreFlaky(t *testing.T) {

@@ -98,7 +98,7 @@ func TestTestRunsWithEachOfItsRows(t *testing.T) {
 		return passed
 	})
 	compared, err := tenant.CompareAgentTestExecutions(t.Context(), []string{first.ID}, second.ID,
-		model.AgentTestCorrectionHolm)
+		model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	var changes []string
 	for _, test := range compared.Tests {

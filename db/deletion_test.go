@@ -135,7 +135,8 @@ func (a *oldCompany) seen(t *testing.T) map[string]string {
 		see("runs of "+id, page, err)
 		_, err = tenant.FollowExecution(ctx, id)
 		see("follow "+id, nil, err)
-		_, err = tenant.CompareAgentTestExecutions(ctx, []string{a.first}, id, model.AgentTestCorrectionHolm)
+		_, err = tenant.CompareAgentTestExecutions(ctx, []string{a.first}, id,
+			model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 		see("compare "+id, nil, err)
 	}
 	for name, rows := range map[string]pg.Rows{"runs": db.AgentTestRunRows, "executions": db.AgentTestExecutionRows,

@@ -127,7 +127,7 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 		return nil
 	}
 	c, err := t.CompareAgentTestExecutions(ctx, []string{*schedule.BaselineID}, ended.ExecutionID,
-		model.AgentTestCorrectionHolm)
+		model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	if pg.IsMissing(err) {
 		return nil
 	}

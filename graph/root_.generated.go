@@ -1685,7 +1685,7 @@ input ExtractsExpectationInput @strict {
   name: String! @bounds(minLength: 1, maxLength: 100)
   "1 to 2,000 characters."
   equals: String @bounds(minLength: 1, maxLength: 2000)
-  "The bounds are those of ` + "`" + `SaidExpectationInput.matches` + "`" + `."
+  "1 to 1,000 characters. It counts among the regular expressions of the test."
   matches: String @bounds(minLength: 1, maxLength: 1000)
 }
 
@@ -1804,7 +1804,7 @@ type AgentTestComparisonTest {
 }
 
 extend type Query {
-  "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids. Executions with variants must have variants of the same labels; ` + "`" + `AgentTestExecution.variants` + "`" + ` compares the variants of one execution."
+  "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids. Without ` + "`" + `baseVariant` + "`" + ` and ` + "`" + `headVariant` + "`" + `, executions with variants must have variants of the same labels. ` + "`" + `AgentTestExecution.variants` + "`" + ` compares all variants of one execution."
   compareAgentTestExecutions(
     "The base of the comparison, usually the earlier execution."
     baseId: ID!
@@ -1812,6 +1812,10 @@ extend type Query {
     headId: ID!
     "More bases, at most 4; duplicates are dropped."
     moreBaseIds: [ID!]! = []
+    "Only the runs of this variant of each base, by its label. Null with ` + "`" + `headVariant` + "`" + ` means that the bases have no variants."
+    baseVariant: String
+    "Only the runs of this variant of the head, by its label. Null with ` + "`" + `baseVariant` + "`" + ` means that the head has no variants."
+    headVariant: String
     "How to correct for the number of tests."
     correction: AgentTestCorrection! = Holm
   ): AgentTestComparison @requires(scope: browse) @cost(weight: 100000)

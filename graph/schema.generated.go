@@ -118,7 +118,7 @@ type QueryResolver interface {
 	Agents(ctx context.Context, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentFilter, orderBy model.AgentOrder) (*model.Page[*model.Agent], error)
 	AgentTest(ctx context.Context, id string) (model.AgentTest, error)
 	AgentTests(ctx context.Context, agentID *string, folderID *string, atRoot bool, kind *model.AgentTestKind, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestFilter) (*model.Page[model.AgentTest], error)
-	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error)
+	CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, baseVariant *string, headVariant *string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error)
 	AgentTestExecution(ctx context.Context, id string) (*model.AgentTestExecution, error)
 	AgentTestExecutions(ctx context.Context, agentID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.AgentTestExecutionFilter) (*model.Page[*model.AgentTestExecution], error)
 	AgentTestExecutionCoverage(ctx context.Context, input model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error)
@@ -2218,14 +2218,30 @@ func (ec *executionContext) field_Query_compareAgentTestExecutions_args(ctx cont
 		return nil, err
 	}
 	args["moreBaseIds"] = arg2
-	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "correction",
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "baseVariant",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["baseVariant"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "headVariant",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["headVariant"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "correction",
 		func(ctx context.Context, v any) (model.AgentTestCorrection, error) {
 			return ec.unmarshalNAgentTestCorrection2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgentTestCorrection(ctx, v)
 		})
 	if err != nil {
 		return nil, err
 	}
-	args["correction"] = arg3
+	args["correction"] = arg5
 	return args, nil
 }
 
@@ -9485,7 +9501,7 @@ func (ec *executionContext) _Query_compareAgentTestExecutions(ctx context.Contex
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().CompareAgentTestExecutions(ctx, fc.Args["baseId"].(string), fc.Args["headId"].(string), fc.Args["moreBaseIds"].([]string), fc.Args["correction"].(model.AgentTestCorrection))
+			return ec.Resolvers.Query().CompareAgentTestExecutions(ctx, fc.Args["baseId"].(string), fc.Args["headId"].(string), fc.Args["moreBaseIds"].([]string), fc.Args["baseVariant"].(*string), fc.Args["headVariant"].(*string), fc.Args["correction"].(model.AgentTestCorrection))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -40,15 +41,48 @@ func (v TestVariant) Apply(agent *Agent, saved string) *Agent {
 	return &tried
 }
 
-// CheckLabels returns UNPROCESSABLE unless the executions have variants of the same labels. Otherwise a comparison
+// ComparedVariants names the variants that a comparison is limited to. Nil stands for an execution without variants.
+// Without both, all runs are compared.
+type ComparedVariants struct{ Base, Head *string }
+
+// Check returns UNPROCESSABLE unless the executions can be compared in these variants.
+func (c ComparedVariants) Check(base, head *AgentTestExecution) error {
+	if c.Base == nil && c.Head == nil {
+		return checkLabels(base, head)
+	}
+	return cmp.Or(base.checkVariant("baseVariant", c.Base), head.checkVariant("headVariant", c.Head))
+}
+
+// checkVariant returns UNPROCESSABLE unless the execution has the variant, or no variants if the label is nil.
+func (e *AgentTestExecution) checkVariant(name string, label *string) error {
+	labels := labelsOf(e.Tried)
+	switch {
+	case label == nil && len(labels) > 0:
+		return Errorf(Unprocessable, "execution %q has %s: name one of them as %s", e.ID, variantsNamed(labels), name)
+	case label != nil && !slices.Contains(labels, *label):
+		return Errorf(Unprocessable, "%s: execution %q has %s, not %q", name, e.ID, variantsNamed(labels), *label)
+	}
+	return nil
+}
+
+// LimitTests returns the tests that ran in the variant, with only its runs. Without a label it returns all tests.
+func LimitTests(tests []*AgentTestExecutionTest, label *string) []*AgentTestExecutionTest {
+	if label == nil {
+		return tests
+	}
+	own, _ := ofVariant(*label, tests)
+	return slices.DeleteFunc(own, func(test *AgentTestExecutionTest) bool { return len(test.Runs) == 0 })
+}
+
+// checkLabels returns UNPROCESSABLE unless the executions have variants of the same labels. Otherwise a comparison
 // would find the difference between the variants, instead of between the executions.
-func CheckLabels(base, head *AgentTestExecution) error {
+func checkLabels(base, head *AgentTestExecution) error {
 	was, is := labelsOf(base.Tried), labelsOf(head.Tried)
 	if slices.Equal(was, is) {
 		return nil
 	}
 	return Errorf(Unprocessable, "execution %q has %s, but execution %q has %s: compare executions with the same "+
-		"variants, or read the variants of one execution", base.ID, variantsNamed(was), head.ID, variantsNamed(is))
+		"variants, or name one variant of each", base.ID, variantsNamed(was), head.ID, variantsNamed(is))
 }
 
 // labelsOf returns the sorted labels of variants.

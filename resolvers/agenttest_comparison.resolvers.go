@@ -12,8 +12,9 @@ func (r *agentTestComparisonTestResolver) Test(ctx context.Context, obj *model.A
 	return query.One[model.AgentTest](ctx, obj)
 }
 
-func (r *queryResolver) CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error) {
-	return r.tenant(ctx).CompareAgentTestExecutions(ctx, append([]string{baseID}, moreBaseIds...), headID, correction)
+func (r *queryResolver) CompareAgentTestExecutions(ctx context.Context, baseID string, headID string, moreBaseIds []string, baseVariant *string, headVariant *string, correction model.AgentTestCorrection) (*model.AgentTestComparison, error) {
+	return r.tenant(ctx).CompareAgentTestExecutions(ctx, append([]string{baseID}, moreBaseIds...), headID,
+		model.ComparedVariants{Base: baseVariant, Head: headVariant}, correction)
 }
 
 func (r *Resolver) AgentTestComparisonTest() graph.AgentTestComparisonTestResolver {

@@ -386,6 +386,8 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	require.Contains(t, compared.out, "Against "+good+", "+once+": regressed (5/5 ")
 	require.Contains(t, compared.log, "worse than "+good+", "+once)
 	require.Zero(t, b.test(t, "compare", good, "--with", good).code)
+	plain := b.test(t, "compare", good, "--with", good, "--with-variant", "small")
+	require.Contains(t, plain.log, `headVariant: execution "`+good+`" has no variants, not "small"`)
 	few := b.test(t, "compare", once, "--with", once)
 	require.Equal(t, 5, few.code, few.out)
 }

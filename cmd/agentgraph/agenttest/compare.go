@@ -14,9 +14,11 @@ import (
 
 type compareCommand struct {
 	client.Flags
-	Base       []string
-	With       string
-	Correction string
+	Base        []string
+	With        string
+	BaseVariant string
+	WithVariant string
+	Correction  string
 	cli.OutputFlag
 }
 
@@ -31,6 +33,11 @@ func newCompareCommand() *cobra.Command {
 	}, &c.Flags, cli.Flags{
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION",
 			Help: "The execution to compare with the earlier ones."},
+		{Into: &c.BaseVariant, Name: "base-variant", Placeholder: "LABEL",
+			Help: "Only the runs of this variant of the earlier executions."},
+		{Into: &c.WithVariant, Name: "with-variant", Placeholder: "LABEL",
+			Help: "Only the runs of this variant of --with. With only one of these flags, the other side must have " +
+				"no variants."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
 			Help: "Correction for multiple comparisons: holm or benjamini-hochberg."},
 	}, &c.OutputFlag)
@@ -48,7 +55,7 @@ func (c *compareCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	comparison, err := compare(ctx, server, c.Base, c.With, c.Correction)
+	comparison, err := c.compare(ctx, server)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -120,8 +127,10 @@ var corrections = map[string]string{"holm": "Holm", "benjamini-hochberg": "Benja
 const compareDocument = `fragment counts on AgentTestRunCounts {
 	total queued running passed failed error cancelled skipped passRateInterval { low high }
 }
-query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!) {
-	compareAgentTestExecutions(baseId: $base, moreBaseIds: $more, headId: $head, correction: $correction) {
+query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!, $baseVariant: String,
+		$headVariant: String) {
+	compareAgentTestExecutions(baseId: $base, moreBaseIds: $more, headId: $head, correction: $correction,
+			baseVariant: $baseVariant, headVariant: $headVariant) {
 		base { id } bases { id } head { id } newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts }
 		pValue stratifiedPValue correction conclusion
 		tests {
@@ -133,14 +142,20 @@ query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!)
 }`
 
 // compare compares the head with the bases.
-func compare(ctx context.Context, server *client.Client, bases []string, head,
-	correction string) (*comparisonShown, error) {
+func (c *compareCommand) compare(ctx context.Context, server *client.Client) (*comparisonShown, error) {
+	variables := client.Variables{
+		"base": c.Base[0], "more": c.Base[1:], "head": c.With, "correction": corrections[c.Correction],
+	}
+	if c.BaseVariant != "" {
+		variables["baseVariant"] = c.BaseVariant
+	}
+	if c.WithVariant != "" {
+		variables["headVariant"] = c.WithVariant
+	}
 	var read struct{ CompareAgentTestExecutions *comparisonShown }
-	err := server.Query(ctx, compareDocument, client.Variables{
-		"base": bases[0], "more": bases[1:], "head": head, "correction": corrections[correction],
-	}, &read)
+	err := server.Query(ctx, compareDocument, variables, &read)
 	if err == nil && read.CompareAgentTestExecutions == nil {
-		err = fmt.Errorf("executions %s and %s could not be compared", strings.Join(bases, ", "), head)
+		err = fmt.Errorf("executions %s and %s could not be compared", strings.Join(c.Base, ", "), c.With)
 	}
 	return read.CompareAgentTestExecutions, err
 }

@@ -106,7 +106,8 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 		if len(c.Baseline) == 0 {
 			return nil, nil
 		}
-		return compare(ctx, server, c.Baseline, started.ID, c.Correction)
+		against := compareCommand{Base: c.Baseline, With: started.ID, Correction: c.Correction}
+		return against.compare(ctx, server)
 	})
 }
 

@@ -63,7 +63,7 @@ func TestHistoryShowsResultsOfExecutions(t *testing.T) {
 	require.Equal(t, model.AgentTestExecutionStatusCancelled, h.executions["delivery_cancelled"].Status())
 
 	compared, err := h.tenant.CompareAgentTestExecutions(t.Context(), []string{h.executions["clinic_baseline"].ID},
-		h.executions["clinic_regression"].ID, model.AgentTestCorrectionHolm)
+		h.executions["clinic_regression"].ID, model.ComparedVariants{}, model.AgentTestCorrectionHolm)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, compared.NewlyFailing)
 	require.Equal(t, model.AgentTestConclusionRegressed, compared.Conclusion)

@@ -24,6 +24,14 @@ import (
 // maxAnswer bounds the JSON of an answer, in bytes.
 const maxAnswer = 100_000
 
+// The input for mocks, its member that allows real calls, and the value that refuses them. Here it is the default even
+// beside other mocks, so that an assistant must ask for real calls.
+const (
+	mocks    = "toolMocking"
+	calls    = "sideEffects"
+	refusing = string(model.SideEffectsDeny)
+)
+
 // readyTool is a tool whose operations were checked against the schema.
 type readyTool struct {
 	tool
@@ -93,9 +101,13 @@ func (t *Transport) prepare(all *ast.QueryDocument, one tool) (*readyTool, error
 // describe returns the tool as clients see it.
 func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 	d := stored.Describer{Schema: t.schema, IsBrief: true}
+	input := d.InputObject(one.input, true)
+	if mocking := input.Properties[mocks]; mocking != nil {
+		mocking.Properties[calls].Default = json.RawMessage(`"` + refusing + `"`)
+	}
 	isReading := one.operation == nil || one.operation.Kind == ast.Query
 	described := &sdk.Tool{
-		Name: one.name, Title: one.title, Description: one.about, InputSchema: d.InputObject(one.input, true),
+		Name: one.name, Title: one.title, Description: one.about, InputSchema: input,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: isReading, IdempotentHint: isReading,
 			DestructiveHint: &one.isDestructive, OpenWorldHint: &one.isOpen},
 	}
@@ -129,6 +141,9 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 	if one.run != nil {
 		return one.run(t, ctx, input)
 	}
+	if mocking, given := input[mocks].(map[string]any); given && mocking[calls] == nil {
+		mocking[calls] = refusing
+	}
 	seconds := waitOf(input)
 	var result json.RawMessage
 	if one.operation != nil {
@@ -158,7 +173,7 @@ func (t *Transport) decode(arguments json.RawMessage, fields ast.FieldList) (map
 	if err := model.CheckJSON(arguments); err != nil {
 		return nil, model.Errorf(model.BadInput, "the arguments are too complex: %v", err)
 	}
-	d := stored.Decoder{Types: t.schema.Types, Strict: true}
+	d := stored.Decoder{Types: t.schema.Types, Strict: true, ListsKnown: true}
 	input := d.Object("", arguments, fields)
 	if len(d.Faults) > 0 {
 		return nil, &model.Error{Code: model.BadInput, Message: "the arguments are invalid", Fields: d.Faults}

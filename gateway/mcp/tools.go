@@ -98,8 +98,9 @@ var tools = []tool{
 		about: "Lists tests of agents with their last results. For red tests, pass lastRunStatuses [\"Failed\", " +
 			"\"Error\"]. Then explain_red_test says why one is red."},
 	{name: "get_test", title: "Read a test", operation: "GetTest", result: "agentTest",
-		link:  "/tests?agent={agent.id}&edit={id}",
-		about: "Reads one test: what the contact does, what is expected, what is mocked, and its last results."},
+		link: "/tests?agent={agent.id}&edit={id}",
+		about: "Reads one test: what the contact does, what is expected, what is mocked, and its last results. update_test " +
+			"takes its checks and mocks in the same form."},
 	{name: "create_test", title: "Write a test", operation: "CreateTest", result: "createSimulationTest.agentTest",
 		link: "/tests?agent={agentId}&edit={id}",
 		about: "Writes a test in which a simulated contact talks to an agent. The scenario says who the contact is " +
@@ -153,7 +154,8 @@ var tools = []tool{
 	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
 		result: "compareAgentTestExecutions", link: "/compare?base={baseId}&head={headId}",
 		about: "Compares two executions of tests, such as before and after a change, and says whether the " +
-			"difference is more than chance. As a gate: ship the change unless conclusion is Regressed."},
+			"difference is more than chance. As a gate: ship the change unless conclusion is Regressed. If an execution has " +
+			"variants, name one as baseVariant or headVariant."},
 	{name: "get_usage", title: "Explain usage", operation: "GetUsage", result: "consumptionBreakdown",
 		link: "/consumption",
 		about: "Reads what the company spent in credits between two dates, by channel, day, agent and campaign. " +

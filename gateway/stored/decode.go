@@ -18,6 +18,9 @@ import (
 // MaxFaults bounds the faults of one input.
 const MaxFaults = 50
 
+// maxKnown bounds the names of known properties in a fault.
+const maxKnown = 30
+
 // longestName bounds the characters of a property's name in a fault.
 const longestName = 64
 
@@ -28,6 +31,8 @@ type Decoder struct {
 	Types map[string]*ast.Definition
 	// Strict makes unknown properties faults at every depth.
 	Strict bool
+	// ListsKnown adds the known properties to the fault of an unknown one.
+	ListsKnown bool
 	// V1 makes fields with @beyondV1 unknown properties.
 	V1 bool
 	// Also maps other names of members at the top level to the members. Such a name counts only if its value is a list.
@@ -90,7 +95,7 @@ func (d *Decoder) properties(path string, text json.RawMessage,
 		case i >= 0:
 			given[fields[i].Name] = property
 		case d.Strict:
-			d.Fault(join(path, Clip(name)), "is not a known property")
+			d.Fault(join(path, Clip(name)), "is not a known property%s", d.listOf(fields))
 		}
 	}
 	for name, property := range others {
@@ -100,6 +105,18 @@ func (d *Decoder) properties(path string, text json.RawMessage,
 		given[name] = property
 	}
 	return given, true
+}
+
+// listOf returns the names of the known properties, if faults have them.
+func (d *Decoder) listOf(fields ast.FieldList) string {
+	if !d.ListsKnown {
+		return ""
+	}
+	var known []string
+	for _, field := range fields[:min(len(fields), maxKnown)] {
+		known = append(known, field.Name)
+	}
+	return ": the known ones are " + strings.Join(known, ", ")
 }
 
 // other returns the member that has this other name, or "".

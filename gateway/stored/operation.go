@@ -5,6 +5,7 @@ package stored
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -60,8 +61,8 @@ type Operation struct {
 	Kind ast.Operation
 	// Text is a document with the operation and its fragments.
 	Text string
-	// Variables are the operation's variables as input fields, with the descriptions and bounds of the inputs that they
-	// fill.
+	// Variables are the operation's variables as input fields, with the bounds of the inputs that they fill. A variable
+	// without a description has the description of its input.
 	Variables ast.FieldList
 	// renamed maps the path of an input in the schema to the variable that fills it.
 	renamed map[string]string
@@ -80,7 +81,11 @@ func New(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*Oper
 	if definition == nil {
 		return nil, fmt.Errorf("no file holds the operation %q", name)
 	}
-	document := &ast.QueryDocument{Operations: ast.OperationList{definition}}
+	descriptions := map[string]string{}
+	for _, v := range definition.VariableDefinitions {
+		descriptions[v.Variable] = v.Description
+	}
+	document := &ast.QueryDocument{Operations: ast.OperationList{undescribed(definition)}}
 	if err := addFragments(document, all, definition.SelectionSet); err != nil {
 		return nil, err
 	}
@@ -103,7 +108,22 @@ func New(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*Oper
 		return nil, err
 	}
 	o.describeBelow(o.Fields[len(o.Fields)-1].SelectionSet)
+	for _, v := range o.Variables {
+		v.Description = cmp.Or(descriptions[v.Name], v.Description)
+	}
 	return o, nil
+}
+
+// undescribed returns a copy of the operation without the descriptions of its variables, which the server does not need.
+func undescribed(o *ast.OperationDefinition) *ast.OperationDefinition {
+	plain := *o
+	plain.VariableDefinitions = nil
+	for _, v := range o.VariableDefinitions {
+		short := *v
+		short.Description = ""
+		plain.VariableDefinitions = append(plain.VariableDefinitions, &short)
+	}
+	return &plain
 }
 
 // describeBelow copies descriptions to the variables that fill arguments below the result.

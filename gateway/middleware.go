@@ -214,7 +214,9 @@ func (s *Server) admitted(ctx context.Context, credential, remote string, origin
 
 // limitedPrincipal does the same as principal, but limits guessing: an unverified credential gets RATE_LIMITED after
 // too many unverified ones were refused.
-func (s *Server) limitedPrincipal(ctx context.Context, credential, remote string) (principal model.Principal, err error) {
+func (s *Server) limitedPrincipal(ctx context.Context, credential, remote string) (principal model.Principal,
+	err error,
+) {
 	if s.isUnverified == nil || !s.isUnverified(credential) {
 		return s.principal(ctx, credential)
 	}

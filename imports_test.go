@@ -23,6 +23,8 @@ var mayImport = map[string]string{
 	"graph":              "model",
 	"live":               "",
 	"db":                 "model live db/group db/notify db/queue db/seal db/pg db/schema",
+	"db/bucket":          "model",
+	"db/bucket/s3test":   "",
 	"db/pg":              "model db/fair",
 	"db/migrations":      "",
 	"db/notify":          "model",
@@ -72,7 +74,7 @@ var mayImport = map[string]string{
 		"gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
 	"cmd/agentgraph/generate": "model graph observe cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program " +
 		"cmd/agentgraph/server",
-	"cmd/agentgraph/admin":     "archive model db cmd/agentgraph/cli db/schema",
+	"cmd/agentgraph/admin":     "archive model db db/bucket cmd/agentgraph/cli db/schema",
 	"cmd/agentgraph/agenttest": "model cmd/agentgraph/cli cmd/agentgraph/client",
 	"cmd/agentgraph/api":       "cmd/agentgraph/cli cmd/agentgraph/client",
 	"cmd/agentgraph/apply":     "model cmd/agentgraph/cli cmd/agentgraph/client model/ordered",
@@ -85,7 +87,7 @@ var mayImport = map[string]string{
 }
 
 // forTests are packages that only tests may import.
-var forTests = []string{"db/dbtest", "db/notify/natstest"}
+var forTests = []string{"db/dbtest", "db/notify/natstest", "db/bucket/s3test"}
 
 func TestImportsFollowTheTable(t *testing.T) {
 	t.Parallel()

@@ -137,7 +137,7 @@ func (w *writer) files(ctx context.Context, snapshot *db.Snapshot) error {
 		if err := w.header(filesName+"/"+d.ID, int64(d.Size)); err != nil {
 			return err
 		}
-		if err := snapshot.CopyFile(ctx, w.tar, d.ID); err != nil {
+		if err := snapshot.CopyFile(ctx, w.tar, d); err != nil {
 			return err
 		}
 		w.count()

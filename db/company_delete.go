@@ -14,8 +14,9 @@ import (
 const rowsPerPart = 1_000
 
 // DeleteCompany deletes a company and all its rows permanently, in parts. It calls the function deleted with each table
-// and the number of its deleted rows. It first revokes the keys and drops the jobs, so that no request or worker uses
-// the company. After an interruption, call it again to continue. It returns NOT_FOUND when there is no such company.
+// and the number of its deleted rows. It first revokes the keys, deletes the company's objects in the bucket and drops
+// the jobs, so that no request or worker uses the company. After an interruption, call it again to continue. It returns
+// NOT_FOUND when there is no such company.
 func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table string, rows int64)) error {
 	if _, err := s.Tenant(id).Company(ctx); err != nil {
 		return err
@@ -25,6 +26,9 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		return err
 	}
 	s.revocations.announce()
+	if err := s.Tenant(id).deleteObjects(ctx); err != nil {
+		return err
+	}
 	for _, table := range deletionOrder() {
 		rows, err := s.inParts(ctx, "DELETE FROM ?0", table, id, "true")
 		if err != nil {
@@ -44,6 +48,10 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		if err != nil {
 			return err
 		}
+	}
+	// An upload that was in progress may have written another object since.
+	if err := s.Tenant(id).deleteObjects(ctx); err != nil {
+		return err
 	}
 	// The cascade deletes rows that were written since.
 	_, err := s.db.Program().NewDelete().Model((*model.Company)(nil)).Where("id = ?", id).Exec(ctx)

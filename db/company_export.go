@@ -104,13 +104,13 @@ func (p *Snapshot) eachRow(ctx context.Context, table string, selected []bun.Saf
 // filesPage is how many documents are read at a time.
 const filesPage = 500
 
-// Files yields the documents with their ids and sizes, in the order of their ids, or one error.
+// Files yields the documents with what CopyFile needs, in the order of their ids, or one error.
 func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] {
 	return func(yield func(*model.Document, error) bool) {
 		for after := ""; ; {
 			documents := []*model.Document{}
-			err := p.tenant.db.Select(&documents).Column("id", "size").Where("id > ?", after).Order("id").Limit(filesPage).
-				Scan(ctx)
+			err := p.tenant.db.Select(&documents).Column("id", "size", "digest", "object_id").Where("id > ?", after).
+				Order("id").Limit(filesPage).Scan(ctx)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -128,9 +128,17 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 	}
 }
 
-// CopyFile writes the uploaded file of a document.
-func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, documentID string) error {
-	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", documentID).
+// CopyFile writes the uploaded file of a document. The snapshot does not contain the objects of the bucket, so
+// CopyFile returns an error if the document was deleted since.
+func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, of *model.Document) error {
+	if of.ObjectID != nil {
+		content, err := p.tenant.readObject(ctx, of, 0, int64(of.Size))
+		if err == nil {
+			_, err = to.Write(content)
+		}
+		return err
+	}
+	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", of.ID).
 		Order("part").Rows(ctx)
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ var archivedTables = []archivedTable{
 			"language": model.AnyLanguage})
 	}},
 	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil), absent: atFirst},
-	{name: "documents", row: (*model.Document)(nil), absent: func() map[string]any {
+	{name: "documents", row: (*model.Document)(nil), without: []string{"object_id"}, absent: func() map[string]any {
 		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0,
 			"indexing_id": model.NewID("indexing")})
 	}},
@@ -151,7 +151,7 @@ var archivedTables = []archivedTable{
 	{name: "retentions", row: (*model.Retention)(nil)},
 	{name: "plans", row: (*model.Plan)(nil)},
 	{name: "audit_events", row: (*model.AuditEvent)(nil)},
-	{name: "jobs", without: []string{"river_job_id"}},
+	{name: "jobs", without: []string{"river_job_id"}, stored: "kind <> '" + objectJob + "'"},
 }
 
 // notArchived maps every other table of companies to the reason why archives leave it out.

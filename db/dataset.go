@@ -4,6 +4,8 @@ import (
 	"context"
 	"reflect"
 
+	"github.com/uptrace/bun/dialect/pgdialect"
+
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -93,15 +95,20 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 			return err
 		}
 		var bytes int64
-		if err := t.db.Select((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").Where("dataset_id = ?", id).
-			Scan(ctx, &bytes); err != nil {
+		var objects []string
+		if err := t.db.Select((*model.Document)(nil)).ColumnExpr("coalesce(sum(size), 0)").
+			ColumnExpr("array_remove(array_agg(object_id), NULL)").Where("dataset_id = ?", id).
+			Scan(ctx, &bytes, pgdialect.Array(&objects)); err != nil {
 			return err
 		}
 		t.wake(id)
 		if err := t.delete(ctx, dataset, id, (*model.Dataset)(nil)); err != nil {
 			return err
 		}
-		return t.addStored(ctx, -bytes)
+		if err := t.addStored(ctx, -bytes); err != nil || len(objects) == 0 {
+			return err
+		}
+		return t.enqueue(ctx, objectJob, objects)
 	})
 }
 

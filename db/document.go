@@ -2,10 +2,6 @@ package db
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
 
 	"github.com/uptrace/bun"
@@ -101,29 +97,33 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 // AddDocument adds a document from model.NewDocument, with its content, to its dataset, and enqueues its indexing. It
 // returns UNPROCESSABLE when the dataset has model.MaxDocuments documents, or when the company would store more bytes
 // than it may.
-func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.Reader) error {
+func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.ReadSeeker) error {
+	if t.store.bucket != nil && added.Size > 0 {
+		// These checks are made again in the transaction, because other requests can add documents.
+		if err := t.db.Exists(ctx, dataset, &added.DatasetID, (*model.Dataset)(nil)); err != nil {
+			return err
+		}
+		if err := t.mayAdd(ctx, added); err != nil {
+			return err
+		}
+		if err := t.putContent(ctx, added, content); err != nil {
+			return err
+		}
+	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		// With this lock, either a change of the chunking settings sees the document, or the indexing of the document sees
 		// the change.
 		if err := t.lock(ctx, dataset, added.DatasetID, &model.Dataset{}, forShare); err != nil {
 			return err
 		}
-		documents, err := t.db.Select((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
-		if err != nil {
-			return err
-		}
-		if documents >= model.MaxDocuments {
-			return model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some, or use "+
-				"another dataset", documents)
-		}
 		// The size is checked before the content is written, and again at the end, because other requests can add documents.
-		if err := t.mayStore(ctx, int64(added.Size)); err != nil {
+		if err := t.mayAdd(ctx, added); err != nil {
 			return err
 		}
 		if err := pg.Insert(ctx, t.db, added); err != nil {
 			return err
 		}
-		if err := t.saveContent(ctx, added, content); err != nil {
+		if err := t.saveOrKeep(ctx, added, content); err != nil {
 			return err
 		}
 		if err := t.addStored(ctx, int64(added.Size)); err != nil {
@@ -134,101 +134,21 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 	})
 }
 
-// partSize bounds how much of a document is in memory while it is stored, in bytes.
-const partSize = 1 << 20
-
-// saveContent stores the file of a document, and sets the document's digest.
-func (t tenantTx) saveContent(ctx context.Context, of *model.Document, content io.Reader) error {
-	digest := sha256.New()
-	if err := t.saveParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
+// mayAdd returns UNPROCESSABLE if the dataset has too many documents, or the company too many bytes.
+func (t *Tenant) mayAdd(ctx context.Context, added *model.Document) error {
+	documents, err := t.db.Select((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
+	if err != nil {
 		return err
 	}
-	of.Digest = new(hex.EncodeToString(digest.Sum(nil)))
-	return exec(ctx, t.db.Update(of).Column("digest").WherePK())
+	if documents >= model.MaxDocuments {
+		return model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some, or use "+
+			"another dataset", documents)
+	}
+	return t.mayStore(ctx, int64(added.Size))
 }
 
-func (t tenantTx) saveParts(ctx context.Context, documentID string, content io.Reader) error {
-	part := make([]byte, partSize)
-	for i := 0; ; i++ {
-		n, err := io.ReadFull(content, part)
-		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !ended {
-			return fmt.Errorf("read an uploaded file: %w", err)
-		}
-		if n == 0 {
-			return nil
-		}
-		// pgx sends binary values; bun would write them as text.
-		if err := t.db.PGX(ctx, func(tx *pg.OpenTx) error {
-			_, err := tx.Exec(ctx, "INSERT INTO document_contents (company_id, document_id, part, content) VALUES ($1, $2, "+
-				"$3, $4)",
-				t.CompanyID(), documentID, i, part[:n])
-			return err
-		}); err != nil {
-			return err
-		}
-		if ended {
-			return nil
-		}
-	}
-}
-
-// documentContent is a part of a document's uploaded file.
-type documentContent struct {
-	bun.BaseModel `bun:"table:document_contents,alias:document_content"`
-	model.Owned
-
-	DocumentID string `bun:",pk"`
-	Part       int32  `bun:",pk"`
-	Content    []byte
-}
-
-// ContentOfDocument returns the uploaded file of a document. It is empty if the document was deleted.
-func (t *Tenant) ContentOfDocument(ctx context.Context, id string) ([]byte, error) {
-	parts := []*documentContent{}
-	if err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Order("part").Scan(ctx); err != nil {
-		return nil, err
-	}
-	if len(parts) == 1 {
-		return parts[0].Content, nil
-	}
-	var content []byte
-	for _, part := range parts {
-		content = append(content, part.Content...)
-	}
-	return content, nil
-}
-
-// PartOfDocument returns at most length bytes of a document's uploaded file, from the offset. It returns fewer at the
-// end of the file, and none after it. The length must be 1 byte to 1 MiB.
-func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length int32) ([]byte, error) {
-	var faults model.Fields
-	if offset < 0 {
-		faults.Add("offset", "must not be negative")
-	}
-	if length < 1 || length > partSize {
-		faults.Add("length", "must be 1 to %d", partSize)
-	}
-	if err := faults.Err(); err != nil {
-		return nil, err
-	}
-	parts := []*documentContent{}
-	first, last := offset/partSize, int32((int64(offset)+int64(length)-1)/partSize)
-	err := t.db.Select(&parts).Column("content").Where("document_id = ?", id).Where("part BETWEEN ? AND ?", first, last).
-		Order("part").Scan(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var content []byte
-	for _, part := range parts {
-		content = append(content, part.Content...)
-	}
-	from := min(int(offset%partSize), len(content))
-	return content[from:min(from+int(length), len(content))], nil
-}
-
-// DeleteDocument deletes a document with its chunks. It returns NOT_FOUND when the document is not in the given
-// dataset.
+// DeleteDocument deletes a document with its chunks. A job deletes its object from the bucket. It returns NOT_FOUND
+// when the document is not in the given dataset.
 func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInput) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		deleted, err := t.Document(ctx, in.DocumentID)
@@ -251,6 +171,9 @@ func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInpu
 		if err := t.delete(ctx, document, deleted.ID, (*model.Document)(nil)); err != nil {
 			return err
 		}
-		return t.addStored(ctx, -int64(deleted.Size))
+		if err := t.addStored(ctx, -int64(deleted.Size)); err != nil || deleted.ObjectID == nil {
+			return err
+		}
+		return t.enqueue(ctx, objectJob, []string{*deleted.ObjectID})
 	})
 }

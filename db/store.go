@@ -48,6 +48,8 @@ type Options struct {
 	NATS *NATS
 	// RerankModels are the models that knowledge base chats may use.
 	RerankModels []string
+	// Bucket keeps the contents of new documents. If it is nil, they are in Postgres.
+	Bucket Bucket
 	// Tracer is called for every statement. It may be nil.
 	Tracer pgx.QueryTracer
 }
@@ -73,6 +75,7 @@ type Store struct {
 	queue       *queue.Queue
 	enqueueRuns func(ctx context.Context, tx bun.Tx, companyID string, runIDs []string) error
 
+	bucket         Bucket
 	rerankModels   []string
 	maxStored      int64
 	auditRetention time.Duration
@@ -102,7 +105,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	store := &Store{
 		Tables: db.Tables, db: db, hub: notify.New(bus), sealer: sealer, signer: model.NewSigner(o.SecretKey),
 		transitions: newRunTransitions(), itemTransitions: newItemTransitions(), enqueueRuns: o.Enqueue,
-		rerankModels: o.RerankModels, maxStored: o.MaxStored, auditRetention: o.AuditKept,
+		bucket: o.Bucket, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditRetention: o.AuditKept,
 	}
 	store.revocations = newRevocations(store.hub)
 	store.budgets = newBudgetWarnings(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription,

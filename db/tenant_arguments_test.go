@@ -84,7 +84,7 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 				Claim: 1, Error: new("New")}
 		}
 		return []any{claimed(own), claimed(other)}, true
-	case reflect.TypeFor[io.Reader]():
+	case reflect.TypeFor[io.ReadSeeker]():
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():
 		return []any{[]*model.Chunk{{Content: "New", Words: wordsOf("new")}}}, true

@@ -53,7 +53,8 @@ var (
 	}
 	// free lists methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// of its caller. Both have their own tests.
-	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadShared", "Reader"}
+	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadShared", "Reader",
+		"MoveDocuments"}
 )
 
 // shown returns a result as text: pages, lists for many parents, and rows.

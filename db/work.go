@@ -19,6 +19,7 @@ const (
 	chatJob     = "simulationChat"
 	blameJob    = "blameStep"
 	waitingJob  = "waitingChat"
+	objectJob   = "documentObject"
 )
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two calls
@@ -56,6 +57,8 @@ func (w Workers) of(kind string) (Worker, error) {
 		return w.ContinueBlame, nil
 	case waitingJob:
 		return w.ContinueChat, nil
+	case objectJob:
+		return deleteUnusedObject, nil
 	}
 	return nil, fmt.Errorf("there is no worker for jobs of the kind %q", kind)
 }

@@ -29,7 +29,9 @@ type Document struct {
 	Size int32
 	// Digest is the SHA-256 of the content, in hexadecimal; nil if an older version of the program added the document.
 	Digest *string
-	Status DocumentStatus
+	// ObjectID names the object with the content in the bucket. It is nil if the content is in Postgres.
+	ObjectID *string
+	Status   DocumentStatus
 	// Error is set exactly when the status is Failed.
 	Error   *string
 	Warning *string

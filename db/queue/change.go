@@ -3,6 +3,7 @@ package queue
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -20,6 +21,8 @@ type Change struct {
 	// Enqueue lists jobs to add. They join the queue when the transaction commits. A job that is already queued is not
 	// added again.
 	Enqueue []Job
+	// In is the time that the new jobs wait before their first attempt. If it is set, that attempt has the number 2.
+	In time.Duration
 	// IsPatient lets new jobs wait until another job of the company ends, or about a second when none is running. In
 	// return the change locks nothing, unless it also ends jobs.
 	IsPatient bool
@@ -67,7 +70,17 @@ func (c Change) enqueue(batch *pgx.Batch) {
 	for i, job := range c.Enqueue {
 		ids[i], kinds[i] = job.ID, job.Kind
 	}
+	attempt := 0
+	if c.In > 0 {
+		attempt = 1 // jobs without an attempt are always ready
+	}
 	batch.Queue(`INSERT INTO jobs (company_id, id, kind, attempt, failures, losses, ready_at)
-		SELECT $1, id, kind, 0, 0, 0, $4 FROM unnest($2::text[], $3::text[]) AS job (id, kind)
-		ON CONFLICT (company_id, id) DO NOTHING`, c.CompanyID, ids, kinds, now())
+		SELECT $1, id, kind, $5::int, 0, 0, $4 FROM unnest($2::text[], $3::text[]) AS job (id, kind)
+		ON CONFLICT (company_id, id) DO NOTHING`, c.CompanyID, ids, kinds, now().Add(c.In), attempt)
+}
+
+// Withdraw deletes a job that no worker has been given, and reports whether it did.
+func Withdraw(ctx context.Context, tx pgx.Tx, companyID, id string) (bool, error) {
+	tag, err := tx.Exec(ctx, "DELETE FROM jobs WHERE company_id = $1 AND id = $2 AND river_job_id IS NULL", companyID, id)
+	return tag.RowsAffected() > 0, err
 }

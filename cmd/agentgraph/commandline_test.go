@@ -113,7 +113,7 @@ func TestRepeatedFlagsAreRefused(t *testing.T) {
 				return
 			}
 			values := []string{"1", "true", "1m", "2026-03-01", "2.5", "200,1000", t.TempDir(), "on", "holm", "as-run", "read",
-				"info", "Phone", "retell", models}
+				"info", "Phone", "retell", "bucket", models}
 			for _, value := range values {
 				if flag.Value.Set(value) != nil {
 					continue

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db/bucket/s3test"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 )
 
@@ -44,6 +45,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	model := provider(t)
 	serving := strings.TrimPrefix(serve(t, address, "", "--workers", "0").url, "http://")
+	bucket := s3test.Start(t)
 	const secretKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 	for name, c := range map[string]struct {
@@ -53,8 +55,9 @@ func TestDoctorReportsFindings(t *testing.T) {
 		says map[string][2]string
 	}{
 		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,
-			"--openai-api-key", "right"}, 0, map[string][2]string{
-			"database": {"ok", "PostgreSQL "}, "schema": {"ok", "which this program needs"}, "row-level security": {"ok", "on"},
+			"--openai-api-key", "right", "--document-bucket", bucket.Address("/a")}, 0, map[string][2]string{
+			"document bucket": {"ok", "can be written"},
+			"database":        {"ok", "PostgreSQL "}, "schema": {"ok", "which this program needs"}, "row-level security": {"ok", "on"},
 			"clock": {"ok", ""}, "model": {"ok", ""}, "secret key": {"ok", ""}, "port": {"ok", "is free"},
 			"disk": {"ok", "MiB free"},
 		}},
@@ -76,6 +79,10 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{
 				"model": {"ok", ""}, "judge": {"ok", "strict; "}, "contact": {"problem", "the provider refuses the key"},
 			}},
+		"no bucket": {[]string{"--document-bucket", strings.Replace(bucket.Address(""), "documents", "other", 1)}, 1,
+			map[string][2]string{"document bucket": {"problem", "NoSuchBucket"}}},
+		"credentials in the bucket's address": {[]string{"--document-bucket", "s3://key:hunter2@documents"}, 1,
+			map[string][2]string{"document bucket": {"problem", "must not contain credentials"}}},
 		"no judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right"}, 0,
 			map[string][2]string{"judge": {"warning", "judges itself"}}},
 		"wrong secret key": {[]string{"--secret-key", "hunter2"}, 1,

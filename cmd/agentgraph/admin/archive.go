@@ -23,6 +23,7 @@ const standard = "-"
 // Export writes a company into an archive.
 type Export struct {
 	companyFlag
+	BucketFlag
 	File          string
 	SealedHeaders bool
 }
@@ -36,7 +37,7 @@ func NewExport() *cobra.Command {
 		Example: `agentgraph export --company "Your company" company.tar.gz`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
-	}, &c.companyFlag, cli.Flags{
+	}, &c.companyFlag, &c.BucketFlag, cli.Flags{
 		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Include the headers of tools, which stay encrypted. " +
 			"Only a server with the same AGENTGRAPH_SECRET_KEY can import such an archive. By default the headers are left " +
 			"out, and the command prints their names."},
@@ -46,7 +47,7 @@ func NewExport() *cobra.Command {
 // Run writes the archive, and prints what it contains.
 func (c *Export) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
+	return withBucket(ctx, c.DatabaseURL, c.BucketFlag, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err

@@ -88,6 +88,7 @@ func (c *companiesList) Run(cmd *cobra.Command) error {
 
 type companiesDelete struct {
 	companyFlag
+	BucketFlag
 	cli.OutputFlag
 	Confirm string
 }
@@ -97,7 +98,7 @@ func newCompaniesDelete() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "delete", Short: "Delete a company and all its data permanently. The command asks for the company's name.",
 		Example: "agentgraph companies delete --company company_01m7yn1htzexesns5wjxxva918",
-	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
+	}, nil, &c.companyFlag, &c.BucketFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NAME", Help: "The company's name again, for scripts. Without " +
 			"it, the command asks for the name."},
 	})
@@ -106,7 +107,7 @@ func newCompaniesDelete() *cobra.Command {
 // Run deletes the company if the user confirms its name, and prints how many rows were deleted.
 func (c *companiesDelete) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
+	return withBucket(ctx, c.DatabaseURL, c.BucketFlag, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err

@@ -71,10 +71,24 @@ func CheckSchema(ctx context.Context, address string, migrate bool) error {
 // withStore opens the database for one command. It returns an error if the schema does not fit. The secret key may be
 // empty.
 func withStore(ctx context.Context, address string, secretKey []byte, do func(*db.Store) error) error {
+	return withOptions(ctx, address, db.Options{SecretKey: secretKey}, do)
+}
+
+// withBucket is withStore for commands that use the contents of documents.
+func withBucket(ctx context.Context, address string, bucket BucketFlag, do func(*db.Store) error) error {
+	var o db.Options
+	if err := bucket.Use(&o); err != nil {
+		return err
+	}
+	return withOptions(ctx, address, o, do)
+}
+
+func withOptions(ctx context.Context, address string, o db.Options, do func(*db.Store) error) error {
 	if err := CheckSchema(ctx, address, false); err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, address, db.Options{MaxConnections: 2, SecretKey: secretKey})
+	o.MaxConnections = 2
+	store, err := db.Open(ctx, address, o)
 	if err != nil {
 		return err
 	}

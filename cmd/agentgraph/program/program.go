@@ -24,7 +24,7 @@ func New(version string) *cobra.Command {
 	cli.AddGroup(program, "Run it:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
 	cli.AddGroup(program, "Manage its database:",
 		admin.NewMigrate(), admin.NewDistribute(), admin.NewCompanies(), admin.NewKeys(), admin.NewPlan(),
-		admin.NewRetention(),
+		admin.NewRetention(), admin.NewDocuments(),
 		admin.NewErase(), admin.NewAudit(), admin.NewExport(), admin.NewImport())
 	cli.AddGroup(program, "Use a server:",
 		newTest(), api.NewAgents(), api.NewChat(), api.NewKnowledge(), api.NewUsage(), api.NewQuery(), api.NewMCP(),

@@ -27,6 +27,7 @@ import (
 type Doctor struct {
 	agentFlags
 	admin.SecretKeyFlag
+	admin.BucketFlag
 	DatabaseURL   string
 	Listen        string
 	MetricsListen string
@@ -37,10 +38,11 @@ type Doctor struct {
 func NewDoctor() *cobra.Command {
 	c := &Doctor{}
 	return cli.New(c, &cobra.Command{
-		Use: "doctor", Short: "Check the settings, the database, the model, the disk and the ports, and say what to fix.",
+		Use: "doctor", Short: "Check the settings, the database, the bucket, the model, the disk and the ports, and say " +
+			"what to fix.",
 		Example: `agentgraph doctor
 agentgraph doctor --json`,
-	}, nil, &c.agentFlags, &c.SecretKeyFlag, cli.Flags{
+	}, nil, &c.agentFlags, &c.SecretKeyFlag, &c.BucketFlag, cli.Flags{
 		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL",
 			Help: "Address of the Postgres database. Without it, the database is not checked."},
 		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
@@ -82,6 +84,7 @@ func (c *Doctor) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
 	findings = append(findings, c.database(ctx)...)
+	findings = append(findings, c.bucket(ctx)...)
 	findings = append(findings, c.models(ctx)...)
 	findings = append(findings, disk(os.TempDir()), files(), c.port(ctx, "port", c.Listen))
 	if c.MetricsListen != "" {

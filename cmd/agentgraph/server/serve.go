@@ -22,6 +22,7 @@ import (
 // Serve runs the gateway on an existing database.
 type Serve struct {
 	admin.DatabaseFlag
+	admin.BucketFlag
 	agentFlags
 	gatewayFlags
 	observeFlags
@@ -38,7 +39,7 @@ func (c *Serve) command() *cobra.Command {
 		Use: "serve", Short: "Run the gateway in production, on the database that DATABASE_URL names.",
 		Example: `DATABASE_URL_FILE=/run/secrets/database agentgraph serve
 agentgraph serve --config /etc/agentgraph.yaml`,
-	}, nil, &c.DatabaseFlag, &c.agentFlags, c.declare(serveLimits), &c.observeFlags, &c.auditFlags,
+	}, nil, &c.DatabaseFlag, &c.BucketFlag, &c.agentFlags, c.declare(serveLimits), &c.observeFlags, &c.auditFlags,
 		&c.busFlags, &c.serverFlags)
 }
 
@@ -73,7 +74,8 @@ func (c *Serve) Validate() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(),
+	_, err = c.Bucket()
+	return errors.Join(err, c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(),
 		c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
 }
 
@@ -100,11 +102,15 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate); err != nil {
 		return err
 	}
-	store, err := db.Open(ctx, c.DatabaseURL, db.Options{
+	database := db.Options{
 		SessionAddress: c.SessionDatabaseURL, MaxConnections: c.MaxConnections, SecretKey: secretKey,
 		RunsPerCompany: c.RunsPerCompany, RerankModels: c.Reranker.Models, MaxStored: c.MaxStored, AuditKept: c.kept(),
 		Log: log, Tracer: observer.Statements(), NATS: c.nats(log),
-	})
+	}
+	if err := c.Use(&database); err != nil {
+		return err
+	}
+	store, err := db.Open(ctx, c.DatabaseURL, database)
 	if err != nil {
 		return err
 	}

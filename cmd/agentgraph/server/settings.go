@@ -28,7 +28,7 @@ func SettingGroups() []SettingGroup {
 	return []SettingGroup{
 		{"Server", slices.Concat(s.DatabaseFlag.Declare(), s.serverFlags.Declare(), s.SecretKeyFlag.Declare())},
 		{"Models", slices.Concat(s.models(), s.referees())},
-		{"Knowledge", s.knowledge()},
+		{"Knowledge", slices.Concat(s.knowledge(), s.BucketFlag.Declare())},
 		{"Conversations and tests", slices.Concat(s.conversations(), s.prices())},
 		{"Requests", s.limits(serveLimits)},
 		{"Browsers", s.browsers()},

@@ -295,7 +295,8 @@ func members(result json.RawMessage, input map[string]any) {
 	}
 }
 
-var placeholder = regexp.MustCompile(`\{([a-zA-Z.]+)\}`)
+// placeholder matches {member}, and {member?} for a member that the link does not need.
+var placeholder = regexp.MustCompile(`\{[a-zA-Z.]+\??\}`)
 
 // linkTo returns a note with the address of the tool's page in the console. It is "" if there is none.
 func (t *Transport) linkTo(ctx context.Context, link string, result json.RawMessage, input map[string]any) string {
@@ -306,8 +307,8 @@ func (t *Transport) linkTo(ctx context.Context, link string, result json.RawMess
 	members(result, known)
 	isComplete := true
 	path := placeholder.ReplaceAllStringFunc(link, func(name string) string {
-		text := textAt(known, strings.Split(strings.Trim(name, "{}"), "."))
-		isComplete = isComplete && text != ""
+		text := textAt(known, strings.Split(strings.Trim(name, "{?}"), "."))
+		isComplete = isComplete && (text != "" || strings.HasSuffix(name, "?}"))
 		return url.QueryEscape(text)
 	})
 	if !isComplete {

@@ -18,7 +18,8 @@ type tool struct {
 	// variables are filled by name, from the tool's input and from the answer of operation. again names the tool that
 	// continues to wait.
 	follow, followed, answer, answered, again string
-	// link is a path of the console. Members of the answer or of the input replace {member}.
+	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
+	// be missing.
 	link string
 	// isDestructive: the tool deletes or disconnects something. isOpen: it may reach other systems.
 	isDestructive, isOpen bool
@@ -152,7 +153,8 @@ var tools = []tool{
 			"restored. This costs up to 400 runs; explain_red_test is free. The answer's search.restoredPrompt is the " +
 			"repaired prompt."},
 	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
-		result: "compareAgentTestExecutions", link: "/compare?base={baseId}&head={headId}",
+		result: "compareAgentTestExecutions",
+		link:   "/compare?base={baseId}&head={headId}&baseVariant={baseVariant?}&headVariant={headVariant?}",
 		about: "Compares two executions of tests, such as before and after a change, and says whether the " +
 			"difference is more than chance. As a gate: ship the change unless conclusion is Regressed. If an execution has " +
 			"variants, name one as baseVariant or headVariant."},

@@ -353,3 +353,17 @@ func isDate(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	return err == nil
 }
+
+// Only lines with what a contact says separate several texts by "|".
+func TestExamplesSpeakNoSeparators(t *testing.T) {
+	t.Parallel()
+	eachCompany(t, func(t *testing.T, c company) {
+		for _, a := range c.Agents {
+			for line := range strings.Lines(a.Prompt) {
+				if key, text, ok := strings.Cut(line, ": "); ok && slices.Contains([]string{"Agent", "Offer", "Can", "Confirm"}, key) {
+					require.NotContains(t, text, "|", a.Key)
+				}
+			}
+		}
+	})
+}

@@ -12,8 +12,8 @@ import styles from "./Compare.module.css";
 import { Variants } from "./variants/Variants";
 
 const CompareQuery = graphql(`
-  query Compare($baseId: ID!, $headId: ID!) {
-    compareAgentTestExecutions(baseId: $baseId, headId: $headId) {
+  query Compare($baseId: ID!, $headId: ID!, $baseVariant: String, $headVariant: String) {
+    compareAgentTestExecutions(baseId: $baseId, headId: $headId, baseVariant: $baseVariant, headVariant: $headVariant) {
       base { id createdAt repeats promptVersions }
       head { id createdAt repeats promptVersions agent { id name } }
       newlyFailing newlyPassing flaky stratifiedPValue conclusion decidingRepeats
@@ -44,7 +44,9 @@ export default function Compare() {
 function Executions() {
   const [params] = useSearchParams();
   const [baseId, headId] = [params.get("base"), params.get("head")];
-  const answer = usePage(CompareQuery, { baseId: baseId ?? "", headId: headId ?? "" }, { pause: !baseId || !headId, onFocus: true });
+  // An address may name a variant of each execution. An empty name is as none.
+  const variants = { baseVariant: params.get("baseVariant") || undefined, headVariant: params.get("headVariant") || undefined };
+  const answer = usePage(CompareQuery, { baseId: baseId ?? "", headId: headId ?? "", ...variants }, { pause: !baseId || !headId, onFocus: true });
   if (!baseId || !headId) {
     return (
       <Page title="Compare">
@@ -96,7 +98,7 @@ const isShown: Record<string, (test: ComparedTest) => boolean> = {
 
 function Compared({ comparison }: { comparison: Comparison }) {
   const [params, setParams] = useSearchParams();
-  const { base, head } = comparison;
+  const { head } = comparison;
   const show = params.get("show") ?? "";
   const tests = comparison.tests
     .filter((test) => (isShown[show] ?? (() => true))(test))
@@ -108,13 +110,13 @@ function Compared({ comparison }: { comparison: Comparison }) {
       title="Comparison"
       crumbs={[{ to: "/tests", text: "Tests" }, ...(agent ? [{ to: `/tests?agent=${agent.id}`, text: agent.name }] : [])]}
       actions={
-        <Link className="button" href={`/compare?base=${head.id}&head=${base.id}`}>
+        <Link className="button" href={`/compare?${swapped(params)}`}>
           <Icon name="updown" />
           Swap
         </Link>
       }
     >
-      <Together comparison={comparison} />
+      <Together comparison={comparison} variants={[params.get("baseVariant"), params.get("headVariant")]} />
       <section className="card" aria-label="Test by test">
         <header>
           <Pick label="Show" options={filters} value={show} set={(value) => set("show", value)} />
@@ -126,8 +128,14 @@ function Compared({ comparison }: { comparison: Comparison }) {
   );
 }
 
+/** The address's parameters with base and head exchanged. */
+function swapped(params: URLSearchParams): string {
+  const [base, head] = ["base", "head"].map((side) => [params.get(side) ?? "", params.get(`${side}Variant`) ?? ""]);
+  return new URLSearchParams({ base: head?.[0] ?? "", head: base?.[0] ?? "", baseVariant: head?.[1] ?? "", headVariant: base?.[1] ?? "" }).toString();
+}
+
 /** Statistics of all tests at once, and the prompts that they were run with. */
-function Together({ comparison }: { comparison: Comparison }) {
+function Together({ comparison, variants: [ofBase, ofHead] }: { comparison: Comparison; variants: (string | null)[] }) {
   const { base, head, baseCounts, headCounts } = comparison;
   const [before, after] = [base.promptVersions.at(-1), head.promptVersions.at(-1)];
   return (
@@ -145,6 +153,11 @@ function Together({ comparison }: { comparison: Comparison }) {
           </span>
           <span>{words[comparison.conclusion]}</span>
         </div>
+        {(ofBase || ofHead) && (
+          <p>
+            Variants: {ofBase || "without"} → {ofHead || "without"}
+          </p>
+        )}
         <div className="row">
           <span>{comparison.newlyFailing} newly failing</span>·<span>{comparison.newlyPassing} newly passing</span>·<span>{comparison.flaky} flaky</span>
           {head.agent && before && after && before !== after && (

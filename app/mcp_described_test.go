@@ -85,9 +85,12 @@ func TestMCPFaultsListKnownProperties(t *testing.T) {
 	s := assistant(t, g.url, key, nil)
 	text, failed := callTool(t, s, "find_agents", map[string]any{"limit": 3})
 	require.True(t, failed)
-	require.Contains(t, text, "\n- limit: is not a known property: the known ones are nameContains, channel, first, after\n")
-	text, _ = callTool(t, s, "start_chat", map[string]any{"agentId": "a", "toolMocking": map[string]any{"all": true}})
-	require.Contains(t, text, "- toolMocking.all: is not a known property: the known ones are mockedTools, mockAllTools")
+	require.Contains(t, text,
+		"\n- limit: is not a known property: the known ones are nameContains, channel, first, after\n")
+	text, _ = callTool(t, s, "start_chat",
+		map[string]any{"agentId": "a", "toolMocking": map[string]any{"all": true}})
+	require.Contains(t, text,
+		"- toolMocking.all: is not a known property: the known ones are mockedTools, mockAllTools")
 }
 
 // Mocks of single tools do not allow real calls of the others.

@@ -78,8 +78,8 @@ func Phone(text string) (string, bool) {
 // HasDigits reports whether a text has a digit.
 func HasDigits(text string) bool { return numeral().MatchString(text) }
 
-// Number reads a folded word as a number: digits, with or without a currency, or a word such as "fifteen" or "forty". "14:30" and
-// "MW417" are not numbers.
+// Number reads a folded word as a number: digits, with or without a currency, or a word such as "fifteen" or "forty".
+// "14:30" and "MW417" are not numbers.
 func Number(word string) (float64, bool) {
 	if value, ok := counts[word]; ok {
 		return value, true

@@ -114,7 +114,8 @@ func New(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*Oper
 	return o, nil
 }
 
-// undescribed returns a copy of the operation without the descriptions of its variables, which the server does not need.
+// undescribed returns a copy of the operation without the descriptions of its variables, which the server does not
+// need.
 func undescribed(o *ast.OperationDefinition) *ast.OperationDefinition {
 	plain := *o
 	plain.VariableDefinitions = nil

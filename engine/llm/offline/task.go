@@ -219,7 +219,11 @@ func (c *conversation) tellResult(made call) *reply {
 	if made.saysNothing() {
 		return say(c.speak.done, c.speak.anythingElse)
 	}
-	text := fill(c.speak.report, read.Ended(inWords(made.result, c.speak)))
+	result := read.Ended(inWords(made.result, c.speak))
+	if result == "" {
+		return say(c.speak.done, c.speak.anythingElse)
+	}
+	text := fill(c.speak.report, result)
 	if strings.Contains(text, "\n") {
 		return say(strings.ReplaceAll(text, " \n", "\n") + "\n" + c.speak.anythingElse)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
@@ -47,8 +48,12 @@ func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpSer
 	return t.RefreshMcpServer(ctx, server.ID, offers, failure)
 }
 
-// callMcp calls a tool of an MCP server. If the call fails because the server has changed, callMcp updates the stored
-// tools.
+// offersKept is how old the list of an MCP server's tools may be before a call reads it again. A session ends with its
+// call, so the server has no stream on which it could say that its list changed.
+const offersKept = 10 * time.Minute
+
+// callMcp calls a tool of an MCP server. If the call fails because the server has changed, or the stored list of its
+// tools is older than offersKept, callMcp updates the stored tools.
 func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, arguments model.JSONObject) (string,
 	error) {
 	server, err := t.McpServer(ctx, *tool.McpServerID)
@@ -59,7 +64,8 @@ func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, ar
 	if err != nil {
 		return "", err
 	}
-	text, offers, err := e.caller.CallMcp(ctx, *server.Endpoint, headers, *tool.McpName, arguments)
+	isOutdated := server.RefreshedAt == nil || time.Since(*server.RefreshedAt) > offersKept
+	text, offers, err := e.caller.CallMcp(ctx, *server.Endpoint, headers, *tool.McpName, arguments, isOutdated)
 	if offers != nil {
 		if _, _, err := t.RefreshMcpServer(ctx, server.ID, offers, nil); err != nil {
 			e.log.WarnContext(ctx, "could not save what an MCP server offers", "server", server.ID, "error", err)

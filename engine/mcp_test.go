@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
@@ -147,4 +148,26 @@ func TestToolsThatDisappearAreNoticed(t *testing.T) {
 	require.Empty(t, changes)
 	require.Equal(t, "the MCP server answered 404 Not Found: 404 page not found", *away.RefreshError)
 	require.Len(t, away.Offers, 1)
+}
+
+func TestCallsReadAnOutdatedListAgain(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, once("price", `{"day":"Monday"}`))
+	tool := s.connect(t, "price")
+	s.offer("stock", `{"type":"object"}`)
+	offered := func() int {
+		_, err := s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID,
+			Arguments: model.JSONObject(`{"day":"Monday"}`)})
+		require.NoError(t, err)
+		server, err := s.tenant.McpServer(t.Context(), s.connected.ID)
+		require.NoError(t, err)
+		return len(server.Offers)
+	}
+	require.Equal(t, 1, offered(), "the list is new")
+	conn, err := pgx.Connect(t.Context(), s.address)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(t.Context()) }()
+	_, err = conn.Exec(t.Context(), "UPDATE mcp_servers SET refreshed_at = now() - interval '11 minutes'")
+	require.NoError(t, err)
+	require.Equal(t, 2, offered())
 }

@@ -37,11 +37,11 @@ func (c *Caller) OffersOf(ctx context.Context, e model.ToolEndpoint, headers map
 }
 
 // CallMcp calls a tool of an MCP server and returns the text of its result, as Call does. Several contents are
-// separated by line breaks, and a result without contents is the JSON of its structured content. If the call fails
-// although the server answered, CallMcp also returns the tools that the server offers now, or nil if they cannot be
-// listed.
+// separated by line breaks, and a result without contents is the JSON of its structured content. If the list of tools is
+// outdated, or the call fails although the server answered, CallMcp also returns the tools that the server offers now,
+// or nil if they cannot be listed.
 func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[string]string, name string,
-	arguments model.JSONObject) (text string, offers []model.McpOffer, err error) {
+	arguments model.JSONObject, isOutdated bool) (text string, offers []model.McpOffer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
 	// The result is JSON within JSON, in which one byte can take six.
@@ -51,7 +51,8 @@ func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[
 	}
 	defer s.leave()
 	text, err = s.call(ctx, name, arguments)
-	if failed := (*Error)(nil); errors.As(err, &failed) && failed.Cause == Status {
+	failed := (*Error)(nil)
+	if err == nil && isOutdated || errors.As(err, &failed) && failed.Cause == Status {
 		offers, _ = s.offers(ctx)
 	}
 	return text, offers, err

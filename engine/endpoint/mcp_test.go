@@ -97,7 +97,7 @@ func TestMcpServersAreCalled(t *testing.T) {
 			require.JSONEq(t, `{"type":"object"}`, string(offers[0].Parameters))
 
 			call := func(name, arguments string) (string, []model.McpOffer, error) {
-				return c.CallMcp(t.Context(), mcpAt(address), bearer, name, model.JSONObject(arguments))
+				return c.CallMcp(t.Context(), mcpAt(address), bearer, name, model.JSONObject(arguments), false)
 			}
 			for name, want := range map[string]string{
 				"echo": "said\nhello", "object": `{"stock":3}`, "picture": "[content that is not text]",
@@ -133,11 +133,11 @@ func TestMcpServersFail(t *testing.T) {
 
 	hasty := mcpAt(address)
 	hasty.TimeoutSeconds = 0.3
-	_, _, err = c.CallMcp(t.Context(), hasty, bearer, "slow", nil)
+	_, _, err = c.CallMcp(t.Context(), hasty, bearer, "slow", nil, false)
 	require.EqualError(t, err, "the MCP server did not answer in time")
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(100*time.Millisecond, cancel)
-	_, _, err = c.CallMcp(ctx, mcpAt(address), bearer, "slow", nil)
+	_, _, err = c.CallMcp(ctx, mcpAt(address), bearer, "slow", nil, false)
 	require.EqualError(t, err, "the call was cancelled")
 	require.ErrorIs(t, err, context.Canceled)
 

@@ -117,7 +117,7 @@ func TestV1TestBodiesAreAccepted(t *testing.T) {
 		strings.Repeat("]", 40)+`,"large":[1e309]},"name":""}`)
 	require.Equal(t, 400, status)
 	require.Equal(t, "name must not be empty; variables.deep must not be nested more than 32 levels deep; "+
-		"variables.large must have numbers from -1.79e308 to 1.79e308, with exponents from -400 to 400", p.Detail)
+		"variables.large must be a number from -1.79e308 to 1.79e308, with an exponent from -400 to 400", p.Detail)
 	status, p = g.problem(t, "POST", "/SimulationChat/start", key, `{"agentId":"`+agent+
 		`","dataBag":{"a":null,"b":{"c":1}}}`)
 	require.Equal(t, 422, status)

@@ -84,6 +84,8 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 				Claim: 1, Error: new("New")}
 		}
 		return []any{claimed(own), claimed(other)}, true
+	case reflect.TypeFor[model.ComparedVariants]():
+		return []any{model.ComparedVariants{}}, true
 	case reflect.TypeFor[io.ReadSeeker]():
 		return []any{strings.NewReader("New")}, true
 	case reflect.TypeFor[[]*model.Chunk]():

@@ -36,7 +36,7 @@ var (
 			}
 		}
 		for _, words := range []string{
-			"twenty thirty forty fifty sixty seventy eighty ninety hundred", "vingt trente quarante cinquante soixante",
+			"twenty thirty forty fifty sixty seventy eighty ninety", "vingt trente quarante cinquante soixante",
 		} {
 			for i, word := range strings.Fields(words) {
 				numbers[word] = float64(10 * (i + 2))

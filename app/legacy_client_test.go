@@ -121,7 +121,7 @@ func TestV1TestBodiesAreAccepted(t *testing.T) {
 	status, p = g.problem(t, "POST", "/SimulationChat/start", key, `{"agentId":"`+agent+
 		`","dataBag":{"a":null,"b":{"c":1}}}`)
 	require.Equal(t, 422, status)
-	require.Equal(t, map[string][]string{"dataBag.b": {"must be a text"}}, p.Errors)
+	require.Equal(t, map[string][]string{"dataBag.b": {"must be a string"}}, p.Errors)
 }
 
 func TestBasePathPrefixesEveryRoute(t *testing.T) {

@@ -78,7 +78,7 @@ func newHostileFixture(t testing.TB, store *db.Store, address string, items, lar
 }
 
 // passages adds a document to one of the datasets. The document has the given number of passages with words of the
-// question, and labelled questions.
+// question, and labeled questions.
 func passages(t testing.TB, tenant *db.Tenant, count int) {
 	t.Helper()
 	ctx := t.Context()

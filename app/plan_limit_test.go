@@ -31,7 +31,7 @@ func longPrompts(t *testing.T, limit int64, agents int) (g *gatewayUnderTest, ke
 	return g, key
 }
 
-// Rows count towards the response limit when they are read, before any row is written.
+// Rows count toward the response limit when they are read, before any row is written.
 func TestQueryPlansRespectTheResponseLimit(t *testing.T) {
 	t.Parallel()
 	g, key := longPrompts(t, 400_000, 20)

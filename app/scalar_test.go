@@ -34,7 +34,7 @@ func TestInvalidScalarsAreReportedByField(t *testing.T) {
 		},
 		"DateTime, a variable": {
 			entries, `{"e": [{"idempotencyKey": "a", "agentId": "b", "channel": "Phone", "credits": 1, "at": 5}]}`,
-			"recordUsage", "entries.0.at", "a DateTime must be a text",
+			"recordUsage", "entries.0.at", "a DateTime must be a string",
 		},
 		"DateTime, a literal in the second of two": {
 			`mutation { recordUsage(input: {entries: [{` + fine + `, credits: 1, at: "2026-03-01T00:00:00Z"}, {` + fine +
@@ -43,7 +43,7 @@ func TestInvalidScalarsAreReportedByField(t *testing.T) {
 		},
 		"DateBound, a variable": {
 			`query ($f: DateBound!) { consumptionBreakdown(from: $f, to: "2026-03-01") { totalCredits } }`, `{"f": [1]}`,
-			"consumptionBreakdown", "from", "a DateBound must be a text",
+			"consumptionBreakdown", "from", "a DateBound must be a string",
 		},
 		"DateBound, a literal behind an alias": {
 			`{ used: consumptionBreakdown(from: "2026-03-01", to: "March") { totalCredits } }`, `{}`,

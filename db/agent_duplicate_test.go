@@ -61,9 +61,9 @@ func TestDuplicateHasEverythingButTests(t *testing.T) {
 	require.Empty(t, tests.Nodes)
 }
 
-// One agent has no tools and no sub-agents. The other delegates to an agent that is deleted at the same time. If the
-// copy is first, it delegates to that agent, and the deletion removes the relation. Otherwise the copy has no such
-// relation.
+// An agent is duplicated before it has tools or sub-agents. Later it is duplicated while the agent that it delegates to
+// is deleted. If the copy is first, it delegates to that agent, and the deletion removes the relation. Otherwise the
+// copy has no such relation.
 func TestDuplicateWhileDelegateIsDeleted(t *testing.T) {
 	t.Parallel()
 	ctx, tenant := t.Context(), freshTenant(t)

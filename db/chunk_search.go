@@ -83,8 +83,8 @@ const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(hel
 			GROUP BY wanted.term) AS each_term) AS held
 	WHERE asked.terms <> '{}' ORDER BY asked.place`
 
-// Tokens returns the words with their terms in the languages, and the number of chunks of the datasets that contain
-// them, in order. Words without a term are left out.
+// Tokens returns a token for each word that has terms in the languages, in the order of the words. The datasets limit
+// Token.Chunks.
 func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, words []model.Word) ([]Token, error) {
 	folded, written := make([]string, len(words)), make([]string, len(words))
 	for i, word := range words {
@@ -136,15 +136,15 @@ const vocabularies = `WITH held AS (
 		coalesce((SELECT terms FROM held WHERE held.dataset_id = dataset.id), '') AS terms
 	FROM datasets AS dataset WHERE dataset.company_id = ?0 AND dataset.id IN (?1)`
 
-// Vocabularies returns the terms of the datasets that exist. If they exceed the given number of bytes, it returns the
-// terms that most chunks contain.
+// Vocabularies returns the terms of the datasets that exist. If they exceed the given number of bytes, it returns as
+// many of the most frequent terms as fit.
 func (t *Tenant) Vocabularies(ctx context.Context, datasetIDs []string, bytes int) ([]Vocabulary, error) {
 	rows := []Vocabulary{}
 	err := t.db.NewRaw(vocabularies, t.CompanyID(), bun.List(datasetIDs), BytesPerTerm, bytes).Scan(ctx, &rows)
 	return rows, err
 }
 
-// ChunkTerms is a chunk with the asked terms that it contains.
+// ChunkTerms is a chunk with the requested terms that it contains.
 type ChunkTerms struct {
 	ID         string
 	DocumentID string
@@ -154,7 +154,7 @@ type ChunkTerms struct {
 	Held   []HeldTerm
 }
 
-// HeldTerm is a term of a chunk. Place is its index in the asked terms.
+// HeldTerm is a term of a chunk. Place is its index in the requested terms.
 type HeldTerm struct {
 	Place int
 	// Positions has the places of the term in the chunk, ascending. It is empty for terms whose places are not stored.
@@ -168,7 +168,7 @@ const termsOfFound = `SELECT chunk.* FROM unnest($2::text[]) AS asked (id) CROSS
 	WHERE company_id = $1 AND id = asked.id OFFSET 0) AS chunk`
 
 // TermsOfChunks returns the chunks with the ids, and which of the terms they contain. Postgres sends all terms of the
-// chunks: a condition for each asked term would take longer.
+// chunks: a condition for each requested term would take longer.
 func (t *Tenant) TermsOfChunks(ctx context.Context, ids, terms []string) (chunks []ChunkTerms, err error) {
 	places := make(map[string]int, len(terms))
 	for i, term := range terms {

@@ -89,7 +89,7 @@ func scalarFault(value json.RawMessage, kind string) string {
 	isText := json.Unmarshal(value, &text) == nil
 	switch {
 	case name == "string" && !isText:
-		return "must be a text"
+		return "must be a string"
 	case format == "date-time":
 		if _, err := time.Parse(time.RFC3339Nano, text); err != nil {
 			return "must be a date-time such as 2026-03-01T09:30:00Z"

@@ -80,7 +80,7 @@ func (t *Tenant) label(ctx context.Context, given []*model.LabelCriterionResultI
 			key := [3]string{label.RunID, label.Digest, label.Person}
 			if first, isTwice := known[key]; isTwice {
 				var faults model.Fields
-				faults.Add(path(i)+"criterion", "is labelled by the same person in labels.%d: give each label once", first)
+				faults.Add(path(i)+"criterion", "is labeled by the same person in labels.%d: give each label once", first)
 				return faults.Err()
 			}
 			known[key] = i
@@ -151,7 +151,7 @@ func (t tenantTx) runsToLabel(ctx context.Context,
 	return byID, err
 }
 
-// boundLabels returns UNPROCESSABLE if too many people labelled one of the criteria.
+// boundLabels returns UNPROCESSABLE if too many people labeled one of the criteria.
 func (t tenantTx) boundLabels(ctx context.Context, labels []*model.CriterionLabel) error {
 	runs, digests := make([]string, len(labels)), make([]string, len(labels))
 	for i, label := range labels {

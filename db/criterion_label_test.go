@@ -186,7 +186,7 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 			hidden++
 		}
 	}
-	require.Positive(t, hidden, "most runs that Ann has labelled come last")
+	require.Positive(t, hidden, "most runs that Ann has labeled come last")
 }
 
 func TestFiguresAndCorrectedRatesOfLabels(t *testing.T) {

@@ -73,7 +73,7 @@ func jsonWanted(t reflect.Type) string {
 	case name == "number":
 		return "a number"
 	}
-	return "a text"
+	return "a string"
 }
 
 func isEnum(t reflect.Type) bool {

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of the newest labels of an agent that figures and corrected pass rates read, and of the labelled runs.
+// Bounds of the newest labels of an agent that figures and corrected pass rates read, and of the labeled runs.
 const (
 	labelsOfFigures    = 2_000
 	labelsOfCorrection = 1_000

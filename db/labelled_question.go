@@ -42,7 +42,7 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 		}
 		count, err := t.db.Select((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).Count(ctx)
 		if err == nil && count > model.MaxLabelledQuestions {
-			return model.Errorf(model.Unprocessable, "a dataset can have at most %d labelled questions; this one would have %d",
+			return model.Errorf(model.Unprocessable, "a dataset can have at most %d labeled questions; this one would have %d",
 				model.MaxLabelledQuestions, count)
 		}
 		return err

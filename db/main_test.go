@@ -168,8 +168,8 @@ func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	}, waitFor, tick)
 }
 
-// statements counts the statements of contexts from the method "in". It does not count the background work of a store,
-// which can run at any time.
+// statements counts the statements that run with a context from its method in. So it does not count the background work
+// of a store, which can run at any time.
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) in(ctx context.Context) context.Context { return context.WithValue(ctx, s, true) }
@@ -227,7 +227,7 @@ const (
 	tick    = 5 * time.Millisecond
 )
 
-// findPrepared does the same as Tenant.Find by a prepared statement, on a connection for reads.
+// findPrepared does the same as Tenant.Find, but with a prepared statement on a connection for reads.
 func findPrepared(ctx context.Context, t *db.Tenant, rows pg.Rows, keys []string,
 	columns ...string) ([]model.Row, error) {
 	found, err := t.FindTogether(ctx, pg.Want{Rows: rows, Keys: keys, Columns: columns})

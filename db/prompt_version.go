@@ -74,7 +74,8 @@ func (t *Tenant) UpdatePromptVersion(ctx context.Context,
 	})
 }
 
-// RestoreAgentPrompt writes the prompt of an earlier version again, as a new version.
+// RestoreAgentPrompt writes the prompt of an earlier version again. Unless it is the current prompt, it becomes a new
+// version.
 func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPromptInput) (*model.Agent, error) {
 	var agent *model.Agent
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {

@@ -149,7 +149,7 @@ func TestStartedChatBeginsWithTheWelcomeMessage(t *testing.T) {
 		"no agent id":     {tenant, model.StartSimulationChatInput{}, model.BadInput, "agentId"},
 		"missing field":   {tenant, model.StartSimulationChatInput{AgentID: agent.ID}, model.Unprocessable, "clinic"},
 		"number in data bag": {tenant, model.StartSimulationChatInput{AgentID: agent.ID,
-			DataBag: model.JSONObject(`{"clinic":1}`)}, model.BadInput, "dataBag.clinic must be a text"},
+			DataBag: model.JSONObject(`{"clinic":1}`)}, model.BadInput, "dataBag.clinic must be a string"},
 		"null in data bag": {tenant, model.StartSimulationChatInput{AgentID: agent.ID,
 			DataBag: model.JSONObject(`{"clinic":null}`)}, model.Unprocessable, "dataBag.clinic"},
 		"empty name in data bag": {tenant, model.StartSimulationChatInput{AgentID: agent.ID, DataBag: model.JSONObject(`{"":"x"}`)},

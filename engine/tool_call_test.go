@@ -63,7 +63,7 @@ func TestToolsAreCalledOverHTTP(t *testing.T) {
 	before = c.reads.Load()
 	_, messages, err = send(t.Context(), newEngine(once("book", "{}"), engine.Options{}), c.tenant, chat.ID, "Again")
 	require.NoError(t, err)
-	require.Contains(t, messages[1].Text, "a network that must not be called")
+	require.Contains(t, messages[1].Text, "a network that may not be reached")
 	require.EqualValues(t, 6, c.reads.Load()-before)
 }
 

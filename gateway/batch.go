@@ -86,9 +86,8 @@ func (x exchange) inBatch(ctx context.Context, answer []byte, params request, is
 		}
 	}
 	if int64(len(answer)) > x.settings.ResponseBytes {
-		return refuse(model.Errorf(model.LimitExceeded, "the earlier responses of the list reached the limit of %d "+
-			"bytes together: send this request alone",
-			x.settings.ResponseBytes))
+		return refuse(model.Errorf(model.LimitExceeded, "the earlier responses of this batch exceed the limit of %d "+
+			"bytes in total: send this request alone", x.settings.ResponseBytes))
 	}
 	params.Headers = x.r.Header
 	var operation *graphql.OperationContext

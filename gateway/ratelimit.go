@@ -124,7 +124,7 @@ func (l keyLimit) takeRequests(h http.Header, principal model.Principal, n int, 
 }
 
 // takeRequest counts a request against the principal's key and then its company. The key comes first, so that its
-// refused requests do not count towards the company's limit.
+// refused requests do not count toward the company's limit.
 func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
 	if err := s.requests.takeRequests(h, principal, 1, at); err != nil {
 		return err

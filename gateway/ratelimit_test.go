@@ -107,7 +107,7 @@ func TestCompanyKeysShareALimit(t *testing.T) {
 			headers: []string{"X-Api-Key: " + key}})
 	}
 	for range 5 {
-		ask("a1") // two requests pass; the refused ones do not count towards the company's limit
+		ask("a1") // two requests pass; the refused ones do not count toward the company's limit
 	}
 	require.Equal(t, http.StatusOK, ask("a2").status)
 	refused := ask("a3")

@@ -616,7 +616,7 @@ type CreateAgentPayload {
   agent: Agent!
 }
 
-"Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a new list replaces the old list. The bounds are those of ` + "`" + `CreateAgentInput` + "`" + `."
+"Changes to an agent. Fields that are absent or null keep their values; an empty string clears a welcome message; a new list replaces the old list. The bounds are those of ` + "`" + `CreateAgentInput` + "`" + `."
 input UpdateAgentInput {
   "The agent."
   agentId: ID!
@@ -646,7 +646,7 @@ input UpdateAgentInput {
   extractedValues: [ExtractedValueInput!]
   "Whether the agent may transfer the call to a human. It has an effect only on the channel ` + "`" + `Phone` + "`" + `."
   isCallTransferEnabled: Boolean
-  "The name of a model in ` + "`" + `Server.models` + "`" + `. An empty text chooses the default."
+  "The name of a model in ` + "`" + `Server.models` + "`" + `. An empty string chooses the default."
   model: String @beyondV1
   "The version of the prompt that this change is based on. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedVersion: Int
@@ -1102,7 +1102,7 @@ input TestMessageCallInput @strict {
 input ConversationContextInput {
   "1 to 200 messages, in order."
   messages: [TestMessageInput!]! @bounds(minItems: 1, maxItems: 200)
-  "Texts by name: at most 200, each of at most 10,000 characters."
+  "Strings by name: at most 200, each of at most 10,000 characters."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -1145,7 +1145,7 @@ input CreateSimulationTestInput {
   "Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact."
   conversationContext: [TestMessageInput!]! = [] @bounds(maxItems: 200)
   """
-  Values of the agent's fields by name, at most 200: texts, numbers, booleans, and lists and objects of them, each of at
+  Values of the agent's fields by name, at most 200: strings, numbers, booleans, and lists and objects of them, each of at
   most 10,000 characters. Placeholders can contain paths with dots. Null values count as absent.
   """
   variables: JSONObject @bounds(maxItems: 200)
@@ -2625,7 +2625,7 @@ type ImportAgentTestRowsPayload {
 
 extend type Mutation {
   """
-  Replaces the rows of a test by the rows of a document. The values are read once, as texts, so later changes of the
+  Replaces the rows of a test by the rows of a document. The values are read once, as strings, so later changes of the
   document have no effect. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the document is not such a table.
   """
   importAgentTestRows("The test and the document." input: ImportAgentTestRowsInput!): ImportAgentTestRowsPayload @requires(scope: write)
@@ -2690,7 +2690,7 @@ type AgentTestRun implements Node {
   turnCount: Int!
   "Why the conversation ended; null before it ends, or if the simulation failed."
   endReason: String @requires(scope: contacts)
-  "The agent's ` + "`" + `extractedValues` + "`" + ` by name: a text, or null if the conversation does not contain the value. Null until the values are extracted after the conversation, or if the agent defines none."
+  "The agent's ` + "`" + `extractedValues` + "`" + ` by name: a string, or null if the conversation does not contain the value. Null until the values are extracted after the conversation, or if the agent defines none."
   extracted: JSONObject @requires(scope: contacts)
   "Why the extraction failed; null if it did not."
   extractionError: String
@@ -2878,7 +2878,7 @@ extend type Query {
     status: AgentTestRunStatus
     "Only in one of these states."
     statuses: [AgentTestRunStatus!]
-    "Only of tests of this agent that still exist."
+    "Only of this agent's tests that still exist."
     agentId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -3038,7 +3038,7 @@ input UpdateAgentTestScheduleInput {
   virtualTime: Boolean
   "1, 3 or 5."
   votes: Int
-  "The cron expression; an empty text removes it."
+  "The cron expression; an empty string removes it."
   cron: String
   "The time zone of ` + "`" + `cron` + "`" + `."
   timeZone: String
@@ -3681,7 +3681,7 @@ type CreateCampaignPayload {
   campaign: Campaign!
 }
 
-"Changes to a campaign. Fields that are absent or null keep their values; an empty text clears the region. The bounds are those of ` + "`" + `CreateCampaignInput` + "`" + `."
+"Changes to a campaign. Fields that are absent or null keep their values; an empty string clears the region. The bounds are those of ` + "`" + `CreateCampaignInput` + "`" + `."
 input UpdateCampaignInput {
   "The campaign."
   campaignId: ID!
@@ -3972,7 +3972,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
   phoneNumber: String! = ""
-  "Texts for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them."
+  "Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -4026,7 +4026,7 @@ input CampaignItemResultInput {
   conversation: CampaignItemConversationInput
   "At most 10,000 characters."
   summary: String
-  "The extracted values by name: at most 200 texts, numbers or booleans."
+  "The extracted values by name: at most 200 strings, numbers or booleans."
   metadata: JSONObject
 }
 
@@ -4116,7 +4116,7 @@ type ArchiveCampaignItemsPayload {
 input ClaimCampaignItemsInput {
   "The campaign."
   campaignId: ID!
-  "How many at most, 1 to 1,000."
+  "The maximum number of items, 1 to 1,000."
   limit: Int!
   "How many seconds the claim holds unless it is renewed, 5 to 3,600."
   leaseSeconds: Int! = 60
@@ -4410,9 +4410,9 @@ enum CriterionQueueReason {
   VotesDisagree
   "The run's score is within 0.1 of the score that it needs."
   NearBorder
-  "Nobody has labelled the verdict."
+  "Nobody has labeled the verdict."
   NeverSeen
-  "Others have labelled it. One run in five is shown to everybody, so that people can be compared."
+  "Others have labeled it. One run in five is shown to everybody, so that people can be compared."
   SeenByOthers
 }
 
@@ -4438,7 +4438,7 @@ type CriterionQueueEntry {
 
 "The verdicts that a person should label next."
 type CriterionQueue {
-  "How many verdicts in the queue the person has not labelled."
+  "How many verdicts in the queue the person has not labeled."
   totalCount: Int!
   "The next verdicts. The verdicts of a run follow each other."
   entries: [CriterionQueueEntry!]! @listSize(slicingArguments: ["first"])
@@ -4463,7 +4463,7 @@ neither right nor wrong.
 type JudgeFigures {
   "The judge; null for runs of older versions, which did not record it."
   judgeModel: String
-  "The version of the judge's instructions, a hash; null like ` + "`" + `judgeModel` + "`" + `."
+  "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is."
   judgePrompt: String
   "The criterion, as written in the test; null for all criteria together."
   criterion: String
@@ -4471,7 +4471,7 @@ type JudgeFigures {
   labels: Int!
   "How many people gave them."
   people: Int!
-  "In how many of all pairs of a verdict and a label the judge and the person agree."
+  "In how many pairs of a verdict and a label the judge and the person agree."
   agreement: CountedShare!
   "Cohen's kappa of the judge and a person, averaged over people by the number of their labels: 1 for full agreement, 0 for agreement by chance. Null if it is not defined, such as when all verdicts are the same."
   kappa: Float
@@ -4483,7 +4483,7 @@ type JudgeFigures {
   falsePasses: CountedShare!
   "How many of the judge's negative verdicts (“the criterion does not hold”) are wrong."
   falseFailures: CountedShare!
-  "Whether the judge agrees significantly less with people than people agree with each other, on the verdicts that several people labelled."
+  "Whether the judge agrees significantly less with people than people agree with each other, on the verdicts that several people labeled."
   isWorseThanPeople: Boolean!
   "Verdicts that are wrong, newest first: at most 20."
   disagreements: [JudgeDisagreement!]! @listSize(assumedSize: 20)
@@ -4518,7 +4518,7 @@ type CorrectedPassRate {
 extend type AgentTestRun {
   "The language model that judged it; null if no criterion needed the judge, and in runs of older versions."
   judgeModel: String
-  "The version of the judge's instructions, a hash; null like ` + "`" + `judgeModel` + "`" + `."
+  "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is."
   judgePrompt: String
   "What people said about its criteria: at most 50 labels of each. Empty for a run that judged a conversation again: read the labels of ` + "`" + `rejudgeOf` + "`" + `."
   labels: [CriterionLabel!]! @listSize(assumedSize: 5)
@@ -4552,7 +4552,7 @@ extend type Query {
   """
   The verdicts of an agent's newest 1,000 judged runs that a person should label next. While there are doubtful runs,
   two of three runs are doubtful, and the third is any other run. Within both groups, the order is random. Runs that
-  others have labelled come last, except one run in five.
+  others have labeled come last, except one run in five.
   """
   criterionQueue(
     "The agent."
@@ -5117,7 +5117,7 @@ type PromptSettings {
   opener: String!
   """
   The exact answer of a connected agent if nothing is found for the contact's message, even if that is only a greeting.
-  The model is not called. If empty, the model answers. Agents that also do other things need an empty text.
+  The model is not called. If empty, the model answers. Agents that also do other things need an empty string.
   """
   emptyResponse: String!
   "The model that reranks the chunks; empty for none."
@@ -5381,9 +5381,9 @@ type DeleteLabelledQuestionsPayload {
   deletedIds: [ID!]!
 }
 
-"How well retrieval answered some labelled questions."
+"How well retrieval answered some labeled questions."
 type RetrievalEvaluation {
-  "The number of all labelled questions, including those that this evaluation did not ask."
+  "The number of all labeled questions, including those that this evaluation did not ask."
   totalCount: Int!
   "How many were asked."
   askedCount: Int!
@@ -5399,7 +5399,7 @@ type RetrievalEvaluation {
   endCursor: ID
 }
 
-"A labelled question and the chunks found for it."
+"A labeled question and the chunks found for it."
 type EvaluatedQuestion {
   "The question."
   labelledQuestion: LabelledQuestion!
@@ -5418,7 +5418,7 @@ extend type Dataset {
 
 extend type Query {
   """
-  Asks labelled questions, searches as a conversation with the knowledge base chat would, and compares the chunks found
+  Asks labeled questions, searches as a conversation with the knowledge base chat would, and compares the chunks found
   with the right ones. To compare settings, evaluate twice.
   """
   evaluateRetrieval(
@@ -5436,7 +5436,7 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Adds labelled questions to a dataset: questions with known answers. A dataset has at most 500."
+  "Adds labeled questions to a dataset: questions with known answers. A dataset has at most 500."
   addLabelledQuestions("The questions." input: AddLabelledQuestionsInput!): AddLabelledQuestionsPayload @requires(scope: write)
   """
   Draws passages of a dataset at random, and lets the language model write a question for each. Nothing is saved: add
@@ -5444,7 +5444,7 @@ extend type Mutation {
   questions.
   """
   draftLabelledQuestions("The dataset." input: DraftLabelledQuestionsInput!): DraftLabelledQuestionsPayload @requires(scope: write) @modelDriven
-  "Deletes labelled questions of a dataset."
+  "Deletes labeled questions of a dataset."
   deleteLabelledQuestions("The questions." input: DeleteLabelledQuestionsInput!): DeleteLabelledQuestionsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
@@ -5485,7 +5485,7 @@ type McpOffer {
   fault: String
 }
 
-"How an offer differs from the previous refresh."
+"How an offer changed since the previous refresh."
 enum McpChangeKind {
   "The server did not offer it before."
   Added
@@ -5547,7 +5547,7 @@ input RefreshMcpServerInput {
 type RefreshMcpServerPayload {
   "The server. If its tools could not be read, ` + "`" + `refreshError` + "`" + ` is set and nothing else has changed."
   mcpServer: McpServer!
-  "How its offers differ from the previous refresh, by name."
+  "How its offers changed since the previous refresh, by name."
   changes: [McpChange!]!
 }
 
@@ -5768,7 +5768,7 @@ more than the gateway's limit, the operation gets ` + "`" + `LIMIT_EXCEEDED` + "
 directive @cost(
   "The cost of the field itself. The costs of the fields selected in it are added."
   weight: Int!
-  "Whether it counts once for all objects on the same level, because one statement reads it for all of them."
+  "Whether it counts once for all objects at the same depth, because one statement reads it for all of them."
   isShared: Boolean! = false
 ) on FIELD_DEFINITION
 
@@ -5925,7 +5925,7 @@ type SimulationChat implements Node {
   createdAt: DateTime! @openTo(scope: chat)
   "When it ended."
   endedAt: DateTime @openTo(scope: chat)
-  "The agent's ` + "`" + `extractedValues` + "`" + ` by name: a text, or null if the conversation does not contain the value. Null until the values are extracted after the conversation, or if the agent defines none."
+  "The agent's ` + "`" + `extractedValues` + "`" + ` by name: a string, or null if the conversation does not contain the value. Null until the values are extracted after the conversation, or if the agent defines none."
   extracted: JSONObject @requires(scope: contacts)
   "Why the extraction failed; null if it did not."
   extractionError: String
@@ -6118,7 +6118,7 @@ input SimulationChatFilter {
 input StartSimulationChatInput {
   "The agent, of the same company."
   agentId: ID!
-  "Texts for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent."
+  "Strings for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent."
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock."
   toolMocking: ToolMockingInput
@@ -6455,7 +6455,7 @@ input ToolEndpointInput {
   method: HttpMethod! = POST
   "An absolute http or https address of at most 2,000 characters."
   url: String!
-  "Texts by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones."
+  "Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones."
   headers: JSONObject
   "0.1 to 60 seconds."
   timeoutSeconds: Float! = 10
@@ -6767,7 +6767,7 @@ input AnswerToolApprovalInput {
   toolCallId: ID!
   "Whether the call may be made."
   isApproved: Boolean!
-  "Why, for the agent if the call is denied; 1 to 1,000 characters."
+  "The reason, 1 to 1,000 characters. The agent sees it if the call is denied."
   note: String
 }
 
@@ -6961,7 +6961,7 @@ type MockRule {
 type MockCondition {
   "The name of the argument, or a path into objects with dots."
   argument: String!
-  "The value: a text as it is, any other value as JSON."
+  "The value: a string unchanged, any other value as JSON."
   equals: String
   """
   A regular expression (RE2) that matches a part of its value as text. It has at most 1,000 instructions after
@@ -7032,7 +7032,7 @@ input MockFailureInput {
 `, BuiltIn: false},
 	{Name: "../schema/usage.graphqls", Input: `"""
 An exact number of credits with at most six decimals, as a JSON number. It is never rounded as a float. Input may be a
-number or a text such as ` + "`" + `"12.5"` + "`" + `.
+number or a string such as ` + "`" + `"12.5"` + "`" + `.
 """
 scalar Credits
 
@@ -7101,7 +7101,7 @@ enum WebhookEvent {
   AgentTestsTurnedRed
   "A schedule could not start its tests (` + "`" + `agent_test_schedule.failed` + "`" + `). ` + "`" + `AgentTestSchedule.lastError` + "`" + ` says why."
   AgentTestScheduleFailed
-  "The company has used 80 percent of the month's budget, or all of it (` + "`" + `budget.warned` + "`" + `). Each of the two events has its own message."
+  "The company has used 80 % of the month's budget, or all of it (` + "`" + `budget.warned` + "`" + `). Each of the two events has its own message."
   BudgetWarned
   "A document was indexed, or indexed again (` + "`" + `document.ready` + "`" + `)."
   DocumentReady

@@ -2,9 +2,9 @@ package model
 
 import "fmt"
 
-// WithoutDuplicates splits the new items into those to add and those whose number is taken. A number is taken by an
-// earlier new item, or by an open item: openItems has their ids by number. It returns CONFLICT with all duplicates if
-// the input refuses them.
+// WithoutDuplicates returns the new items to add, and the duplicates, whose number an earlier new item or an open item
+// has. openItems has the ids of open items by number. With OnDuplicateKeep, duplicates are also items to add. With
+// OnDuplicateRefuse, duplicates result in CONFLICT, which names them all.
 func (in AddCampaignItemsInput) WithoutDuplicates(
 	items []*CampaignItem, openItems map[string]string,
 ) ([]*CampaignItem, []*CampaignItemDuplicate, error) {

@@ -337,7 +337,7 @@ func TestItemsNeedTheirMandatoryFields(t *testing.T) {
 	require.Contains(t, known.Fields, "items.1.dataBag.firstName")
 	require.Contains(t, known.Fields, "items.1.dataBag.offer")
 	_, err = c.NewItems(given(`{"firstName":7}`), agent, now)
-	faults(t, err, "items.0.dataBag.firstName", "must be a text")
+	faults(t, err, "items.0.dataBag.firstName", "must be a string")
 	_, err = c.NewItems(AddCampaignItemsInput{Items: make([]*CampaignItemInput, 0)}, agent, now)
 	require.NoError(t, err)
 	items, err = (&Campaign{}).NewItems(AddCampaignItemsInput{Items: []*CampaignItemInput{{}}},

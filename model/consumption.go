@@ -44,7 +44,7 @@ func (b DateBound) MarshalGQL(w io.Writer) {
 func (b *DateBound) UnmarshalGQL(v any) (err error) {
 	text, ok := v.(string)
 	if !ok {
-		return Errorf(BadInput, "a DateBound must be a text: %s", DateBoundForm)
+		return Errorf(BadInput, "a DateBound must be a string: %s", DateBoundForm)
 	}
 	if *b, err = ParseDateBound(text); err != nil {
 		return Errorf(BadInput, "%q is not a DateBound: %v", text, err)

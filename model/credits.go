@@ -100,7 +100,7 @@ func (c Credits) Value() (driver.Value, error) { return int64(c), nil }
 // MarshalJSON writes a JSON number.
 func (c Credits) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes, or a text with a number.
+// UnmarshalJSON reads what MarshalJSON writes, or a string with a number.
 func (c *Credits) UnmarshalJSON(text []byte) (err error) {
 	if string(text) != "null" {
 		*c, err = ParseCredits(strings.Trim(string(text), `"`))
@@ -111,7 +111,7 @@ func (c *Credits) UnmarshalJSON(text []byte) (err error) {
 // MarshalGQL writes a number.
 func (c Credits) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, c.String()) }
 
-// UnmarshalGQL parses a number in its original spelling, or a text with a number.
+// UnmarshalGQL parses a number in its original spelling, or a string with a number.
 func (c *Credits) UnmarshalGQL(v any) (err error) {
 	switch number := v.(type) {
 	case string:
@@ -121,7 +121,7 @@ func (c *Credits) UnmarshalGQL(v any) (err error) {
 	case int64:
 		*c, err = ParseCredits(strconv.FormatInt(number, 10))
 	default:
-		err = Errorf(BadInput, "credits must be a number, or a text such as \"12.5\"")
+		err = Errorf(BadInput, "credits must be a number, or a string such as \"12.5\"")
 	}
 	return err
 }

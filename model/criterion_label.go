@@ -92,7 +92,7 @@ func (f *Fields) person(path string, name *string) {
 	}
 }
 
-// Label returns the label that the input describes. run is the labelled run, of is the run that held its conversation,
+// Label returns the label that the input describes. run is the labeled run, of is the run that held its conversation,
 // and person is the name of the caller. It returns UNPROCESSABLE if the judge did not decide the criterion.
 func (in LabelCriterionResultInput) Label(path string, run, of *AgentTestRun, person string,
 	at time.Time) (*CriterionLabel, error) {
@@ -106,7 +106,7 @@ func (in LabelCriterionResultInput) Label(path string, run, of *AgentTestRun, pe
 		faults.Add(path+"criterion", "is not one of the criteria that run %q decided", run.ID)
 		return nil, faults.As(Unprocessable)
 	case run.CriteriaResults[i].ByProgram:
-		faults.Add(path+"criterion", "was decided by the program: only verdicts of the judge can be labelled")
+		faults.Add(path+"criterion", "was decided by the program: only verdicts of the judge can be labeled")
 		return nil, faults.As(Unprocessable)
 	}
 	digest := sha256.Sum256([]byte(in.Criterion))

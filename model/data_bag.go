@@ -47,7 +47,7 @@ func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
 	for name, value := range f.members(path, bag) {
 		var text string
 		if json.Unmarshal(value, &text) != nil {
-			f.Add(path+"."+name, "must be a text")
+			f.Add(path+"."+name, "must be a string")
 			continue
 		}
 		f.text(path+"."+name, text, 0, maxDataBagValue)

@@ -193,7 +193,7 @@ func (i *CampaignItem) CheckImported() error {
 func (f *Fields) importedBag(path string, bag JSONObject) {
 	f.dataBag(path, bag)
 	if _, err := variables(bag); err != nil {
-		f.Add(path, "must map names to texts, not to null")
+		f.Add(path, "must map names to strings, not to null")
 	}
 }
 

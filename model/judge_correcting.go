@@ -56,8 +56,8 @@ func (r *AgentTestRun) passedBy(answers map[string]*bool) *bool {
 }
 
 // CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts are the
-// verdicts of the targets and of the executions with labelled runs. labelled are the verdicts of one agent that people
-// labelled from the queue.
+// verdicts of the targets and of the executions with labeled runs. labelled are the verdicts of one agent that people
+// labeled from the queue.
 func CorrectRates(targets []string, counts []*VerdictCounts, labelled []LabelledVerdict) map[string]*CorrectedPassRate {
 	rates := map[string]*CorrectedPassRate{}
 	for _, target := range targets {

@@ -57,7 +57,7 @@ func (m judgeModel) fit(runs []judgedRuns, isFixed bool) (judgeModel, float64) {
 	return m, m.likelihood(runs)
 }
 
-// step divides the unlabelled runs into good and bad ones by the model, and returns the model of the result.
+// step divides the unlabeled runs into good and bad ones by the model, and returns the model of the result.
 func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
 	var good, bad [judgeCells]float64
 	next := judgeModel{rates: make([]float64, len(runs))}
@@ -119,8 +119,8 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 }
 
 // correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions show
-// how often the judge errs. With labelled runs of the first execution alone, the share is that of double sampling
-// (Tenenbein 1970). With labelled runs of others alone, it is that of Rogan and Gladen (1978). The interval has the
+// how often the judge errs. With labeled runs of the first execution alone, the share is that of double sampling
+// (Tenenbein 1970). With labeled runs of others alone, it is that of Rogan and Gladen (1978). The interval has the
 // rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988).
 func correctedRate(runs []judgedRuns) (float64, RateInterval) {
 	start := judgeModel{onGood: [...]float64{0.05, 0.1, 0.1, 0.75}, onBad: [...]float64{0.75, 0.1, 0.1, 0.05}}

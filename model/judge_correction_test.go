@@ -46,7 +46,7 @@ var simulatedJudges = []simulatedJudge{
 	{"never errs", func(*rand.Rand, float64) (float64, float64) { return 0, 0 }, 1},
 }
 
-// labelling is how many of 400 runs are labelled in the execution, and in each of four earlier ones.
+// labelling is how many of 400 runs are labeled in the execution, and in each of four earlier ones.
 type labelling struct {
 	name          string
 	here, earlier int
@@ -60,8 +60,8 @@ var labellings = []labelling{
 
 const simulatedRuns, simulatedEarlier = 400, 4
 
-// simulate draws the runs of the executions, the first with the rate p. The queue takes two thirds of the labelled runs
-// from doubtful ones, as long as there are any. For the first execution, it also returns how many runs are labelled
+// simulate draws the runs of the executions, the first with the rate p. The queue takes two thirds of the labeled runs
+// from doubtful ones, as long as there are any. For the first execution, it also returns how many runs are labeled
 // and, for a judge with one vote, how many of these are good.
 func (m labelling) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs []judgedRuns, good, labelled int32) {
 	onGood, onBad := judge.errs(r, p)
@@ -111,7 +111,7 @@ func (m labelling) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs
 }
 
 // roganGladen is the estimate of Rogan and Gladen (1978), with the interval of the delta method. The judge's errors are
-// those on all labelled runs.
+// those on all labeled runs.
 func roganGladen(runs []judgedRuns) (float64, RateInterval) {
 	var good, goodPassed, bad, badFailed, all, passed float64
 	for i := range runs {
@@ -166,8 +166,8 @@ func (i RateInterval) holds(p float64) bool { return i.Low <= p && p <= i.High }
 var showSimulation = flag.Bool("simulation", false, "print the table of docs/internals/decisions/agent-tests.md")
 
 // In suites with rates from 50 to 95 %, the interval covers the truth in at least 93 of 100 suites, for every judge and
-// every choice of labelled runs. With labelled runs of earlier executions, it is at most 60 % as wide as that of the
-// execution's labelled runs alone, if the judge's error is at most 15 points.
+// every choice of labeled runs. With labeled runs of earlier executions, it is at most 60 % as wide as that of the
+// execution's labeled runs alone, if the judge's error is at most 15 points.
 func TestCorrectedRateCoversTheTruth(t *testing.T) {
 	t.Parallel()
 	suites := 250
@@ -175,7 +175,7 @@ func TestCorrectedRateCoversTheTruth(t *testing.T) {
 		suites = 1_000
 	}
 	var table strings.Builder
-	table.WriteString("| judge | labelled runs | covers | width | of labels alone | PPI++ covers " +
+	table.WriteString("| judge | labeled runs | covers | width | of labels alone | PPI++ covers " +
 		"| Rogan–Gladen covers |\n")
 	table.WriteString("|---|---|--:|--:|--:|--:|--:|\n")
 	for _, judge := range simulatedJudges {

@@ -83,14 +83,14 @@ func pairsOf[K comparable](of map[K]*ratedPairs, key K) *ratedPairs {
 	return of[key]
 }
 
-// LabelledVerdict is a verdict of a judge that people labelled.
+// LabelledVerdict is a verdict of a judge that people labeled.
 type LabelledVerdict struct {
 	Run    *AgentTestRun
 	Result *CriterionResult
 	Labels []*CriterionLabel
 }
 
-// LabelledVerdicts returns the verdicts of the runs that people labelled, in the order of the runs. labels are by the
+// LabelledVerdicts returns the verdicts of the runs that people labeled, in the order of the runs. labels are by the
 // run that held the conversation.
 func LabelledVerdicts(runs []*AgentTestRun, labels map[string][]*CriterionLabel) (labelled []LabelledVerdict) {
 	for _, run := range runs {

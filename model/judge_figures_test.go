@@ -32,7 +32,7 @@ func TestKappa(t *testing.T) {
 }
 
 // With errors of a binary judge on one execution's runs, the rate is that of Tenenbein (1970): the shares of the
-// verdicts, times the shares of good runs among the labelled ones. With labelled runs of other executions alone, it
+// verdicts, times the shares of good runs among the labeled ones. With labeled runs of other executions alone, it
 // is that of Rogan and Gladen (1978). Both have no priors, so they differ a little.
 func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 	t.Parallel()

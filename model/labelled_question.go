@@ -76,7 +76,7 @@ func (in DraftLabelledQuestionsInput) Validate() error {
 	return faults.Err()
 }
 
-// CheckQuestion returns why a text cannot be a labelled question, or nil.
+// CheckQuestion returns why a text cannot be a labeled question, or nil.
 func CheckQuestion(text string) error {
 	var faults Fields
 	if faults.text("question", text, 1, maxQuestion); len(faults) > 0 {
@@ -97,7 +97,7 @@ func (q *LabelledQuestion) IsAnsweredBy(c *RetrievedChunk) bool {
 // inOneLine joins the words of a text by single spaces.
 func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// RetrievalEvaluation is the result of evaluating retrieval with labelled questions.
+// RetrievalEvaluation is the result of evaluating retrieval with labeled questions.
 type RetrievalEvaluation struct {
 	TotalCount, AskedCount, FirstHitCount, HitCount int32
 	// ReciprocalRankSum is the sum of the hits' reciprocal ranks.
@@ -107,7 +107,7 @@ type RetrievalEvaluation struct {
 	EndCursor *string
 }
 
-// EvaluatedQuestion is a labelled question with its retrieval results.
+// EvaluatedQuestion is a labeled question with its retrieval results.
 type EvaluatedQuestion struct {
 	LabelledQuestion *LabelledQuestion
 	// Rank is the rank of the first chunk that answers the question, from 1. Nil if there is none.

@@ -201,7 +201,7 @@ type AnswerToolApprovalInput struct {
 	ToolCallID string `json:"toolCallId"`
 	// Whether the call may be made.
 	IsApproved bool `json:"isApproved"`
-	// Why, for the agent if the call is denied; 1 to 1,000 characters.
+	// The reason, 1 to 1,000 characters. The agent sees it if the call is denied.
 	Note *string `json:"note,omitempty"`
 }
 
@@ -363,7 +363,7 @@ type CampaignItemFilter struct {
 type CampaignItemInput struct {
 	// A valid number, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
 	PhoneNumber string `json:"phoneNumber"`
-	// Texts for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them.
+	// Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -413,7 +413,7 @@ type CampaignItemResultInput struct {
 	Conversation *CampaignItemConversationInput `json:"conversation,omitempty"`
 	// At most 10,000 characters.
 	Summary *string `json:"summary,omitempty"`
-	// The extracted values by name: at most 200 texts, numbers or booleans.
+	// The extracted values by name: at most 200 strings, numbers or booleans.
 	Metadata JSONObject `json:"metadata,omitempty"`
 }
 
@@ -475,7 +475,7 @@ func (ChatEnded) IsSimulationChatEvent() {}
 type ClaimCampaignItemsInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
-	// How many at most, 1 to 1,000.
+	// The maximum number of items, 1 to 1,000.
 	Limit int32 `json:"limit"`
 	// How many seconds the claim holds unless it is renewed, 5 to 3,600.
 	LeaseSeconds int32 `json:"leaseSeconds"`
@@ -830,7 +830,7 @@ type CreateSimulationTestInput struct {
 	MaxTurns int32 `json:"maxTurns"`
 	// Messages to start from, at most 200. The contact speaks next after a message of the agent, and the agent after a message of the contact.
 	ConversationContext []*TestMessage `json:"conversationContext"`
-	// Values of the agent's fields by name, at most 200: texts, numbers, booleans, and lists and objects of them, each of at
+	// Values of the agent's fields by name, at most 200: strings, numbers, booleans, and lists and objects of them, each of at
 	// most 10,000 characters. Placeholders can contain paths with dots. Null values count as absent.
 	Variables JSONObject `json:"variables,omitempty"`
 	// What to mock. Every target must be connected to the agent.
@@ -1413,7 +1413,7 @@ type RefreshMcpServerInput struct {
 type RefreshMcpServerPayload struct {
 	// The server. If its tools could not be read, `refreshError` is set and nothing else has changed.
 	McpServer *McpServer `json:"mcpServer"`
-	// How its offers differ from the previous refresh, by name.
+	// How its offers changed since the previous refresh, by name.
 	Changes []*McpChange `json:"changes"`
 }
 
@@ -1688,7 +1688,7 @@ type StartBlamePayload struct {
 type StartSimulationChatInput struct {
 	// The agent, of the same company.
 	AgentID string `json:"agentId"`
-	// Texts for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent.
+	// Strings for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
@@ -1788,7 +1788,7 @@ type ToolEndpointInput struct {
 	Method HTTPMethod `json:"method"`
 	// An absolute http or https address of at most 2,000 characters.
 	URL string `json:"url"`
-	// Texts by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones.
+	// Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones.
 	Headers JSONObject `json:"headers,omitempty"`
 	// 0.1 to 60 seconds.
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
@@ -1820,7 +1820,7 @@ type TurnStarted struct {
 
 func (TurnStarted) IsSimulationChatEvent() {}
 
-// Changes to an agent. Fields that are absent or null keep their values; an empty text clears a welcome message; a new list replaces the old list. The bounds are those of `CreateAgentInput`.
+// Changes to an agent. Fields that are absent or null keep their values; an empty string clears a welcome message; a new list replaces the old list. The bounds are those of `CreateAgentInput`.
 type UpdateAgentInput struct {
 	// The agent.
 	AgentID string `json:"agentId"`
@@ -1850,7 +1850,7 @@ type UpdateAgentInput struct {
 	ExtractedValues []*ExtractedValue `json:"extractedValues,omitempty"`
 	// Whether the agent may transfer the call to a human. It has an effect only on the channel `Phone`.
 	IsCallTransferEnabled *bool `json:"isCallTransferEnabled,omitempty"`
-	// The name of a model in `Server.models`. An empty text chooses the default.
+	// The name of a model in `Server.models`. An empty string chooses the default.
 	Model *string `json:"model,omitempty"`
 	// The version of the prompt that this change is based on. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
 	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
@@ -1978,7 +1978,7 @@ type UpdateAgentTestScheduleInput struct {
 	VirtualTime *bool `json:"virtualTime,omitempty"`
 	// 1, 3 or 5.
 	Votes *int32 `json:"votes,omitempty"`
-	// The cron expression; an empty text removes it.
+	// The cron expression; an empty string removes it.
 	Cron *string `json:"cron,omitempty"`
 	// The time zone of `cron`.
 	TimeZone *string `json:"timeZone,omitempty"`
@@ -1996,7 +1996,7 @@ type UpdateAgentTestSchedulePayload struct {
 	Schedule *AgentTestSchedule `json:"schedule"`
 }
 
-// Changes to a campaign. Fields that are absent or null keep their values; an empty text clears the region. The bounds are those of `CreateCampaignInput`.
+// Changes to a campaign. Fields that are absent or null keep their values; an empty string clears the region. The bounds are those of `CreateCampaignInput`.
 type UpdateCampaignInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
@@ -3842,9 +3842,9 @@ const (
 	CriterionQueueReasonVotesDisagree CriterionQueueReason = "VotesDisagree"
 	// The run's score is within 0.1 of the score that it needs.
 	CriterionQueueReasonNearBorder CriterionQueueReason = "NearBorder"
-	// Nobody has labelled the verdict.
+	// Nobody has labeled the verdict.
 	CriterionQueueReasonNeverSeen CriterionQueueReason = "NeverSeen"
-	// Others have labelled it. One run in five is shown to everybody, so that people can be compared.
+	// Others have labeled it. One run in five is shown to everybody, so that people can be compared.
 	CriterionQueueReasonSeenByOthers CriterionQueueReason = "SeenByOthers"
 )
 
@@ -4267,7 +4267,7 @@ func (e JudgeSight) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// How an offer differs from the previous refresh.
+// How an offer changed since the previous refresh.
 type McpChangeKind string
 
 const (
@@ -5146,7 +5146,7 @@ const (
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
 	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
 	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"
-	// The company has used 80 percent of the month's budget, or all of it (`budget.warned`). Each of the two events has its own message.
+	// The company has used 80 % of the month's budget, or all of it (`budget.warned`). Each of the two events has its own message.
 	WebhookEventBudgetWarned WebhookEvent = "BudgetWarned"
 	// A document was indexed, or indexed again (`document.ready`).
 	WebhookEventDocumentReady WebhookEvent = "DocumentReady"

@@ -68,7 +68,7 @@ func (s *CompanySubscription) Status() CompanySubscriptionStatus {
 	return CompanySubscriptionStatusActive
 }
 
-// Warning returns a sentence once 80 percent of the budget is used, otherwise "".
+// Warning returns a sentence once 80 % of the budget is used, otherwise "".
 func (s *CompanySubscription) Warning() string {
 	switch {
 	case s.Budget == nil || s.CreditsUsed < *s.Budget-*s.Budget/5:

@@ -52,7 +52,7 @@ func parseDateTime(text string) (time.Time, bool) {
 func UnmarshalDateTime(v any) (time.Time, error) {
 	s, ok := v.(string)
 	if !ok {
-		return time.Time{}, Errorf(BadInput, "a DateTime must be a text such as 2026-03-01T09:30:00.000Z")
+		return time.Time{}, Errorf(BadInput, "a DateTime must be a string such as 2026-03-01T09:30:00.000Z")
 	}
 	t, ok := parseDateTime(s)
 	if !ok {
@@ -97,8 +97,8 @@ func (o *JSONObject) UnmarshalJSON(text []byte) error {
 func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
 
 // Spelled is the only key of a map that encodes a part of an object literal without loss. If its value is a list, the
-// map encodes an object: each element is a map of at most one key, in the order of the object. If its value is a text,
-// the map encodes a number in this spelling.
+// map encodes an object: each element is a map of at most one key, in the order of the object. If its value is a
+// string, the map encodes a number in this spelling.
 const Spelled = ""
 
 // UnmarshalGQL decodes an object, and preserves the order of its keys.

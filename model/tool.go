@@ -221,7 +221,7 @@ func (f *Fields) endpoint(path string, in *ToolEndpointInput) map[string]string 
 	}
 	headers, err := variables(in.Headers)
 	if err != nil {
-		f.Add(path+".headers", "must map header names to texts")
+		f.Add(path+".headers", "must map header names to strings")
 		return nil
 	}
 	if !f.list(path+".headers", len(headers), maxHeaders) {

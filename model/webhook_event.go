@@ -71,7 +71,7 @@ type (
 		CreditsUsed Credits `json:"creditsUsed" doc:"The credits that were used in it."`
 		Budget      Credits `json:"budget" doc:"The month's budget."`
 		IsExhausted bool    `json:"isExhausted" doc:"Whether the budget is used up."`
-		Message     string  `json:"message" doc:"The same as a sentence."`
+		Message     string  `json:"message" doc:"The warning as a sentence."`
 	}
 	// DocumentIndexed describes a document whose indexing has succeeded or failed.
 	DocumentIndexed struct {

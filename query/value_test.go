@@ -53,7 +53,7 @@ func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 		"null list":          {list, reflect.TypeFor[[]string](), nil, "[]"},
 		"null optional list": {ast.ListType(required, nil), reflect.TypeFor[[]string](), nil, "null"},
 		"list of integers":   {list, reflect.TypeFor[[]int32](), []byte(`[1, 2]`), `[1,2]`},
-		"list with a text":   {list, reflect.TypeFor[[]int32](), []byte(`["a"]`), ""},
+		"list with a string": {list, reflect.TypeFor[[]int32](), []byte(`["a"]`), ""},
 		"list with a null":   {list, reflect.TypeFor[[]*string](), []byte(`[null]`), ""},
 		"object for a list":  {list, reflect.TypeFor[[]string](), []byte(`{}`), ""},
 	} {

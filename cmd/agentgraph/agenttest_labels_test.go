@@ -47,7 +47,7 @@ func TestLabelsAreFilesAndGate(t *testing.T) {
 	require.Zero(t, o.code, o.log)
 	require.Contains(t, o.out, "20 labels saved.")
 	require.NoError(t, os.WriteFile(file, []byte("run_id,criterion,holds\nr,c,maybe\n"), 0o600))
-	require.Contains(t, b.test(t, "labels", "import", file).log, `line 2: holds must be yes or no, not "maybe"`)
+	require.Contains(t, b.test(t, "labels", "import", file).log, `line 2: the column "holds" must be yes or no, not "maybe"`)
 
 	o = b.test(t, "labels", "export", "--agent", b.agent)
 	require.Zero(t, o.code, o.log)

@@ -77,7 +77,7 @@ test("a person labels verdicts, and the pass rate is corrected", { skip: noBrows
   await page.goto(`${base}tests?agent=${agentId}`);
   const card = page.getByRole("region", { name: "Judge and people" });
   await card.getByRole("button", { name: "Show agreement" }).click();
-  await card.getByText("Nobody has labelled a verdict.").waitFor();
+  await card.getByText("Nobody has labeled a verdict.").waitFor();
   await card.getByRole("link", { name: "Label verdicts" }).click();
   await page.getByRole("heading", { name: "Does this hold?" }).waitFor();
   await page.getByText("24 to go").waitFor();
@@ -90,11 +90,11 @@ test("a person labels verdicts, and the pass rate is corrected", { skip: noBrows
   await page.getByRole("heading", { name: "Does this hold?" }).waitFor();
   for (let labelled = 1; labelled <= 22; labelled++) {
     await page.keyboard.press("y"); // people find the agent neither rude nor hurried
-    await page.getByText(`${labelled} verdict${labelled > 1 ? "s" : ""} labelled`).waitFor();
+    await page.getByText(`${labelled} verdict${labelled > 1 ? "s" : ""} labeled`).waitFor();
     await page.getByRole("heading", { name: "Does this hold?" }).waitFor();
   }
   await page.keyboard.press("s");
-  await page.getByText("22 verdicts labelled, 1 to go").waitFor();
+  await page.getByText("22 verdicts labeled, 1 to go").waitFor();
   await page.getByRole("button", { name: "Verdict shown" }).click();
   await page.getByRole("heading", { name: "Is the verdict right?" }).waitFor();
   await page.getByText("Nothing is rude.").waitFor();

@@ -18,7 +18,7 @@ journeys("knowledge", () => {
     });
     const { knowledgeBaseChats } = await gateway.ask<{ knowledgeBaseChats: { nodes: { id: string; name: string }[] } }>("{ knowledgeBaseChats { nodes { id name } } }");
     await visit(`knowledge/chats/${knowledgeBaseChats.nodes.find((chat) => chat.name.includes("manuals"))?.id}`, async (page) => {
-      await page.getByLabel("Question of a contact").fill("Does my grandmother get each crumb out of that old toster?");
+      await page.getByLabel("Question from a contact").fill("Does my grandmother get each crumb out of that old toster?");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByRole("link", { name: "toaster.md" }).first().waitFor();
       await page.getByText(/crumb \d\.\d\d/).first().waitFor();
@@ -95,7 +95,7 @@ journeys("knowledge", () => {
       await dialog.getByRole("button", { name: "Overwrite with mine" }).click();
       await page.getByRole("link", { name: /Recipes of jam/ }).waitFor();
       assert.equal(await page.getByLabel("Maximum chunks").inputValue(), "9", "what others changed stays");
-      await page.getByLabel("Question of a contact").fill("How long does plum jam keep?");
+      await page.getByLabel("Question from a contact").fill("How long does plum jam keep?");
       await page.getByLabel("Minimum score").fill("0.4");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByText("Not saved: minimum score 0.4 instead of 0.2.").waitFor();

@@ -139,7 +139,7 @@ journeys("a slow gateway", () => {
       await found.getByRole("button", { name: "This answers it" }).first().click();
       await found.getByRole("button", { name: "Saved as the right answer" }).waitFor();
       const release = await hold(page, "Retrieve");
-      await page.getByLabel("Question of a contact").fill("How do I descale the kettle?");
+      await page.getByLabel("Question from a contact").fill("How do I descale the kettle?");
       await page.getByRole("button", { name: "Ask" }).click();
       await found.waitFor({ state: "detached" });
       await release();

@@ -136,7 +136,7 @@ func (a *address) takeArgument(name string) (string, error) {
 	}
 	text, ok := scalar(value)
 	if !ok {
-		return "", fmt.Errorf("the argument %q must be a text, a number or a boolean, because it is part of the tool's "+
+		return "", fmt.Errorf("the argument %q must be a string, a number or a boolean, because it is part of the tool's "+
 			"address", name)
 	}
 	remove(a.unused, path)

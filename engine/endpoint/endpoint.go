@@ -25,7 +25,7 @@ const (
 
 // Options are the settings of a Caller.
 type Options struct {
-	// Allow lists private destinations that may be called: host names, IP addresses and CIDRs. A host may be at a
+	// Allow lists private destinations that may be reached: host names, IP addresses and CIDRs. A host may be at a
 	// private, shared or loopback address, but not at a link-local one. The address of a cloud's metadata service is
 	// allowed only by an entry of exactly that address.
 	Allow []string

@@ -185,7 +185,7 @@ func TestTransferIsPostedToTheWebhook(t *testing.T) {
 		require.NotContains(t, got.URI, "elsewhere")
 	}
 	err := c.Transfer(t.Context(), "http://127.0.0.2:1/hook?key=sesame", transfer)
-	require.Equal(t, "the address of the telephony provider leads to a network that must not be called",
+	require.Equal(t, "the address of the telephony provider is in a network that may not be reached",
 		fails(t, err, Refused).Message)
 	for _, webhook := range []string{"", "/hook", "ftp://a.example/", "http://a b/", "http://"} {
 		err = c.Transfer(t.Context(), webhook, transfer)

@@ -17,7 +17,7 @@ type Cause string
 const (
 	// Arguments: the URL cannot be built from these arguments. Other arguments can work.
 	Arguments Cause = "ARGUMENTS"
-	// Refused: the address, or one that it redirects to, must not be called.
+	// Refused: the address, or one that it redirects to, may not be reached.
 	Refused Cause = "REFUSED"
 	// Unreachable: no connection could be made.
 	Unreachable Cause = "UNREACHABLE"
@@ -39,7 +39,7 @@ type Error struct {
 	Cause Cause
 	// Status is the HTTP status, or 0 without a response.
 	Status int
-	// Message is the failure as a sentence without a full stop.
+	// Message is the failure as a sentence without a period.
 	Message string
 	// Err is the underlying error, only for the log because it may contain addresses. It may be nil.
 	Err error
@@ -66,7 +66,7 @@ func (x *exchange) failure(ctx context.Context, err error) *Error {
 	case ctx.Err() != nil, errors.As(err, &network) && network.Timeout():
 		return x.fail(TimedOut, context.DeadlineExceeded, "%s did not answer in time", x.callee)
 	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return x.fail(Refused, errors.Unwrap(err), "the address of %s leads to a network that must not be called", x.callee)
+		return x.fail(Refused, errors.Unwrap(err), "the address of %s is in a network that may not be reached", x.callee)
 	case errors.As(err, &host):
 		return x.fail(Unreachable, host, "the host of %s cannot be found", x.callee)
 	case errors.Is(err, syscall.ECONNREFUSED):

@@ -307,10 +307,10 @@ func TestRedirectsToPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	c := local(t)
 	for target, want := range map[string]string{
-		"http://127.0.0.2:1/":                      "the address of the tool leads to a network that must not be called",
-		"http://169.254.169.254/latest/meta-data/": "the address of the tool leads to a network that must not be called",
-		"http://[::1]:1/":                          "the address of the tool leads to a network that must not be called",
-		"//2130706433:1/":                          "the address of the tool leads to a network that must not be called",
+		"http://127.0.0.2:1/":                      "the address of the tool is in a network that may not be reached",
+		"http://169.254.169.254/latest/meta-data/": "the address of the tool is in a network that may not be reached",
+		"http://[::1]:1/":                          "the address of the tool is in a network that may not be reached",
+		"//2130706433:1/":                          "the address of the tool is in a network that may not be reached",
 		"http://:1/":                               "the tool redirects to an address that is not HTTP or HTTPS",
 		"file:///etc/passwd":                       "the tool redirects to an address that is not HTTP or HTTPS",
 		"gopher://127.0.0.1/":                      "the tool redirects to an address that is not HTTP or HTTPS",

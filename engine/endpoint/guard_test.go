@@ -101,7 +101,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 		for _, scheme := range []string{"http", "https"} {
 			_, err := get(t, c, scheme+"://"+host+":"+server.Port()+"/")
 			failure := fails(t, err, Refused)
-			require.Equal(t, "the address of the tool leads to a network that must not be called", failure.Message, host)
+			require.Equal(t, "the address of the tool is in a network that may not be reached", failure.Message, host)
 		}
 		require.False(t, reached.Load(), host)
 	}

@@ -161,7 +161,7 @@ func TestMcpServersFail(t *testing.T) {
 		"169.254.169.254": "http://169.254.169.254/mcp", "private": "http://10.1.2.3/mcp", "local": address,
 	} {
 		_, err := caller(t).OffersOf(t.Context(), mcpAt(at), nil)
-		require.EqualError(t, err, "the address of the MCP server leads to a network that must not be called", refused)
+		require.EqualError(t, err, "the address of the MCP server is in a network that may not be reached", refused)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestOnlyStatus2xxAcceptsAMessage(t *testing.T) {
 		require.Less(t, len(failure.Message), 600)
 	}
 	_, err := c.Deliver(t.Context(), "http://127.0.0.2:1/", message)
-	require.Equal(t, "the address of the webhook leads to a network that must not be called", fails(t, err, Refused).
+	require.Equal(t, "the address of the webhook is in a network that may not be reached", fails(t, err, Refused).
 		Message)
 	_, err = c.Deliver(t.Context(), "ftp://a.example/", message)
 	_ = fails(t, err, Refused)

@@ -87,7 +87,7 @@ func readTag(text string, tags []model.ClassificationTag) (*model.Classification
 		return nil, unusable(`"tag" is missing`)
 	}
 	if err := json.Unmarshal(answer.Tag, &result.TagProduced); err != nil {
-		return nil, unusable(`"tag" is neither a text nor null`)
+		return nil, unusable(`"tag" is neither a string nor null`)
 	}
 	if result.TagProduced == nil {
 		return result, nil

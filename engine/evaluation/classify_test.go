@@ -56,7 +56,7 @@ func TestClassificationChoosesATag(t *testing.T) {
 		"an unknown tag twice":   {[]string{`{"rationale":"r","tag":"x"}`}, "Booked", nil, `there is no tag "x"`},
 		"not JSON":               {[]string{"Booked"}, "Booked", nil, "not the JSON object"},
 		"a missing tag":          {[]string{`{"rationale":"r"}`}, "Booked", nil, `"tag" is missing`},
-		"a tag that is no text":  {[]string{`{"rationale":"r","tag":1}`}, "Booked", nil, `"tag" is neither a text nor null`},
+		"a tag of another type":  {[]string{`{"rationale":"r","tag":1}`}, "Booked", nil, `"tag" is neither a string nor null`},
 		"a missing rationale":    {[]string{`{"tag":"Booked"}`}, "Booked", nil, `"rationale" is missing`},
 		"a rationale of nothing": {[]string{`{"rationale":"","tag":"Booked"}`}, "Booked", nil, `"rationale" is empty`},
 	} {

@@ -39,8 +39,8 @@ type extractable struct {
 	Conversation []transcriptMessage    `json:"conversation"`
 }
 
-// extract reads the values that an agent defines from a conversation: a text or null for each, by name. The error is a
-// *rules.Fault, or ctx's once it has ended.
+// extract reads the values that an agent defines from a conversation: a string or null for each, by name. The error is
+// a *rules.Fault, or ctx's once it has ended.
 func extract(
 	ctx context.Context, p part, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
 ) (*model.JSONObject, error) {
@@ -100,7 +100,7 @@ func readValue(name string, given json.RawMessage) (any, error) {
 	if json.Unmarshal(given, &text) != nil {
 		var number json.Number
 		if json.Unmarshal(given, &number) != nil {
-			return nil, unusablef("%q is neither a text nor null", name)
+			return nil, unusablef("%q is neither a string nor null", name)
 		}
 		text = new(number.String())
 	}

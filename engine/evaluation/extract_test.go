@@ -23,7 +23,7 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 		"right at once":      {good, ""},
 		"a draft before it":  {`{"guest":"A","day":"B"} ` + good, ""},
 		"a value is missing": {`{"day":"Monday"}`, `"guest" is missing`},
-		"another type":       {`{"guest":["Ana"],"day":"Monday"}`, `"guest" is neither a text nor null`},
+		"another type":       {`{"guest":["Ana"],"day":"Monday"}`, `"guest" is neither a string nor null`},
 		"no object":          {"Monday", "not the JSON object"},
 	} {
 		p := lines(test.first, good)

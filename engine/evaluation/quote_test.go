@@ -103,7 +103,7 @@ func TestFaithfulQuotesAreAccepted(t *testing.T) {
 		"no bold":                            "booked for Monday, 2 March at 9:30",
 		"bold of its own":                    "is **booked** for",
 		"no code marks":                      "Use book_slot again",
-		"a full stop of its own":             "I can do that.",
+		"a period of its own":                "I can do that.",
 		"a capital of its own":               "Is booked for",
 		"a zero width space":                 "is boo\u200bked for",
 		"letters for a ligature":             "Your first visit",

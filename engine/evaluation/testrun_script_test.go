@@ -88,7 +88,7 @@ func leave(text, reason string) line {
 			Arguments: content.Encode(map[string]any{"reason": reason})}}}
 }
 
-// as gives a model its part.
+// as returns a part that the model plays. cause is the cause of its errors.
 func as(m llm.Model, cause model.RunErrorCause) part {
 	return part{Model: m, name: "the " + string(cause), cause: cause, timeout: time.Minute}
 }

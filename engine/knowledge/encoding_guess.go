@@ -24,8 +24,8 @@ var doubleBytes = map[string]struct{ frequent, kana [][2]byte }{
 	"shift_jis": {frequent: [][2]byte{{0x81, 0x83}, {0x88, 0x98}}, kana: [][2]byte{{0x82, 0x83}}},
 }
 
-// strangeness decodes a part of a text, and returns the share of characters that people would not write: 0 to 1, or
-// more.
+// strangeness decodes a part of a text, and returns how strange it is: about the share of characters that people would
+// not write. It can be below 0 or above 1, and is 2 if the part cannot be decoded.
 func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 	decoded, err := from.NewDecoder().Bytes(part)
 	if err != nil {
@@ -122,7 +122,7 @@ func isStrange(r, before rune) bool {
 	case r == 'ΰ' || r == 'ΐ' || unicode.IsLetter(r) && before == 'ς':
 		return true
 	}
-	// A sign between letters suggests that it is a letter of another alphabet.
+	// A symbol after a letter is probably a wrongly decoded letter of another alphabet.
 	return !unicode.IsLetter(r) && !unicode.IsMark(r) && unicode.IsLetter(before) &&
 		strings.ContainsRune("¹²³¼½¾¿¡¤¦§¨ª¬¯±¶¸º×÷£¥¢©®†‡‰΄΅―", r)
 }

@@ -15,7 +15,7 @@ const (
 	shownFound = 3
 )
 
-// Evaluate asks the chat the labelled questions of its datasets, or of one dataset: the first questions after a cursor,
+// Evaluate asks the chat the labeled questions of its datasets, or of one dataset: the first questions after a cursor,
 // 1 to model.MaxEvaluated. Each question costs as much as Examine.
 func (b *Base) Evaluate(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, datasetID, after *string,
 	first int32) (*model.RetrievalEvaluation, error) {

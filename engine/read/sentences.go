@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// Ended returns a text with a full stop, unless it has an end mark or several lines.
+// Ended returns a text with a period, unless it has an end mark or several lines.
 func Ended(text string) string {
 	text = strings.TrimRight(text, " \n")
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
@@ -36,7 +36,7 @@ func LowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// sentenceEnd is a full stop, question mark or exclamation mark before a space, or the end of a line.
+// sentenceEnd is a period, question mark or exclamation mark before a space, or the end of a line.
 var sentenceEnd = lazyregexp.New(`([.!?])\s+|\s*\n+\s*`)
 
 // sentenceGap matches the text between two sentences: the end mark, then a quotation mark, a citation, white space.
@@ -45,7 +45,7 @@ var sentenceGap = lazyregexp.New(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*
 // listMark matches the mark of a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
 var listMark = lazyregexp.New(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
 
-// FirstSentence returns a description up to its first full stop or semicolon.
+// FirstSentence returns a description up to its first period or semicolon.
 func FirstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for i, r := range text {
@@ -56,7 +56,7 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// Sentences splits a text after full stops, question marks and exclamation marks before a space, and at line ends.
+// Sentences splits a text after periods, question marks and exclamation marks before a space, and at line ends.
 // Parts may be empty.
 func Sentences(text string) []string {
 	return strings.Split(sentenceEnd().ReplaceAllString(text, "$1\n"), "\n")

@@ -148,11 +148,11 @@ func TestDomainErrorsUseTheCallersNames(t *testing.T) {
 	require.Equal(t, 400, p.Status)
 	require.Equal(t, model.Fields{"llmSettings.topP": {"is too large"}, "promptSettings": {"is odd"}}, p.Errors)
 
-	b.fails(model.BadInput, "dataBag must map names to texts", model.Fields{"dataBag": {"must map names to texts"}})
+	b.fails(model.BadInput, "dataBag must map names to strings", model.Fields{"dataBag": {"must map names to strings"}})
 	p = problemOf(t, call(server, "POST", "/SimulationChat/start", `{"agentId":"a","dataBag":{"x":1}}`))
 	require.Equal(t, 422, p.Status)
 	require.Equal(t, model.Unprocessable, p.Code)
-	require.Equal(t, model.Fields{"dataBag": {"must map names to texts"}}, p.Errors)
+	require.Equal(t, model.Fields{"dataBag": {"must map names to strings"}}, p.Errors)
 
 	b.fails(model.BadInput, "id is too long", model.Fields{"id": {"is too long"}})
 	p = problemOf(t, call(server, "GET", "/Agent/a", ""))

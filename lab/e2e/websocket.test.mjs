@@ -60,7 +60,7 @@ describe("initialisation", () => {
     ["no key", undefined],
     ["no key in the payload", {}],
     ["a wrong key", { "X-Api-Key": "wrong" }],
-    ["a key that is not a text", { "X-Api-Key": 1 }],
+    ["a key that is not a string", { "X-Api-Key": 1 }],
     ["a wrong key in the payload, a good one in the handshake", { "X-Api-Key": "wrong" }, good],
   ]) {
     test(`4403: ${name}`, async () => (await initialised(payload, headers)).endsWith(4403));

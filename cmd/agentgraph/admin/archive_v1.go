@@ -34,10 +34,10 @@ func (c *fromV1) Declare() cli.Flags {
 		{Into: &c.CompanyID, Name: "company-id", Placeholder: "ID",
 			Help: "With --from-v1, the id of the new company. Default: its name in lower case."},
 		{Into: &c.Name, Name: "company-name", Placeholder: "NAME", Help: "With --from-v1, the name of the new company."},
-		{Into: &c.Agents, Name: "agent", Placeholder: "ID", Help: "With --from-v1, an agent that has no test, folder or " +
-			"usage: a v1 server does not list agents. Separate several with commas, or repeat the flag."},
-		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign that has no usage: " +
-			"a v1 server does not list campaigns. Separate several with commas, or repeat the flag."},
+		{Into: &c.Agents, Name: "agent", Placeholder: "ID", Help: "With --from-v1, an agent to import. Agents with a " +
+			"test, folder or usage are found without the flag. Separate several with commas, or repeat the flag."},
+		{Into: &c.Campaigns, Name: "campaign", Placeholder: "ID", Help: "With --from-v1, a campaign to import. Campaigns " +
+			"with usage are found without the flag. Separate several with commas, or repeat the flag."},
 		{Into: &c.Archive, Name: "keep", Placeholder: "FILE", Help: "With --from-v1, also save the data in this file, " +
 			"an archive that you can edit and import."},
 	}

@@ -24,7 +24,7 @@ func (f *BucketFlag) Declare() cli.Flags {
 		{Into: &f.DocumentBucket, Name: "document-bucket", Env: "AGENTGRAPH_DOCUMENT_BUCKET", Placeholder: "URL",
 			Help: "S3-compatible bucket for the contents of documents: " +
 				"s3://bucket/prefix?endpoint=https://host&region=name. Without it, they are in Postgres. The credentials " +
-				"are those of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or of the file AWS_SHARED_CREDENTIALS_FILE.",
+				"come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE.",
 			Docs: "See [documents in a bucket](../guides/production.md#documents-in-a-bucket)."},
 	}
 }
@@ -67,7 +67,7 @@ func newDocumentsMove() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "move", Short: "Move the contents of all companies' documents into the bucket, or back to Postgres, while " +
 			"servers run.",
-		Long: "An interrupted move continues where it stopped when the command runs again. The servers' workers delete " +
+		Long: "To continue an interrupted move, run the command again. The servers' workers delete " +
 			"the objects that were moved back to Postgres.",
 		Example: `agentgraph documents move --document-bucket "s3://documents?endpoint=https://minio.example.com"
 agentgraph documents move --document-bucket "s3://documents?endpoint=https://minio.example.com" --to postgres`,

@@ -34,10 +34,10 @@ func newCompareCommand() *cobra.Command {
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION",
 			Help: "The execution to compare with the earlier ones."},
 		{Into: &c.BaseVariant, Name: "base-variant", Placeholder: "LABEL",
-			Help: "Only the runs of this variant of the earlier executions."},
+			Help: "Only the runs of this variant in the earlier executions."},
 		{Into: &c.WithVariant, Name: "with-variant", Placeholder: "LABEL",
-			Help: "Only the runs of this variant of --with. With only one of these flags, the other side must have " +
-				"no variants."},
+			Help: "Only the runs of this variant in --with. Without --base-variant, the earlier executions must have " +
+				"no variants, and vice versa."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
 			Help: "Correction for multiple comparisons: holm or benjamini-hochberg."},
 	}, &c.OutputFlag)

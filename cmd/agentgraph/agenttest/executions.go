@@ -45,7 +45,7 @@ agentgraph test executions --status Running --status Queued`,
 			Help: "Only with this verdict: Passed, Failed, Error or Inconclusive; separate several with commas, or repeat the " +
 				"flag.",
 		},
-		{Into: &c.Limit, Name: "limit", Default: "50", Help: "How many to list at most."},
+		{Into: &c.Limit, Name: "limit", Default: "50", Help: "The maximum number of executions."},
 	}, &c.OutputFlag)
 }
 

@@ -36,8 +36,8 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON_FILE", Placeholder: "FILE",
 			Help: "Write a JSON report, with transcripts."},
 		{Into: &f.Markdown, Name: "markdown", Env: "AGENTGRAPH_TEST_MARKDOWN", Placeholder: "FILE",
-			Help: "Write a Markdown report, for a comment on a pull request: the outcome, and the words of the prompt that " +
-				"red tests lost."},
+			Help: "Write a Markdown report, for a comment on a pull request: the outcome, and the words that the prompt " +
+				"of each red test lost."},
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
 			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
 		{Into: &f.Corrected, Name: "corrected", Env: "AGENTGRAPH_TEST_CORRECTED",

@@ -15,7 +15,7 @@ import (
 )
 
 func newLabelsCommand() *cobra.Command {
-	return cli.Group("labels", "Compare the judge with people who labelled its verdicts.", newLabelsShow(),
+	return cli.Group("labels", "Compare the judge with people who labeled its verdicts.", newLabelsShow(),
 		newLabelsExport(), newLabelsImport())
 }
 

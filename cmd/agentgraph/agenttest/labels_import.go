@@ -119,11 +119,11 @@ func labelsOf(table *csv.Reader) ([]client.Variables, error) {
 		}
 		holds, err := answer(cell("holds"))
 		if err != nil {
-			return nil, fmt.Errorf("line %d: holds %w", line, err)
+			return nil, fmt.Errorf(`line %d: the column "holds" %w`, line, err)
 		}
 		sampled, err := answer(cell("sampled"))
 		if err != nil {
-			return nil, fmt.Errorf("line %d: sampled %w", line, err)
+			return nil, fmt.Errorf(`line %d: the column "sampled" %w`, line, err)
 		}
 		if holds == nil {
 			continue

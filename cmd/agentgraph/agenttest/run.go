@@ -39,7 +39,7 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT",
 			Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id. Separate several " +
-				"with commas, or repeat the flag. With --folder or --test, run only the tests of this agent among them."},
+				"with commas, or repeat the flag. With --folder or --test, skip the tests of other agents."},
 		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Xor: "tests", Placeholder: "FOLDER",
 			Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id. Separate several " +
 				"with commas, or repeat the flag."},
@@ -51,12 +51,12 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
-			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once its runs show a good pass rate rather than a bad " +
-				"one, such as 0.9,0.5, with Wald's sequential test. This is the default with --baseline, unless --repeat " +
+			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once Wald's sequential test decides between a good " +
+				"and a bad pass rate, such as 0.9,0.5. This is the default with --baseline, unless --repeat " +
 				"is given."},
 		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
 			Help: "Run the tests with this variant of the agent, and compare it with the first variant. LABEL alone is the " +
-				"agent as it is. After LABEL: write some of model=NAME, version=N and prompt=@FILE, with spaces between " +
+				"unchanged agent. After LABEL: write some of model=NAME, version=N and prompt=@FILE, with spaces between " +
 				"them. Give 2 to 12 variants, separated by commas or with repeated flags."},
 		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Xor: "compared", Placeholder: "EXECUTION",
 			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +

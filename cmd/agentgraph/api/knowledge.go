@@ -20,7 +20,7 @@ func NewKnowledge() *cobra.Command {
 	return cli.Group("knowledge", "Measure what agents find in their knowledge.", newKnowledgeEvaluate())
 }
 
-// KnowledgeEvaluate measures how well a chat answers labelled questions.
+// KnowledgeEvaluate measures how well a chat answers labeled questions.
 type KnowledgeEvaluate struct {
 	client.Flags
 	outputFlag

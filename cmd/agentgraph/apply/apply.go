@@ -161,7 +161,7 @@ func NewApply() *cobra.Command {
 		Example: `agentgraph apply company/ --dry-run
 agentgraph apply company/`,
 	}, c.paths(), &c.compared, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, without changing it, as diff does."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, like diff, without changing it."},
 		{Into: &c.Yes, Name: "yes", Help: "Do not ask before deleting."},
 		{Into: &c.Schema, Name: "schema", Help: "Print the JSON Schema of the files, for editors."},
 	})

@@ -90,7 +90,7 @@ func (t *carried) conditions(test object) {
 		if isText {
 			conditions = append(conditions, text)
 		} else {
-			t.leave("success_conditions", "%s is not a text", shown(one))
+			t.leave("success_conditions", "%s is not a string", shown(one))
 		}
 	}
 	examples := ""

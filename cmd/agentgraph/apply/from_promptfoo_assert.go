@@ -189,7 +189,7 @@ func (a *phrase) patterns(prefix string) (all []string) {
 	}
 	for _, one := range values {
 		if !isPlain(one) {
-			a.leave(a.kind, "%s in its list is not a text", shown(one))
+			a.leave(a.kind, "%s in its list is not a string", shown(one))
 		} else if expression, isWhole := a.pattern(one); isWhole {
 			all = append(all, prefix+expression)
 		}
@@ -211,7 +211,7 @@ func (a *phrase) decided(assertion object) bool {
 	hasText := slices.Contains([]string{"contains", "icontains", "starts-with", "regex"}, a.bare)
 	switch {
 	case hasText && !isPlain(a.value):
-		a.leave(a.kind, "its value %s is not a text", shown(a.value))
+		a.leave(a.kind, "its value %s is not a string", shown(a.value))
 		return true
 	case (hasText || a.bare == "equals") && a.value == nil:
 		a.leave(a.kind, "it has no value")

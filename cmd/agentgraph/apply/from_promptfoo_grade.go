@@ -31,7 +31,7 @@ func (a *phrase) graded(assertion object) bool {
 		}
 		text, isText := one.(string)
 		if !isText || strings.TrimSpace(text) == "" || strings.HasPrefix(text, "file://") {
-			a.leave(a.kind, "%s is not a text", shown(one))
+			a.leave(a.kind, "%s is not a string", shown(one))
 			continue
 		}
 		if filled, isFilled := a.text(a.kind, strings.TrimSpace(text)); isFilled {

@@ -212,7 +212,7 @@ func originOf(endpoint object) string {
 	return address.Scheme + "://" + address.Host
 }
 
-// checkCampaignFields keeps only new fields, and refuses changes of existing ones.
+// checkCampaignFields refuses changes of existing fields. It drops the difference between the fields unless one is new.
 func (c *company) checkCampaignFields(ch *change) {
 	ch.separate = slices.DeleteFunc(ch.separate, func(d difference) bool {
 		old, _ := d.old.(list)

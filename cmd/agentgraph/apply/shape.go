@@ -11,7 +11,7 @@ import (
 type form int
 
 const (
-	scalar    form = iota // a text, a number or a boolean
+	scalar    form = iota // a string, a number or a boolean
 	text                  // an optional text: empty is equal to null
 	moment                // a date-time
 	sequence              // a list

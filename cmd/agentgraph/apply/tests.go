@@ -221,7 +221,7 @@ func NewTestImport() *cobra.Command {
 		Example: `agentgraph test import tests.yaml
 agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic reception" --folder Promptfoo`,
 	}, c.arguments(), &c.testFiles, cli.Flags{
-		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, without changing it, as diff does."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, like diff, without changing it."},
 		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
 			Help: "With --from, write the tests to this file in our format, without a server."},
 		{Into: &c.Yes, Name: "yes", Help: "Do not ask before deleting."},

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// Printable returns text on one line, without control characters. Models write such texts, and a terminal would
-// interpret control characters.
+// Printable returns text on one line, without control characters. Language models may write control characters, which a
+// terminal would interpret.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -33,8 +33,8 @@ func Printable(text string) string {
 // Style says whether the output has colors.
 type Style bool
 
-// StyleOf returns a Style with colors. It has no colors if the output is not a terminal, the terminal has none, or
-// NO_COLOR is set (https://no-color.org).
+// StyleOf returns a Style with colors, unless the output is not a terminal, the terminal has no colors, or NO_COLOR is
+// set (https://no-color.org).
 func StyleOf(out io.Writer) Style {
 	return Style(cli.IsTerminal(out) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb")
 }

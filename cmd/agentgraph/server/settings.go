@@ -53,8 +53,8 @@ func (f *serverFlags) Declare() cli.Flags {
 		{Into: &f.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
 			Placeholder: "URL", Secret: true,
-			Help: "Address of Postgres itself, for sessions. Needed if DATABASE_URL is the address of a pooler in " +
-				"transaction mode.",
+			Help: "Address of Postgres itself, for notifications, locks and the queue. Needed if DATABASE_URL leads to a " +
+				"pooler in transaction mode.",
 			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
@@ -154,8 +154,8 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 				"arrive within this time. Otherwise the response is 408."},
 		{Into: &f.QueryCost, Name: "query-cost", Env: "AGENTGRAPH_QUERY_COST", Default: "1000000",
 			Help: "Maximum cost of one operation, by the weights in the schema; 0 for no limit.",
-			Docs: "A twentieth of this value is the limit for the work of a response. See " +
-				"[query cost](../reference/limits.md#query-cost)."},
+			Docs: "The limit for values that need a resolver is a twentieth of this. See " +
+				"[response size](../reference/limits.md#response-size)."},
 		{Into: &f.QueryDepth, Name: "query-depth", Env: "AGENTGRAPH_QUERY_DEPTH", Default: "25",
 			Help: "Maximum levels of nested fields in one operation."},
 		{Into: &f.Batch, Name: "max-batch", Env: "AGENTGRAPH_MAX_BATCH", Default: "0",

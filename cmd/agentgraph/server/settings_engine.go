@@ -94,7 +94,7 @@ func (f *agentFlags) knowledge() cli.Flags {
 				"files have no text."},
 		{Into: &f.OCR.Languages, Name: "ocr-languages", Env: "AGENTGRAPH_OCR_LANGUAGES", Default: "eng",
 			Placeholder: "LANGUAGES",
-			Help:        "The languages of that text, by their names in Tesseract: eng+fra."},
+			Help:        "The languages of the text, by their names in Tesseract: eng+fra."},
 		{Into: &f.MaxStored, Name: "max-stored-bytes", Env: "AGENTGRAPH_MAX_STORED_BYTES", Default: "10737418240",
 			Help: "Maximum total size of one company's documents, in bytes; 0 for no limit.",
 			Docs: "The server refuses a document that would exceed the limit, as `UNPROCESSABLE`. Chunks and vectors need " +

@@ -170,7 +170,7 @@ function Question({ chat, question, tried, reread }: QuestionProps & { reread: (
     <form className="card" onSubmit={submit}>
       <div className="body stack">
         <div className="field">
-          <label htmlFor="q">Question of a contact</label>
+          <label htmlFor="q">Question from a contact</label>
           <input id="q" name="q" key={question} defaultValue={question} placeholder="Can I use vinegar to descale the kettle?" maxLength={10_000} />
         </div>
         <div className="row">

@@ -11,7 +11,7 @@ export interface Control {
   "aria-invalid": boolean | undefined;
 }
 
-/** A labelled control of a form, with the gateway's faults of its value. `path` is the path in the mutation's input. */
+/** A labeled control of a form, with the gateway's faults of its value. `path` is the path in the mutation's input. */
 export function Field({ label, path, error, hint, children }: {
   label: ReactNode;
   path: string;

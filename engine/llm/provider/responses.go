@@ -130,7 +130,7 @@ func readResponse(a *answer, data []byte) (string, error) {
 	switch event.Type {
 	case "response.output_text.delta", "response.refusal.delta":
 		var said string
-		_ = json.Unmarshal(event.Delta, &said) // a delta that is not a text is ignored
+		_ = json.Unmarshal(event.Delta, &said) // a delta that is not a string is ignored
 		return said, nil
 	case "response.output_item.done":
 		if event.Item.Type == "function_call" {

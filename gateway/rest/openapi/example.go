@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// recorded are requests and responses of a test of the whole program, with stable ids and times. The test writes the
+// recorded has requests and responses from a test of the whole program, with stable ids and times. The test writes the
 // file if AGENTGRAPH_RECORD is 1.
 //
 //go:embed examples.json

@@ -55,7 +55,7 @@ interface Props {
   tried: Record<string, number>;
 }
 
-/** Measures retrieval with labelled questions, with the saved settings and with the tried ones. */
+/** Measures retrieval with labeled questions, with the saved settings and with the tried ones. */
 export default function Evaluation({ chatId, datasets, tried }: Props) {
   const client = useClient();
   const [before, setBefore] = useState<Measured>();

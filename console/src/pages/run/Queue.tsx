@@ -38,8 +38,8 @@ type Entry = NonNullable<ResultOf<typeof QueueQuery>["criterionQueue"]>["entries
 const reasons: Record<Entry["reason"], string> = {
   VotesDisagree: "The judge's votes disagreed.",
   NearBorder: "The run's score is near the score that it needs.",
-  NeverSeen: "Nobody has labelled it.",
-  SeenByOthers: "Others have labelled it.",
+  NeverSeen: "Nobody has labeled it.",
+  SeenByOthers: "Others have labeled it.",
 };
 
 /** The verdicts that a person should label next, one by one and by keyboard. */
@@ -81,7 +81,7 @@ function Labelling({ agentId, name, isBlind, children }: { agentId: string; name
     setNote("");
     if (queue && at + 1 < queue.entries.length) setAt(at + 1);
     else {
-      // Labelled verdicts are no longer in the queue, and skipped ones still are.
+      // Labeled verdicts are no longer in the queue, and skipped ones still are.
       const from = skipped + (isSkipped ? 1 : 0);
       setAt(0);
       setDone(answer.data);
@@ -113,7 +113,7 @@ function Labelling({ agentId, name, isBlind, children }: { agentId: string; name
       <div className="toolbar">
         {children}
         <span className="push muted" role="status">
-          {plural(labelled, "verdict")} labelled{queue && `, ${Math.max(0, queue.totalCount - at)} to go`}
+          {plural(labelled, "verdict")} labeled{queue && `, ${Math.max(0, queue.totalCount - at)} to go`}
         </span>
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
@@ -151,7 +151,7 @@ function Labelling({ agentId, name, isBlind, children }: { agentId: string; name
               </div>
               {mark.error && <Failure error={mark.error} />}
               <span className="muted small">
-                {reasons[entry.reason]} Two of three runs are doubtful, until all doubtful runs are labelled. The others are chosen at random.
+                {reasons[entry.reason]} Two of three runs are doubtful, until all doubtful runs are labeled. The others are chosen at random.
               </span>
             </div>
           </section>

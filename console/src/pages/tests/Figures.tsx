@@ -24,7 +24,7 @@ export function Figures({ agentId }: { agentId: string }) {
   const figures = answer.data?.judgeFigures;
   if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!figures) return <Loading />;
-  if (figures.length === 0) return <p className="body muted">Nobody has labelled a verdict. With 20 labels, pass rates are corrected for the judge's errors.</p>;
+  if (figures.length === 0) return <p className="body muted">Nobody has labeled a verdict. With 20 labels, pass rates are corrected for the judge's errors.</p>;
   return (
     <>
       {figures.filter((figure) => figure.isWorseThanPeople).map((figure) => (

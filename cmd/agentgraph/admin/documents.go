@@ -23,7 +23,7 @@ func (f *BucketFlag) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.DocumentBucket, Name: "document-bucket", Env: "AGENTGRAPH_DOCUMENT_BUCKET", Placeholder: "URL",
 			Help: "S3-compatible bucket for the contents of documents: " +
-				"s3://bucket/prefix?endpoint=https://host&region=name. Without it, they are in Postgres. The credentials " +
+				"s3://bucket/prefix?endpoint=URL&region=NAME. Without it, they are in Postgres. The credentials " +
 				"come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE.",
 			Docs: "See [documents in a bucket](../guides/production.md#documents-in-a-bucket)."},
 	}

@@ -23,8 +23,9 @@ import (
 )
 
 const (
-	// timeout bounds one operation, with all its attempts and the transfer of the object.
-	timeout = 2 * time.Minute
+	// timeout bounds a transfer of an object, with all its attempts, and deletionTimeout a deletion. The latter is short,
+	// because workers that delete many objects would keep other jobs waiting while the bucket does not answer.
+	timeout, deletionTimeout = 2 * time.Minute, 15 * time.Second
 	// dialTimeout bounds the connection, and headerTimeout the wait for the response to one attempt.
 	dialTimeout, headerTimeout = 5 * time.Second, 30 * time.Second
 	// attempts is how often a request is made before it fails.
@@ -138,7 +139,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 }
 
 func (b *Bucket) remove(ctx context.Context, key string) error {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, deletionTimeout)
 	defer cancel()
 	return explain(b.client.RemoveObject(ctx, b.name, key, minio.RemoveObjectOptions{}))
 }

@@ -1,12 +1,14 @@
 package app_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -19,14 +21,17 @@ import (
 // selected alone or with all others, on every path to its type.
 func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	t.Parallel()
-	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
 	settings := gateway.DefaultSettings()
 	settings.QueryCost, settings.ResponseWork = 0, 0 // the demo is small, and lists within lists are read in full
 	settings.QueryTokens *= 2
-	settings.ResponseBytes *= 8 // each run has its agent's prompt with all examples
+	settings.ResponseBytes *= 8
+
 	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
 	resolved := &gatewayUnderTest{url: servePlanned(t, store, settings, false), store: store}
 	key, _ := g.demo(t)
+	shortenPrompts(t, address)
 	g.addDocumentOfDemo(t, key)
 	g.must(t, key, `mutation { createAgent(input: {name: "New", channel: Web, direction: Inbound, language: "en",
 		prompt: "Help."}) { agent { id } } }`, nil, nil)
@@ -123,13 +128,14 @@ func only(name string, value any) any {
 func waysToTypes(execution string) map[string][]string {
 	usage := fmt.Sprintf(`{ consumptionBreakdown(from: "%s", to: "%s") { `, time.Now().AddDate(0, -6, 0).
 		Format(time.DateOnly), time.Now().Format(time.DateOnly)) + `%s } }`
-	test := func(kind string) []string {
+	test := func(kind string, first int) []string { // first is the number of tests in each list, which may be long
 		fields := "... on " + kind + " { %s }"
+		page := fmt.Sprintf("(first: %d)", first)
 		return []string{
-			`{ agentTests { nodes { ` + fields + ` } } }`, `{ agents { nodes { tests { edges { node { ` + fields +
-				` } } } } } }`,
-			`{ agentTestFolders { nodes { tests { nodes { ` + fields + ` } } } } }`, `{ agentTestRuns { nodes { test { ` +
-				fields + ` } } } }`,
+			`{ agentTests` + page + ` { nodes { ` + fields + ` } } }`,
+			`{ agents { nodes { tests` + page + ` { edges { node { ` + fields + ` } } } } } }`,
+			`{ agentTestFolders { nodes { tests` + page + ` { nodes { ` + fields + ` } } } } }`,
+			`{ agentTestRuns` + page + ` { nodes { test { ` + fields + ` } } } }`,
 			`{ compareAgentTestExecutions(baseId: "` + execution + `", headId: "` + execution + `") { tests { test { ` + fields +
 				` } } } }`,
 		}
@@ -155,20 +161,20 @@ func waysToTypes(execution string) map[string][]string {
 		"Chunk": {`{ documents { nodes { chunks { nodes { %s } } } } }`},
 		"SimulationChat": {`{ simulationChats { nodes { %s } } }`,
 			`{ agents { nodes { simulationChats { nodes { %s } } } } }`},
-		"SimulationTest":     test("SimulationTest"),
-		"ClassificationTest": test("ClassificationTest"),
+		"SimulationTest":     test("SimulationTest", 3),
+		"ClassificationTest": test("ClassificationTest", 50),
 		"AgentTestFolder": {
 			`{ agentTestFolders { nodes { %s } } }`, `{ agents { nodes { testFolders { %s } } } }`,
 			`{ agentTests { nodes { folder { %s } } } }`,
 		},
 		"AgentTestExecution": {
-			`{ agentTestExecutions { nodes { %s } } }`, `{ agents { nodes { testExecutions { edges { node { %s } } } } } }`,
-			`{ agentTestRuns { nodes { execution { %s } } } }`, `{ agentTestExecution(id: "` + execution + `") { %s } }`,
+			`{ agentTestExecutions(first: 10) { nodes { %s } } }`, `{ agents { nodes { testExecutions(first: 2) { edges { node { %s } } } } } }`,
+			`{ agentTestRuns(first: 5) { nodes { execution { %s } } } }`, `{ agentTestExecution(id: "` + execution + `") { %s } }`,
 		},
 		"AgentTestRun": {
-			`{ agentTestRuns { nodes { %s } } }`, `{ agentTestExecutions { nodes { runs(first: 5) { nodes { %s } } } } }`,
-			`{ agentTests { nodes { lastRun { %s } } } }`,
-			`{ agentTests { nodes { runs(first: 5) { edges { node { %s } } } } } }`,
+			`{ agentTestRuns(first: 20) { nodes { %s } } }`, `{ agentTestExecutions(first: 10) { nodes { runs(first: 2) { nodes { %s } } } } }`,
+			`{ agentTests(first: 20) { nodes { lastRun { %s } } } }`,
+			`{ agentTests(first: 20) { nodes { runs(first: 2) { edges { node { %s } } } } } }`,
 		},
 		"Campaign": {
 			`{ campaigns { nodes { %s } } }`, `{ agents { nodes { campaigns { nodes { %s } } } } }`,
@@ -183,6 +189,19 @@ func waysToTypes(execution string) map[string][]string {
 		"ConsumptionBreakdown": {usage},
 		"AgentConsumption":     {fmt.Sprintf(usage, `byAgent { %s }`)},
 		"CampaignConsumption":  {fmt.Sprintf(usage, `byAgent { campaigns { %s } }`)},
+	}
+}
+
+// shortenPrompts cuts the prompts of the demo to 200 characters. With their examples they have up to 50,000, and every
+// run that is read has one.
+func shortenPrompts(t testing.TB, address string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	for _, table := range []string{"agents", "prompt_versions"} {
+		_, err = conn.Exec(t.Context(), "UPDATE "+table+" SET prompt = left(prompt, 200)")
+		require.NoError(t, err)
 	}
 }
 

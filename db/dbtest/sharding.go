@@ -98,11 +98,36 @@ func (j *judge) canRun(statement string, isForOneCompany bool) bool {
 	return canRun
 }
 
-var literals = regexp.MustCompile(`'(?:[^']|'')*'`)
+const spaces = " \t\r\n\v\f"
 
 // withoutLiterals returns a statement with empty literals and with single spaces.
 func withoutLiterals(statement string) string {
-	return strings.Join(strings.Fields(literals.ReplaceAllString(statement, "''")), " ")
+	var b strings.Builder
+	for rest := strings.TrimSpace(statement); rest != ""; {
+		switch n := strings.IndexAny(rest, "'"+spaces); {
+		case n < 0:
+			b.WriteString(rest)
+			rest = ""
+		case rest[n] == '\'':
+			b.WriteString(rest[:n] + "''")
+			rest = afterLiteral(rest[n+1:])
+		default:
+			b.WriteString(rest[:n] + " ")
+			rest = strings.TrimLeft(rest[n:], spaces)
+		}
+	}
+	return b.String()
+}
+
+// afterLiteral returns what follows a literal whose first quote has been read.
+func afterLiteral(text string) string {
+	for {
+		_, rest, _ := strings.Cut(text, "'")
+		if !strings.HasPrefix(rest, "'") {
+			return rest
+		}
+		text = rest[1:]
+	}
 }
 
 func (j *judge) canRunWithoutLiterals(text string, isForOneCompany bool) bool {

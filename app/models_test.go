@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// lists returns an option that lists models of the stub server, one for each format, and one that is unavailable.
+// lists is an option that sets the list of models: one of the stub server for each format, and one that is unavailable.
 func (p *stubServer) lists(o *app.EngineOptions) {
 	of := func(format provider.Format, name, path, fallback string) app.ModelOptions {
 		return app.ModelOptions{Name: "my " + name, Fallback: fallback, Prices: model.Prices{Message: model.Credit},
@@ -92,7 +92,7 @@ func TestAgentsChooseModels(t *testing.T) {
 		const fields = `{ text usage { model isFallback inputTokens outputTokens firstTokenMs tookMs credits } }`
 		s.must(t, key, `mutation ($id: ID!) { sendSimulationMessage(input: {simulationChatId: $id, text: "Hello"}) {
 			newMessages `+fields+` } }`, id, &said)
-		// A plan reads the stored messages.
+		// The stored messages have the same usage.
 		var stored struct{ SimulationChat struct{ Messages []message } }
 		s.must(t, key, `query ($id: ID!) { simulationChat(id: $id) { messages `+fields+` } }`, id, &stored)
 		require.Equal(t, said.SendSimulationMessage.NewMessages, stored.SimulationChat.Messages)

@@ -20,9 +20,9 @@ const (
 	sizeOfEvent = 512
 )
 
-// FollowMessages delivers the messages of a chat after the sequence, then each new one, in order, without gaps or
-// duplicates, whichever replica wrote it. It closes the channel after the message that ends the chat, when the chat
-// was ended or deleted, and when ctx ends.
+// FollowMessages delivers the messages of a chat after the given sequence number, then each new one, in order, without
+// gaps or duplicates, whichever replica wrote it. It closes the channel after the message that ends the chat, when the
+// chat was ended or deleted, and when ctx ends.
 func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
 	after int32) (<-chan *model.SimulationChatMessage, error) {
 	if after < 0 {
@@ -105,7 +105,7 @@ func newChatReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	}
 }
 
-// readStored reads the messages after the sequence, up to the first gap.
+// readStored reads the messages after the given sequence number, up to the first gap.
 func (r *chatReader) readStored(ctx context.Context, after int32) (
 	[]live.Stored[*model.SimulationChatMessage], live.Position, error) {
 	messages, err := r.tenant.MessagesAfter(ctx, r.id, after)
@@ -131,7 +131,7 @@ func written(messages []live.Stored[*model.SimulationChatMessage]) []live.Stored
 }
 
 func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
-	// Events that arrived before a signal precede its message.
+	// Events that arrived before a signal come before the message that the signal announces.
 	r.takeEvents(p)
 	if !isWoken && len(r.held) == 0 {
 		return nothingYet, nil
@@ -238,8 +238,8 @@ func (r *chatReader) settle(ctx context.Context, p *topic) {
 // maxMessages bounds the messages that MessagesAfter returns at once.
 const maxMessages = 200
 
-// MessagesAfter returns the messages of a chat after the sequence, in order: at most 200, or fewer if they are long. An
-// empty result means that there are no more messages.
+// MessagesAfter returns the messages of a chat after the given sequence number, in order: at most 200, or fewer if they
+// are long. An empty result means that there are no more messages.
 func (t *Tenant) MessagesAfter(ctx context.Context, chatID string,
 	sequence int32) ([]*model.SimulationChatMessage, error) {
 	messages := []*model.SimulationChatMessage{}

@@ -70,7 +70,7 @@ func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	return 0, faults.As(Unprocessable)
 }
 
-// messages returns the chat's messages up to the sequence, as starting messages of a test.
+// messages returns the chat's messages up to the given sequence number, as starting messages of a test.
 func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestMessage {
 	messages := []*TestMessage{}
 	for _, m := range r.Messages {

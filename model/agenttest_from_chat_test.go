@@ -31,7 +31,7 @@ func recorded(calls ...*ToolCall) ChatRecording {
 	return r
 }
 
-// called returns a call in the turn of the contact's message with the sequence. A result that begins with "!" is a
+// called returns a call in the turn of the contact's message with the given sequence number. A result that begins with "!" is a
 // failure.
 func called(target string, sequence int32, arguments, result string) *ToolCall {
 	c := &ToolCall{

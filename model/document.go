@@ -37,7 +37,7 @@ type Document struct {
 	Warning *string
 	// ChunkCount is how many chunks are stored.
 	ChunkCount int32
-	// Languages are the languages by which its words were stemmed. Nil for UnknownLanguages.
+	// Languages are the languages by which its words were stemmed. Nil means UnknownLanguages.
 	Languages []string `bun:",array,nullzero"`
 	// EmbeddingModel is the model of its chunks' vectors. Nil when they have none.
 	EmbeddingModel *string

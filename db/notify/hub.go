@@ -75,15 +75,15 @@ func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 // once. Consecutive pieces may arrive merged or split.
 func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
-// Announce sends an event of the message with the sequence, in order with the text: a model.TurnStarted,
+// Announce sends an event of the message with the given sequence number, in order with the text: a model.TurnStarted,
 // model.ToolCallStarted, model.ToolApprovalChanged, model.ToolCallFinished or model.TurnFailed. It omits large
 // arguments, and cuts large results and reasons.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }
 
-// Piece is an event during the generation of the message with the sequence: a model.TurnStarted, model.MessageDelta,
-// model.ToolCallStarted, model.ToolApprovalChanged, model.ToolCallFinished or model.TurnFailed.
+// Piece is an event during the generation of the message with the given sequence number: a model.TurnStarted,
+// model.MessageDelta, model.ToolCallStarted, model.ToolApprovalChanged, model.ToolCallFinished or model.TurnFailed.
 type Piece struct {
 	Sequence int32
 	Event    model.SimulationChatEvent

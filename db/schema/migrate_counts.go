@@ -10,7 +10,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// executionsPerBatch is the number of executions whose runs one transaction counts. It takes well below a second.
+// executionsPerBatch is the number of executions whose runs one transaction counts. Such a transaction
+// takes well under a second.
 const executionsPerBatch = 200
 
 // EndsOfRuns returns a SET clause that counts the runs of a finished execution by final status. It takes the

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// guessedBy bounds the part of a file for guessing its encoding, in bytes.
+	// guessedBy is how much of a file is examined to guess its encoding, in bytes.
 	guessedBy = 64 << 10
 	// fewTelling is the number of non-ASCII letters up to which a mostly ASCII text is taken for Windows-1252. So few
 	// letters could be of any encoding.
 	fewTelling = 8
 )
 
-// decode returns the text of a text file, and an empty Text into which the caller reads it. The warning of the Text
-// says what was guessed. A byte order mark or the bytes show UTF-8 or UTF-16. Other encodings are guessed from the
-// letters.
+// decode returns the text of a text file, and a new Text for the caller to fill. UTF-8 and UTF-16 are recognized by a
+// byte order mark or by their bytes. Other encodings are guessed from the letters, and the Text's Warning names the
+// guess.
 func decode(content []byte) (source string, into Text, err error) {
 	into = newText(content)
 	var from encoding.Encoding

@@ -23,7 +23,7 @@ type Route struct {
 	Variables, InPath, InQuery, InBody ast.FieldList
 	// Upload is the variable that a form's file fills, or nil.
 	Upload *ast.FieldDefinition
-	// Page are the numbers that a paged list returns in addition to data and total. It is nil for other routes.
+	// Page has the numbers that a paged list returns in addition to data and total. It is nil for other routes.
 	Page ast.FieldList
 	// Status is the HTTP status of a success.
 	Status int

@@ -255,7 +255,7 @@ func (r *reader) verifyChecksum() error {
 
 // entryError names the entry, unless the error is about the database.
 func entryError(name string, err error) error {
-	if pg.IsAway(err) || errors.Is(err, context.Canceled) {
+	if pg.IsUnavailable(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("%s: %w", name, withFields(err))

@@ -83,7 +83,7 @@ func newRunTransitions() *group.Group[string, *runTransition] {
 // block the others. It gives up when the database does not answer.
 func (t *Tenant) commitEach(ctx context.Context, transitions []*runTransition, err error) {
 	for _, m := range transitions {
-		if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+		if pg.IsUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
 			m.err = err
 			continue
 		}

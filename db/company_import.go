@@ -150,7 +150,7 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	}
 	err := i.insert(ctx, table, complete)
 	var named *RowError
-	if err == nil || errors.As(err, &named) || pg.IsAway(err) || ctx.Err() != nil {
+	if err == nil || errors.As(err, &named) || pg.IsUnavailable(err) || ctx.Err() != nil {
 		return err
 	}
 	// Postgres does not name the row, so insert them one by one.

@@ -70,7 +70,7 @@ func TestMigrationsFitShardedTables(t *testing.T) {
 }
 
 // The errors are those of Citus 13 whose worker was killed before and during a statement.
-func TestNodeThatIsAwayIsNamed(t *testing.T) {
+func TestUnreachableNodeIsNamed(t *testing.T) {
 	t.Parallel()
 	for err, at := range map[*pgconn.PgError]string{
 		{Code: "08006", Message: "connection to the remote node postgres@db-2.internal:5432 failed with the following " +

@@ -128,8 +128,8 @@ func OrMissing(typeName, id string, err error) error {
 	return err
 }
 
-// IsAway reports whether the error is UNAVAILABLE: the database does not answer.
-func IsAway(err error) bool {
+// IsUnavailable reports whether the error is UNAVAILABLE: the database does not answer.
+func IsUnavailable(err error) bool {
 	var known *model.Error
 	return errors.As(err, &known) && known.Code == model.Unavailable
 }

@@ -86,7 +86,7 @@ func (v *Evaluator) StartBlame(ctx context.Context, t *db.Tenant,
 // database does not answer.
 func (v *Evaluator) ContinueBlame(ctx context.Context, t *db.Tenant, executionID string, _ int32) error {
 	err := t.ContinueBlameSearch(ctx, executionID)
-	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+	if pg.IsUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &db.Later{In: claimDelay, Err: err}
 	}
 	return err

@@ -159,7 +159,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 
 // later returns a db.Later if the database does not answer, so that the job waits without using up its attempts.
 func later(err error) error {
-	if pg.IsAway(err) {
+	if pg.IsUnavailable(err) {
 		return &db.Later{In: claimDelay, Err: err}
 	}
 	return err

@@ -35,7 +35,7 @@ func (v *Evaluator) rejudge(ctx context.Context, t *db.Tenant, runner *tester, r
 	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
 		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results", "extracted")
 	if err != nil {
-		if pg.IsAway(err) {
+		if pg.IsUnavailable(err) {
 			return err
 		}
 		return conclude(ctx, run, false, rules.FaultOfGateway(err))

@@ -32,7 +32,7 @@ const (
 // is released, too.
 func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
-	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+	if pg.IsUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &db.Later{In: claimDelay, Err: err} // nothing that could fail was tried
 	}
 	if err != nil || run == nil {
@@ -43,7 +43,7 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 	fault := v.test(held, t, run)
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if pg.IsAway(fault) {
+	if pg.IsUnavailable(fault) {
 		// Neither the agent nor the test failed, so the run is tried again without a limit.
 		return &db.Later{In: claimDelay,
 			Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}

@@ -138,9 +138,9 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{}))
 	away := model.Errorf(model.Unavailable, "the database cannot be reached")
-	isAway := true
+	isUnavailable := true
 	e := evaluatorOf(&player{by: func(req llm.Request) line {
-		if isAway {
+		if isUnavailable {
 			return line{err: away}
 		}
 		if len(req.Schema) > 0 {
@@ -157,7 +157,7 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	require.Zero(t, left.Lost)
 	require.Empty(t, left.Messages)
 
-	isAway = false
+	isUnavailable = false
 	require.NoError(t, e.RunTest(t.Context(), tenant, id, 2))
 	require.Equal(t, model.AgentTestRunStatusPassed, stored().Status)
 

@@ -38,7 +38,7 @@ const (
 // outage nor the end of ctx counts as a failure of the document.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
-	if pg.IsAway(err) || errors.Is(err, context.DeadlineExceeded) {
+	if pg.IsUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &db.Later{In: awayDelay, Err: err}
 	}
 	if err != nil || d == nil {
@@ -49,7 +49,7 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 		return nil
 	case ctx.Err() != nil:
 		return errors.Join(ctx.Err(), release(ctx, t, d))
-	case pg.IsAway(err) && d.Waits < maxWaits:
+	case pg.IsUnavailable(err) && d.Waits < maxWaits:
 		wait := waitOf(awayDelay, d.Waits)
 		return &db.Later{In: wait, Err: errors.Join(err, release(ctx, t, d))}
 	}
@@ -60,19 +60,20 @@ func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attem
 func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) error {
 	err := b.outage.Load().err()
 	if err == nil {
-		if err = b.index(ctx, t, d); isAway(err) != nil {
-			b.outage.Store(&outage{time.Now().Add(outageTime), isAway(err)})
+		if err = b.index(ctx, t, d); isUnavailable(err) != nil {
+			b.outage.Store(&outage{time.Now().Add(outageTime), isUnavailable(err)})
 		}
 	}
 	var known *model.Error
 	switch errors.As(err, &known); {
-	case err == nil, ctx.Err() != nil, pg.IsAway(err) && d.Waits < maxWaits:
+	case err == nil, ctx.Err() != nil, pg.IsUnavailable(err) && d.Waits < maxWaits:
 		return err
 	case known != nil && known.Code == model.Unprocessable:
 		return fail(ctx, t, d, known.Message)
-	case isAway(err) != nil && d.Waits < maxWaits:
-		return later(ctx, t, d, max(waitOf(firstWait, d.Waits), isAway(err).RetryAfter),
-			"it waits for the embedding model; the server retries for about a day: "+isAway(err).Message, isAway(err))
+	case isUnavailable(err) != nil && d.Waits < maxWaits:
+		return later(ctx, t, d, max(waitOf(firstWait, d.Waits), isUnavailable(err).RetryAfter),
+			"it waits for the embedding model; the server retries for about a day: "+isUnavailable(err).Message,
+			isUnavailable(err))
 	case errors.Is(err, errBusy) && d.Waits < maxWaits:
 		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the text in another file has been recognized",
 			err)

@@ -35,9 +35,9 @@ func (o *outage) err() error {
 	return nil
 }
 
-// isAway returns the failure of an embedding model that is likely temporary, and nil for any other error.
-func isAway(err error) *llm.Error {
-	if failure, ok := errors.AsType[*llm.Error](err); ok && failure.IsAway() {
+// isUnavailable returns the failure of an embedding model that is likely temporary, and nil for any other error.
+func isUnavailable(err error) *llm.Error {
+	if failure, ok := errors.AsType[*llm.Error](err); ok && failure.IsUnavailable() {
 		return failure
 	}
 	return nil

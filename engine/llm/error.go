@@ -55,8 +55,9 @@ func (e *Error) Retryable() bool {
 	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff
 }
 
-// IsAway reports whether the provider is unavailable, busy or too slow. Another provider might answer the same request.
-func (e *Error) IsAway() bool { return e.Retryable() || e.Cause == TimedOut }
+// IsUnavailable reports whether the provider is unavailable, busy or too slow. Another provider might answer the same
+// request.
+func (e *Error) IsUnavailable() bool { return e.Retryable() || e.Cause == TimedOut }
 
 // Reasons returns the details of a model's failure that clients must not see, for the log. It is empty for other
 // errors.

@@ -32,7 +32,7 @@ func (f fallback) Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 		hasBegun := false
 		for chunk, err := range f.Model.Chat(ctx, req) {
 			failure, isKnown := errors.AsType[*Error](err)
-			if isKnown && !hasBegun && failure.IsAway() && ctx.Err() == nil {
+			if isKnown && !hasBegun && failure.IsUnavailable() && ctx.Err() == nil {
 				break
 			}
 			hasBegun = true

@@ -34,7 +34,7 @@ func (s scripted) Chat(context.Context, llm.Request) iter.Seq2[llm.Chunk, error]
 	}
 }
 
-func TestFallbackAnswersWhileTheFirstIsAway(t *testing.T) {
+func TestFallbackAnswersWhileTheFirstIsUnavailable(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	for name, test := range map[string]struct {

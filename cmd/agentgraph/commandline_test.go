@@ -32,7 +32,7 @@ func TestHelpAndVersionArePrinted(t *testing.T) {
 	require.Equal(t, 0, whole.code)
 	require.Equal(t, whole, ran(t, "help"))
 	require.Equal(t, whole, ran(t, "--help"))
-	for _, words := range []string{"Run it:", "Use a server:", "completion", "--config=FILE", "--version"} {
+	for _, words := range []string{"Run the gateway:", "Use a server:", "completion", "--config=FILE", "--version"} {
 		require.Contains(t, whole.out, words)
 	}
 	require.NotContains(t, whole.out, "__complete")

@@ -21,8 +21,8 @@ func init() {
 // file, which overrides the default.
 func New(version string) *cobra.Command {
 	program := cli.NewProgram("agentgraph", version, "A self-hosted GraphQL gateway for conversational AI agents.")
-	cli.AddGroup(program, "Run it:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
-	cli.AddGroup(program, "Manage its database:",
+	cli.AddGroup(program, "Run the gateway:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
+	cli.AddGroup(program, "Manage the database:",
 		admin.NewMigrate(), admin.NewDistribute(), admin.NewCompanies(), admin.NewKeys(), admin.NewPlan(),
 		admin.NewRetention(), admin.NewDocuments(),
 		admin.NewErase(), admin.NewAudit(), admin.NewExport(), admin.NewImport())

@@ -5175,7 +5175,7 @@ input PromptSettingsInput {
   opener: String @bounds(maxLength: 5000)
   "At most 5,000 characters; default empty."
   emptyResponse: String @bounds(maxLength: 5000)
-  "A configured model, or empty, the default."
+  "The configured model that reranks the chunks; empty for none. Default empty."
   rerankModel: String
   "Default true."
   showQuote: Boolean

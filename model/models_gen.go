@@ -1371,7 +1371,7 @@ type PromptSettingsInput struct {
 	Opener *string `json:"opener,omitempty"`
 	// At most 5,000 characters; default empty.
 	EmptyResponse *string `json:"emptyResponse,omitempty"`
-	// A configured model, or empty, the default.
+	// The configured model that reranks the chunks; empty for none. Default empty.
 	RerankModel *string `json:"rerankModel,omitempty"`
 	// Default true.
 	ShowQuote *bool `json:"showQuote,omitempty"`

@@ -199,8 +199,13 @@ func shortenPrompts(t testing.TB, address string) {
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
-	for _, table := range []string{"agents", "prompt_versions"} {
-		_, err = conn.Exec(t.Context(), "UPDATE "+table+" SET prompt = left(prompt, 200)")
+	for _, statement := range []string{
+		`UPDATE agents SET prompt = left(prompt, 200)`,
+		`UPDATE prompt_versions SET prompt = left(prompt, 200)`,
+		`UPDATE agent_test_snapshots SET definition = jsonb_set(definition::jsonb, '{prompt}',
+			to_jsonb(left(definition->>'prompt', 200)))::json WHERE agent_id IS NULL`,
+	} {
+		_, err = conn.Exec(t.Context(), statement)
 		require.NoError(t, err)
 	}
 }

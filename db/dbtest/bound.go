@@ -28,7 +28,9 @@ func (s sameCompany) join(a, b string) {
 }
 
 // company returns which tables of a level have the same company according to its conditions. It ignores an unqualified
-// column if the level has several sharded tables, because the column could belong to any of them.
+// column if the level has several sharded tables, because the column could belong to any of them. It ignores the
+// condition of an outer join that compares a table with a function or a subquery: Citus does not combine it with the
+// conditions of other tables.
 func (l *level) company(sharded []string) sameCompany {
 	same := sameCompany{}
 	for i, t := range l.tokens {
@@ -36,7 +38,8 @@ func (l *level) company(sharded []string) sameCompany {
 		case !l.isCondition(i):
 		case t.is("="):
 			left, right := l.memberBefore(i, sharded), l.memberAfter(i, sharded)
-			if left != "" && right != "" {
+			isOpen := (left == outerTable || right == outerTable) && l.isInOuterJoin(i)
+			if left != "" && right != "" && !isOpen {
 				same.join(left, right)
 			}
 		case t.is("in") && l.at(i+1).is("(") && l.at(i+2).kind == constant && l.at(i+3).is(")"):

@@ -72,6 +72,13 @@ func TestStatementsOfTheProgramReadAllCompanies(t *testing.T) {
 		"SELECT company_id FROM jobs UNION SELECT company_id FROM agents":                                true,
 		"SELECT id FROM companies WHERE id = $1":                                                         true,
 		"SELECT jobs.id FROM jobs JOIN river_job ON river_job.id = jobs.id":                              false,
+		"SELECT s.id FROM unnest($1::text[]) AS s (company_id) JOIN agents ON agents.company_id = s.company_id JOIN " +
+			"jobs ON jobs.company_id = s.company_id": true,
+		"SELECT s.id FROM unnest($1::text[]) AS s (company_id) JOIN agents ON agents.company_id = s.company_id LEFT JOIN " +
+			"jobs ON jobs.company_id = s.company_id": false,
+		"SELECT s.id FROM unnest($1::text[]) AS s (company_id) JOIN agents ON agents.company_id = s.company_id LEFT JOIN " +
+			"jobs ON jobs.company_id = agents.company_id": true,
+		"SELECT s.id FROM unnest($1::text[]) AS s (company_id) LEFT JOIN jobs ON jobs.company_id = s.company_id": true,
 	} {
 		require.Equal(t, canRun, judge.canRun(statement, false), statement)
 	}

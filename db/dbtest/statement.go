@@ -227,6 +227,20 @@ func (l *level) isJoined() bool {
 	return false
 }
 
+// isInOuterJoin reports whether the token is in the condition of an outer join.
+func (l *level) isInOuterJoin(i int) bool {
+	for ; i >= 0; i-- {
+		switch t := l.at(i); {
+		case t.group.parent != nil:
+		case t.is("where"):
+			return false
+		case t.is("join"):
+			return l.at(i-1).is("left", "right", "full", "outer")
+		}
+	}
+	return false
+}
+
 // isCondition reports whether the token is part of a condition that every row satisfies.
 func (l *level) isCondition(i int) bool {
 	for g := l.at(i).group; g != nil; g = g.parent {

@@ -49,11 +49,28 @@ func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced co
 	return ctx, func(err error) { tracer.TraceBatchEnd(ctx, conn, pgx.TraceBatchEndData{Err: err}) }
 }
 
+// beginBlock begins a transaction block. Connections for reads have the isolation that it needs as their default.
+const beginBlock = "BEGIN"
+
+// begin returns the statement that makes all reads see one snapshot, or "" if none is needed. Citus sends reads to
+// another node, where each one has its own snapshot unless a block contains them.
+func (s Scope) begin(conn *pgconn.PgConn, reads int) string {
+	switch {
+	case conn.TxStatus() != 'I':
+		return ""
+	case s.db.scopes.isPooled:
+		return setRepeatableRead
+	case s.db.isSharded && reads > 1:
+		return beginBlock
+	}
+	return ""
+}
+
 func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, receive Receive) (err error) {
 	// If the connection is bound to another company, the same round trip binds it to this one.
 	scope := s.db.scopes.statementFor(conn, s.companyID)
 	isPooled := s.db.scopes.isPooled
-	isAlone := isPooled && conn.TxStatus() == 'I'
+	begin := s.begin(conn, len(reads))
 	pipeline := conn.StartPipeline(ctx)
 	send := sender{pipeline: pipeline, known: statementsOf(conn), isPooled: isPooled}
 	defer func() {
@@ -66,9 +83,9 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 		scope.applied(conn, err)
 	}()
 	var ahead []Statement // statements before the reads, whose rows are dropped
-	if isAlone {
+	if begin != "" {
 		ahead = append(ahead, Statement{})
-		pipeline.SendQueryParams(setRepeatableRead, nil, nil, nil, nil)
+		pipeline.SendQueryParams(begin, nil, nil, nil, nil)
 	}
 	if scope.statement != (Statement{}) {
 		ahead = append(ahead, scope.statement)
@@ -76,6 +93,10 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 	}
 	for i := range reads {
 		send.sendRead(s.companyID, &reads[i])
+	}
+	if begin == beginBlock {
+		pipeline.SendPipelineSync() // after an error, the COMMIT rolls back
+		pipeline.SendQueryParams("COMMIT", nil, nil, nil, nil)
 	}
 	if err := pipeline.Sync(); err != nil {
 		return err

@@ -129,8 +129,7 @@ func TestInvalidAccessTokensAreRefused(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
-	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = created_at - interval '1 day', expires_at = "+
-		"created_at")
+	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = 'epoch', expires_at = created_at")
 	require.NoError(t, err)
 	_, second := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeRead)
 	revoked, _ := g.token(t, second, "read")
@@ -193,8 +192,7 @@ func TestSocketEndsWhenItsAccessTokenExpires(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), address)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, conn.Close(t.Context())) }()
-	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = created_at - interval '1 day', expires_at = "+
-		"created_at")
+	_, err = conn.Exec(t.Context(), "UPDATE access_tokens SET created_at = 'epoch', expires_at = created_at")
 	require.NoError(t, err)
 	for err == nil {
 		err = wsjson.Read(t.Context(), socket, &f)

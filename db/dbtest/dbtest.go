@@ -189,12 +189,15 @@ func New(t testing.TB) *db.Store {
 }
 
 // Stores returns a store on a fresh, migrated database for each way in which the server can store vectors: always
-// "arrays", and "pgvector" if it is installed.
+// "arrays", and "pgvector" if it is installed. On a Citus cluster, it returns only "pgvector".
 func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	t.Helper()
-	address := URL(t)
-	Arrays(t, address)
-	stores := map[string]*db.Store{"arrays": Open(t, address, o)}
+	stores := map[string]*db.Store{}
+	if nodes() == nil { // Citus does not change the storage of a sharded column
+		address := URL(t)
+		Arrays(t, address)
+		stores["arrays"] = Open(t, address, o)
+	}
 	if store := Open(t, URL(t), o); store.ComparesVectors() {
 		stores["pgvector"] = store
 	}

@@ -77,7 +77,7 @@ func TestVectorStorageDoesNotChangeAnswers(t *testing.T) {
 			}
 			answers["whole "+kept] = shownAnswer(whole)
 		}
-		if libraries["pgvector"].base != nil {
+		if len(libraries) == 2 {
 			require.Equal(t, answers["arrays"], answers["pgvector"])
 			require.Equal(t, answers["whole arrays"], answers["whole pgvector"])
 		}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ticks, weeks } from "./axis";
+import { busiestOf, ticks, weeks } from "./axis";
 
 test("an axis has three to five round values that reach the largest bar", () => {
   assert.deepEqual(ticks(2_702), [0, 1_000, 2_000, 3_000]);
@@ -21,4 +21,10 @@ test("weeks begin on Mondays, and the first one may be short", () => {
     ["2026-11-23", 0.2, 0.2],
     ["2026-11-30", 0.1, 0.1],
   ]);
+});
+
+test("the busiest bar is the first of the highest ones, and there is none without bars", () => {
+  const bars = [1, 3, 3, 2].map((credits, i) => ({ name: String(i), credits, byChannel: [] }));
+  assert.equal(busiestOf(bars)?.name, "1");
+  assert.equal(busiestOf([]), undefined);
 });

@@ -15,6 +15,12 @@ export interface Bar {
   byChannel: readonly { channel: string; credits: number }[];
 }
 
+/** The bar with the most credits, the earliest of equal ones, or undefined if there are no bars. */
+export function busiestOf(bars: readonly Bar[]): Bar | undefined {
+  const most = Math.max(...bars.map(({ credits }) => credits));
+  return bars.find(({ credits }) => credits === most);
+}
+
 /** Days as weeks from Monday to Sunday, named by their first day in the range. Sums are rounded to the millionth. */
 export function weeks(days: readonly Bar[]): Bar[] {
   const groups: Bar[][] = [];

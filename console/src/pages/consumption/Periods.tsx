@@ -1,5 +1,5 @@
 import { useState, type KeyboardEvent } from "react";
-import { ticks, type Bar } from "../../logic/axis";
+import { busiestOf, ticks, type Bar } from "../../logic/axis";
 import { count, shortCredits, showCredits } from "../../ui/format";
 import { Segment } from "../../ui/Segment";
 import { useWidth } from "../../ui/useWidth";
@@ -55,7 +55,8 @@ function Chart({ periods, by }: { periods: readonly Bar[]; by: By }) {
     event.preventDefault();
     setAt(Math.min(periods.length - 1, Math.max(0, (at ?? (step > 0 ? -1 : periods.length)) + step)));
   };
-  const busiest = periods.reduce((a, b) => (b.credits > a.credits ? b : a));
+  const busiest = busiestOf(periods);
+  if (!busiest) return null;
   return (
     <div
       ref={frame}

@@ -90,6 +90,8 @@ export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
 function Effect({ call }: { call: ShownCall }) {
   if (call.isRunning) return <Status of="Running" />;
   if (call.kind === "Retrieval") return null;
+  // A failed call that was not mocked may have been refused before it reached anything real.
+  if (call.error && !call.mocked) return null;
   if (!call.mocked) return call.kind === "SubAgent" ? <Status of="Delegates" /> : <Status of="Real" />;
   return (
     <span title={call.mockRule === null || call.mockRule === undefined ? undefined : `By rule ${call.mockRule + 1} of the mock`}>

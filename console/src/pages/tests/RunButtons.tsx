@@ -94,10 +94,10 @@ export function useRun(onStarted: (executionId: string) => void) {
   const client = useClient();
   const [isAsking, setAsking] = useState(false);
   /** The requested runs, with the calls that would be real. */
-  const [doubted, setDoubted] = useState<{ input: Input; coverage: Coverage }>();
+  const [unconfirmed, setUnconfirmed] = useState<{ input: Input; coverage: Coverage }>();
   const complain = (error: CombinedError) => toast(errorText(error), { isError: true });
   const run = async (input: Input) => {
-    setDoubted(undefined);
+    setUnconfirmed(undefined);
     const made = await start.run({ input }, {}, complain);
     if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
   };
@@ -108,10 +108,10 @@ export function useRun(onStarted: (executionId: string) => void) {
     const coverage = covered.data?.agentTestExecutionCoverage;
     // Nothing runs while it is unknown which calls would be real.
     if (covered.error) complain(covered.error);
-    if (coverage?.calls.some(({ call }) => isReal(call))) setDoubted({ input, coverage });
+    if (coverage?.calls.some(({ call }) => isReal(call))) setUnconfirmed({ input, coverage });
     else if (coverage) await run(input);
   };
-  return { ask, doubted, confirm: () => doubted && run(doubted.input), dismiss: () => setDoubted(undefined), isBusy: isAsking || start.isBusy };
+  return { ask, unconfirmed, confirm: () => unconfirmed && run(unconfirmed.input), dismiss: () => setUnconfirmed(undefined), isBusy: isAsking || start.isBusy };
 }
 
 /** Runs the selected tests, or all, as often as chosen. */
@@ -136,21 +136,44 @@ export function RunButton({ isEmpty, isRunning, onStarted, ...chosen }: Chosen &
         <Icon name="play" />
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
-      {run.doubted && (
+      {run.unconfirmed && (
         <Dialog title="Run with real calls?" onClose={run.dismiss}>
-          <Doubts coverage={run.doubted.coverage} verb="Run anyway" run={() => void run.confirm()} close={run.dismiss} />
+          <RunAnyway coverage={run.unconfirmed.coverage} run={() => void run.confirm()} close={run.dismiss} />
         </Dialog>
       )}
     </>
   );
 }
 
-/** The possible real calls and the numbers of mocked and denied ones, with buttons to run or not. */
-export function Doubts({ coverage: { simulations, calls }, verb, run, close }: { coverage: Coverage; verb: string; run: () => void; close: () => void }) {
+/** The possible real calls, with buttons to run or not. */
+export function RunAnyway({ coverage, run, close }: { coverage: Coverage; run: () => void; close: () => void }) {
+  return (
+    <div className="stack">
+      <RealCalls coverage={coverage} />
+      <ConfirmRun verb="Run anyway" isDanger run={run} close={close} />
+    </div>
+  );
+}
+
+export function ConfirmRun({ verb, isDanger, disabled = false, run, close }: { verb: string; isDanger: boolean; disabled?: boolean; run: () => void; close: () => void }) {
+  return (
+    <div className="row">
+      <button type="button" className="quiet push" onClick={close}>
+        Cancel
+      </button>
+      <Act scope="simulate" className={isDanger ? "danger primary" : "primary"} disabled={disabled} onClick={run}>
+        {verb}
+      </Act>
+    </div>
+  );
+}
+
+/** The possible real calls and the numbers of mocked and denied ones. */
+export function RealCalls({ coverage: { simulations, calls } }: { coverage: Coverage }) {
   const real = calls.filter(({ call }) => isReal(call));
   const among = (effect: string) => new Set(calls.filter(({ call }) => call.effect === effect).map(({ call }) => call.technicalName)).size;
   return (
-    <div className="stack">
+    <>
       <p>The agent may make these real calls:</p>
       <ul className="stack tight">
         {real.map(({ call, agentId, testIds }) => (
@@ -166,14 +189,6 @@ export function Doubts({ coverage: { simulations, calls }, verb, run, close }: {
       <p className="muted">
         {among("Mocked")} mocked, {among("Denied")} denied. Set a test's mocks in toolMocking, over the API or in files.
       </p>
-      <div className="row">
-        <button type="button" className="quiet push" onClick={close}>
-          Cancel
-        </button>
-        <Act scope="simulate" className="danger primary" onClick={run}>
-          {verb}
-        </Act>
-      </div>
-    </div>
+    </>
   );
 }

@@ -9,7 +9,7 @@ import { Icon } from "../../ui/Icon";
 import { Pick } from "../../ui/Pick";
 import { Failure, Loading } from "../../ui/states";
 import { keptDraft } from "../agent/draft";
-import { Doubts, inputOf, useRun, type Chosen } from "./RunButtons";
+import { RunAnyway, inputOf, useRun, type Chosen } from "./RunButtons";
 
 const ChoicesQuery = graphql(`
   query VariantChoices($agentId: ID!) {
@@ -51,7 +51,7 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
     <Dialog title="Compare prompts and models" isWide onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!answer.data && !answer.error && <Loading />}
-      {agent && server && !run.doubted && (
+      {agent && server && !run.unconfirmed && (
         <form
           className="stack"
           onSubmit={(event) => {
@@ -110,7 +110,7 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
           </div>
         </form>
       )}
-      {run.doubted && <Doubts coverage={run.doubted.coverage} verb="Run anyway" run={() => void run.confirm()} close={run.dismiss} />}
+      {run.unconfirmed && <RunAnyway coverage={run.unconfirmed.coverage} run={() => void run.confirm()} close={run.dismiss} />}
     </Dialog>
   );
 }

@@ -84,7 +84,8 @@ async function inAllLooks(page: Page, path: string): Promise<void> {
 async function look(page: Page, path: string, width: 1280 | 390, colorScheme: "light" | "dark"): Promise<void> {
   await page.setViewportSize({ width, height: width === 390 ? 844 : 800 });
   await page.emulateMedia({ colorScheme });
-  await page.screenshot({ path: `${path}-${width}-${colorScheme}.png`, fullPage: true });
+  // Ends the transitions between the colors of the two themes.
+  await page.screenshot({ path: `${path}-${width}-${colorScheme}.png`, fullPage: true, animations: "disabled" });
 }
 
 /** The graph of agents, and a live chat with the source of an answer. */

@@ -1,5 +1,6 @@
 // Journeys with agents: find, edit, connect and chat with them.
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { agent, base, connectRealTool, gateway, journeys, visit } from "./journey";
 
@@ -23,6 +24,28 @@ journeys("agents and chats", () => {
       await page.getByRole("group", { name: "5 agents and their delegations" }).waitFor();
       await page.getByRole("link", { name: "Open" }).click();
       await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
+    }));
+
+  test("the graph lights the path of a running chat, and is saved as a file that needs no page", () =>
+    visit("agents?view=graph", async (page) => {
+      await page.getByRole("button", { name: /^Card support, Phone/ }).waitFor();
+      const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
+        `mutation { startSimulationChat(input: { agentId: "${agent("Card support")}", dataBag: { cardLastFour: "4821", cardholderName: "Sam Okoro", serviceTier: "Gold" }, toolMocking: { mockAllTools: true, sideEffects: Deny } }) { simulationChat { id } } }`,
+      );
+      await gateway.ask("mutation($input: SendSimulationMessageInput!) { sendSimulationMessage(input: $input) { newMessages { sequence } } }", {
+        input: { simulationChatId: startSimulationChat.simulationChat.id, text: "Where is my new card? I cannot be at home for the delivery." },
+      });
+      await page.getByRole("button", { name: /^Card support, .* step 1 of the running chat/ }).waitFor();
+      await page.getByRole("button", { name: /^Delivery by text message, .* step 2 of the running chat/ }).waitFor();
+      await page.getByText("Live chat").waitFor();
+
+      const saving = page.waitForEvent("download");
+      await page.getByRole("button", { name: "Save as SVG" }).click();
+      const drawing = await readFile(await (await saving).path(), "utf8");
+      assert.match(drawing, /^<svg [^>]*viewBox="[-\d. ]+"/);
+      assert.match(drawing, /@font-face\{font-family:"Inter Console"/);
+      assert.match(drawing, /<text [^>]*font-size="13px"[^>]*>Card support<\/text>/);
+      assert.doesNotMatch(drawing, / class=|var\(|tabindex/);
     }));
 
   test("keys lead from page to page, but not out of a field", () =>

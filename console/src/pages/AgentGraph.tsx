@@ -1,8 +1,9 @@
 import { useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
+import { useLive } from "../api/live";
 import { usePage } from "../api/page";
 import { around } from "../logic/delegation";
-import { delegations } from "../logic/paths";
+import { delegations, liveChat, type MadeCall } from "../logic/paths";
 import { may } from "../ui/Act";
 import { Find } from "../ui/Find";
 import { plural } from "../ui/format";
@@ -14,7 +15,7 @@ import styles from "./AgentGraph.module.css";
 import { Drawing, type Lit } from "./graph/Drawing";
 import { inColumns, layered } from "./graph/layout";
 import { Panel } from "./graph/Panel";
-import { AgentGraphQuery, type AgentNode, type GraphChat } from "./graph/query";
+import { AgentGraphQuery, StartedCalls, type AgentNode, type GraphChat } from "./graph/query";
 import { saveDrawing } from "./graph/saveDrawing";
 import { useView } from "./graph/useView";
 
@@ -23,7 +24,7 @@ const readable = 60;
 /** How many delegations around the selected agent are drawn if there are more agents. */
 const defaultDepth = 2;
 /** How often the graph is read again, in milliseconds, so that it shows chats that run. */
-const pace = 5_000;
+const pace = 4_000;
 
 /** The agents and their delegations, as a drawing. */
 export default function AgentGraph() {
@@ -53,8 +54,9 @@ function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: 
   const now = new Map(agents.map((agent) => [agent.id, agent]));
   const fresh = { ...drawn, boxes: drawn.boxes.map((box) => ({ ...box, agent: now.get(box.agent.id) ?? box.agent })) };
   const uses = useMemo(() => usesOf(agents, chats), [agents, chats]);
-  const running = chats.find((chat) => chat.status === "Replying");
-  const lit = useMemo(() => litOf(agents, running), [agents, running]);
+  const running = liveChat(chats, Date.now());
+  const started = useStartedCalls(running?.id);
+  const lit = useMemo(() => litOf(agents, running, started), [agents, running, started]);
   const { board, view, zoom, fit, center, drag } = useView(drawn);
   const svg = useRef<SVGSVGElement>(null);
   const choose = (id: string) => {
@@ -107,7 +109,7 @@ function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: 
           <button type="button" className="quiet only" aria-label="Fit" title="Fit" onClick={fit}>
             <Icon name="fit" />
           </button>
-          <button type="button" className="quiet only" aria-label="Save as SVG" title="Save as SVG" onClick={() => svg.current && saveDrawing(svg.current, drawn, "agents.svg")}>
+          <button type="button" className="quiet only" aria-label="Save as SVG" title="Save as SVG" onClick={() => svg.current && void saveDrawing(svg.current, "agents.svg")}>
             <Icon name="download" />
           </button>
         </div>
@@ -138,13 +140,30 @@ function usesOf(agents: readonly AgentNode[], chats: readonly GraphChat[]): Read
   return uses;
 }
 
+/** The calls of a chat that started since the graph follows it. The list of chats has them only after the turn. */
+function useStartedCalls(chatId: string | undefined): readonly MadeCall[] {
+  const [started, setStarted] = useState<{ chatId: string | undefined; calls: readonly MadeCall[] }>({ chatId, calls: [] });
+  useLive(
+    StartedCalls,
+    { id: chatId ?? "" },
+    ({ simulationChatEvents: event }) => {
+      if (event.__typename !== "ToolCallStarted") return;
+      setStarted((old) => ({ chatId, calls: [...(old.chatId === chatId ? old.calls : []), event] }));
+    },
+    !chatId,
+  );
+  return started.chatId === chatId ? started.calls : none;
+}
+
+const none: readonly MadeCall[] = [];
+
 /** The path of the running chat, if there is one. */
-function litOf(agents: readonly AgentNode[], chat: GraphChat | undefined): Lit {
+function litOf(agents: readonly AgentNode[], chat: GraphChat | undefined, started: readonly MadeCall[]): Lit {
   const hops = new Map<string, number>();
   const connections = new Set<string>();
   if (chat) {
     hops.set(chat.agent.id, 1);
-    for (const { connection, to } of delegations(agents, chat.agent.id, chat.toolCalls)) {
+    for (const { connection, to } of delegations(agents, chat.agent.id, [...chat.toolCalls, ...started])) {
       connections.add(connection);
       if (!hops.has(to)) hops.set(to, hops.size + 1);
     }

@@ -1,5 +1,6 @@
 import { memo, type KeyboardEvent, type RefObject } from "react";
 import { hueOf, initials } from "../../logic/faces";
+import { placed } from "../../logic/labels";
 import { widthOf } from "../../logic/paths";
 import { count, plural } from "../../ui/format";
 import styles from "../AgentGraph.module.css";
@@ -24,6 +25,9 @@ export function Drawing({ svg, drawn, view, selectedId, uses, lit, select }: {
   select: (id: string) => void;
 }) {
   const most = Math.max(0, ...uses.values());
+  const isNear = (arrow: Drawn["arrows"][number]) => arrow.from === selectedId || arrow.to === selectedId;
+  const texts = drawn.arrows.map((arrow) => (isNear(arrow) && drawn.box.width > 180 ? arrow.text : uses.has(arrow.id) ? count(uses.get(arrow.id) ?? 0) : ""));
+  const labels = placed(drawn.arrows.map(({ label }, i) => ({ ...label, text: texts[i] ?? "" })), drawn.boxes, drawn.box);
   return (
     <svg ref={svg} className={styles.drawing} role="group" aria-label={`${plural(drawn.boxes.length, "agent")} and their delegations`}>
       <defs>
@@ -32,27 +36,29 @@ export function Drawing({ svg, drawn, view, selectedId, uses, lit, select }: {
         </marker>
       </defs>
       <g transform={`translate(${view.x} ${view.y}) scale(${view.scale})`}>
-        {drawn.arrows.map(({ id, from, to, path, label, text }) => {
+        {drawn.arrows.map((arrow) => {
+          const { id, path, text } = arrow;
           const used = uses.get(id) ?? 0;
           const isLit = lit.connections.has(id);
-          const isNear = from === selectedId || to === selectedId;
-          const shown = isNear && drawn.box.width > 180 ? text : used > 0 ? count(used) : "";
           return (
-            <g key={id} className={styles.arrow} data-lit={isLit} data-near={isNear}>
+            <g key={id} className={styles.arrow} data-lit={isLit} data-near={isNear(arrow)}>
               <path d={path} strokeWidth={isLit ? 5 : widthOf(used, most)} markerEnd="url(#arrow)">
                 <title>{used > 0 ? `${text}, ${plural(used, "use")}` : text}</title>
               </path>
               {isLit && <path d={path} className={styles.flow} />}
-              {shown && (
-                <g className={styles.use}>
-                  <rect x={label.x - shown.length * 3.1 - 8} y={label.y - 10} width={shown.length * 6.2 + 16} height={20} rx={10} />
-                  <text x={label.x} y={label.y + 4}>
-                    {shown}
-                  </text>
-                </g>
-              )}
             </g>
           );
+        })}
+        {drawn.arrows.map(({ id }, i) => {
+          const label = labels[i];
+          return label?.text ? (
+            <g key={id} className={styles.use} data-lit={lit.connections.has(id)}>
+              <rect x={label.x - label.width / 2} y={label.y - 10} width={label.width} height={20} rx={10} />
+              <text x={label.x} y={label.y + 4}>
+                {label.text}
+              </text>
+            </g>
+          ) : null;
         })}
         {drawn.boxes.map(({ agent, x, y }) => (
           <Box key={agent.id} agent={agent} x={x} y={y} size={drawn.box} isSelected={agent.id === selectedId} hop={lit.hops.get(agent.id)} select={select} />

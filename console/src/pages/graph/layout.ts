@@ -19,10 +19,12 @@ export interface Drawn {
 export function layered(agents: readonly AgentNode[]): Drawn {
   const box = { width: 196, height: 66 };
   const graph = new Graph({ multigraph: true });
-  graph.setGraph({ rankdir: "TB", nodesep: 60, ranksep: 44, edgesep: 30, marginx: 12, marginy: 12 });
+  // Reversing few lines of a cycle makes few layers, so that the drawing is wide rather than high.
+  graph.setGraph({ rankdir: "TB", acyclicer: "greedy", nodesep: 48, ranksep: 36, edgesep: 30, marginx: 48, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const agent of agents) graph.setNode(agent.id, { ...box });
-  for (const agent of agents) {
+  const oldestFirst = agents.toReversed();
+  for (const agent of oldestFirst) graph.setNode(agent.id, { ...box });
+  for (const agent of oldestFirst) {
     for (const sub of agent.subAgents) if (graph.hasNode(sub.agent.id)) graph.setEdge(agent.id, sub.agent.id, { width: 10, height: 10, labelpos: "c" }, sub.id);
   }
   layout(graph);

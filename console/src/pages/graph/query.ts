@@ -16,8 +16,14 @@ export const AgentGraphQuery = graphql(`
       }
     }
     simulationChats(first: 50) @include(if: $seesCalls) {
-      nodes { id status createdAt agent { id name } toolCalls { id kind technicalName delegationId } }
+      nodes { id status agent { id name } lastMessage { id timestamp } toolCalls { id kind technicalName delegationId } }
     }
+  }
+`);
+
+export const StartedCalls = graphql(`
+  subscription StartedCalls($id: ID!) {
+    simulationChatEvents(simulationChatId: $id) { __typename ... on ToolCallStarted { id kind technicalName delegationId } }
   }
 `);
 

@@ -4,7 +4,8 @@ import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf, type VariablesOf } from "../api/graphql";
 import { useAction, useGo, useHere, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
-import { AgentPicker } from "../ui/AgentPicker";
+import { AgentPicker, useAgentNames } from "../ui/AgentPicker";
+import { Avatar } from "../ui/Avatar";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { keptDraft } from "./agent/draft";
@@ -71,11 +72,7 @@ export default function NewChat() {
         </>
       }
     >
-      {!agentId && (
-        <Empty icon="chat" title="Choose an agent above">
-          You write as the contact. Calls are mocked unless you allow real ones.
-        </Empty>
-      )}
+      {!agentId && <Choice />}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {run.error && <Failure error={run.error} retry={run.refresh} />}
       {agentId && !isRead && !answer.error && !run.error && <Loading />}
@@ -96,6 +93,29 @@ export default function NewChat() {
   );
 }
 
+/** How many agents show as links. The list above has all. */
+const linked = 12;
+
+/** The page before an agent is chosen. */
+function Choice() {
+  const agents = useAgentNames();
+  return (
+    <Empty icon="chat" title="Which agent do you want to talk with?">
+      You write as the contact. Calls are mocked unless you allow real ones.
+      <ul className="row" style={{ justifyContent: "center", marginTop: 16 }}>
+        {agents.slice(0, linked).map((agent) => (
+          <li key={agent.id}>
+            <Link className="button" href={`/chats/new?agent=${agent.id}`}>
+              <Avatar agent={agent} />
+              {agent.name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Empty>
+  );
+}
+
 interface Mocking {
   mockAllTools: boolean;
   mockAllSubAgents: boolean;
@@ -105,7 +125,8 @@ interface Mocking {
   answers: Record<string, string>;
 }
 
-const careful: Mocking = { mockAllTools: true, mockAllSubAgents: true, mockCallTransfer: true, isDenied: true, answers: {} };
+/** Nothing real happens, and sub-agents answer, with their tools mocked too. */
+const careful: Mocking = { mockAllTools: true, mockAllSubAgents: false, mockCallTransfer: true, isDenied: true, answers: {} };
 
 function inputOf({ isDenied, answers, ...mocked }: Mocking): MockingInput {
   const mockedTools = Object.entries(answers).map(([toolId, resultTemplate]) => ({ toolId, resultTemplate }));
@@ -275,6 +296,8 @@ function MockingChoice({ agent, isCovered, mocking, setMocking }: MockingProps) 
   );
 }
 
+const and = new Intl.ListFormat("en");
+
 /** Shows the real calls that the chat could make. */
 function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">) {
   if (!agent.coverage) return null;
@@ -299,7 +322,7 @@ function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">
       ) : (
         "Sandboxed: no real calls."
       )}
-      {isDelegating && ` Sub-agents that are not mocked: ${agent.subAgents.map((sub) => sub.agent.name).join(", ")}.`}
+      {isDelegating && ` It delegates to ${and.format(new Set(agent.subAgents.map((sub) => sub.agent.name)))}.`}
       {agent.knowledgeBaseChat && ` It reads ${agent.knowledgeBaseChat.name}.`}
     </div>
   );

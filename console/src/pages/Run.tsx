@@ -104,6 +104,13 @@ function RunPage({ run, failure, refresh }: { run: RunOfPage; failure: Failing; 
           )}
         </>
       }
+      more={
+        agent && (
+          <Link className="narrow" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
+            Continue this chat
+          </Link>
+        )
+      }
       crumbs={[
         { to: "/tests", text: "Tests" },
         ...(agent ? [{ to: tests, text: agent.name }] : []),
@@ -162,7 +169,7 @@ function Actions({ run }: { run: RunOfPage }) {
         Edit test
       </Link>
       {run.messages.some((message) => message.role === "assistant") && (
-        <Link className="button" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
+        <Link className="button wide" href={`/chats/new?agent=${agent.id}&run=${run.id}`}>
           Continue this chat
         </Link>
       )}

@@ -8,9 +8,13 @@ const AgentNames = graphql(`
   }
 `);
 
+export function useAgentNames(): readonly { id: string; name: string }[] {
+  const [{ data }] = useQuery({ query: AgentNames, requestPolicy: "cache-first" });
+  return data?.agents.nodes ?? [];
+}
+
 /** Chooses an agent. `none` is the label of the choice of no agent. */
 export function AgentPicker({ agentId, none, pick }: { agentId: string | undefined; none: string; pick: (id: string) => void }) {
-  const [{ data }] = useQuery({ query: AgentNames, requestPolicy: "cache-first" });
-  const agents = data?.agents.nodes.map(({ id, name }) => [id, name] as const) ?? [];
+  const agents = useAgentNames().map(({ id, name }) => [id, name] as const);
   return <Pick label="Agent" options={[["", none], ...agents]} value={agentId ?? ""} set={pick} />;
 }

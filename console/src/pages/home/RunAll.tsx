@@ -34,7 +34,7 @@ export default function RunAll({ agents, total, onStarted, close }: { agents: re
     const answers = await Promise.all(agents.map(({ id }) => client.query(PlanQuery, { input: { agentId: id } }, { requestPolicy: "network-only" }).toPromise()));
     const failed = answers.find(({ error }) => error)?.error;
     const plans = answers.flatMap(({ data }) => data ?? []);
-    if (!failed) setPlan(planOf(plans.map((each) => each.agentTestExecutionCoverage), priceText(totalOf(plans.map((each) => each.agentTestExecutionEstimate)))));
+    if (!failed) setPlan(planOf(plans.map((each) => each.agentTestExecutionCoverage), priceOf(totalOf(plans.map((each) => each.agentTestExecutionEstimate)))));
     // Nothing runs while it is unknown which calls would be real.
     else {
       toast(errorText(failed), { isError: true });
@@ -55,12 +55,16 @@ export default function RunAll({ agents, total, onStarted, close }: { agents: re
   return (
     <Dialog title={isRisky ? "Run with real calls?" : "Run all tests?"} onClose={close}>
       <div className="stack">
-        <p>{plan ? `${plan.price}.` : "Reading the price…"}</p>
+        <p>{plan?.price ?? "Reading the price…"}</p>
         {isRisky && plan && <RealCalls coverage={plan.coverage} />}
         <ConfirmRun verb={`Run ${plural(total, "test")}`} isDanger={isRisky} disabled={!plan || isBusy} run={() => void run()} close={close} />
       </div>
     </Dialog>
   );
+}
+
+function priceOf(total: ReturnType<typeof totalOf>): string {
+  return `${priceText(total)}.${total.credits === null ? " The credits are not known, because no earlier run recorded any." : ""}`;
 }
 
 function planOf(coverages: readonly Coverage[], price: string): RunPlan {

@@ -122,7 +122,7 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
         New test
       </Act>
       {!isEmpty && (
-        <Act scope="simulate" onClick={() => setComparing(true)}>
+        <Act scope="simulate" className="wide" onClick={() => setComparing(true)}>
           <Icon name="updown" />
           Compare
         </Act>
@@ -133,7 +133,7 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
     </>
   );
   return (
-    <Frame agent={agent} isTab={isTab} actions={actions} createFolder={() => setFolderId("new")}>
+    <Frame agent={agent} isTab={isTab} actions={actions} createFolder={() => setFolderId("new")} compare={isEmpty ? undefined : () => setComparing(true)}>
       {isEmpty && agent.testFolders.length === 0 ? (
         <NoTests agentId={agent.id} create={() => setNew(true)} />
       ) : (
@@ -178,9 +178,22 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
   );
 }
 
-function Frame({ agent, isTab, actions, createFolder, children }: { agent: AgentOfTests; isTab: boolean; actions: ReactNode; createFolder: () => void; children: ReactNode }) {
+function Frame({ agent, isTab, actions, createFolder, compare, children }: {
+  agent: AgentOfTests;
+  isTab: boolean;
+  actions: ReactNode;
+  createFolder: () => void;
+  /** Undefined if there is nothing to compare. */
+  compare: (() => void) | undefined;
+  children: ReactNode;
+}) {
   const more = (
     <>
+      {compare && (
+        <Act scope="simulate" className="narrow" onClick={compare}>
+          Compare
+        </Act>
+      )}
       <Act scope="write" onClick={createFolder}>
         <Icon name="plus" />
         New folder

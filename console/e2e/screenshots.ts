@@ -88,23 +88,35 @@ async function look(page: Page, path: string, width: 1280 | 390, colorScheme: "l
   await page.screenshot({ path: `${path}-${width}-${colorScheme}.png`, fullPage: true, animations: "disabled" });
 }
 
-/** The graph of agents, and a live chat with the source of an answer. */
+/** The graph of agents with the path of a chat, and a live chat with the source of an answer. */
 async function ofReadme(browser: Browser, gateway: Gateway, folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const page = await signedIn(browser, gateway);
-  await page.setViewportSize({ width: 1100, height: 960 });
+  await page.setViewportSize({ width: 1280, height: 720 });
   const pages = await pagesOf(gateway);
 
-  await open(page, gateway, pages.graph ?? "");
-  await page.getByRole("button", { name: /^Product help, / }).click();
-  await page.evaluate(() => scrollTo(0, 0));
-  await page.screenshot({ path: join(folder, "graph.png") });
-
-  await page.setViewportSize({ width: 1100, height: 650 });
   await open(page, gateway, pages.chat ?? "");
   await page.getByText("Live", { exact: true }).waitFor();
   await page.getByRole("button", { name: /^Source 1/ }).first().click();
-  await page.screenshot({ path: join(folder, "chat.png") });
+  await page.screenshot({ path: join(folder, "chat.png"), animations: "disabled" });
+
+  await delegate(gateway);
+  await open(page, gateway, pages.graph ?? "");
+  await page.getByRole("button", { name: /^Clinic reception, / }).click();
+  await page.getByRole("button", { name: /step 2 of the running chat/ }).waitFor();
+  await page.screenshot({ path: join(folder, "graph.png"), animations: "disabled" });
+}
+
+/** Holds a chat whose agent delegates. */
+async function delegate(gateway: Gateway): Promise<void> {
+  const { agents } = await gateway.ask<{ agents: { nodes: { id: string }[] } }>('{ agents(filter: { nameContains: "Card support" }) { nodes { id } } }');
+  const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
+    "mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }",
+    { input: { agentId: agents.nodes[0]?.id, dataBag: { cardLastFour: "4821", cardholderName: "Sam Okoro", serviceTier: "gold" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
+  );
+  await gateway.ask("mutation($input: SendSimulationMessageInput!) { sendSimulationMessage(input: $input) { newMessages { sequence } } }", {
+    input: { simulationChatId: startSimulationChat.simulationChat.id, text: "Where is my new card? I cannot be at home for the delivery." },
+  });
 }
 
 async function signedIn(browser: Browser, gateway: Gateway): Promise<Page> {

@@ -68,7 +68,7 @@ export function Panel({ agent, agents, uses, onClose }: Props) {
           ))}
         </ul>
         {agent.knowledgeBaseChat && (
-          <Link className="quiet row" href={`/knowledge/chats/${agent.knowledgeBaseChat.id}`}>
+          <Link className="quiet row" style={{ flexWrap: "nowrap" }} href={`/knowledge/chats/${agent.knowledgeBaseChat.id}`}>
             <Icon name="knowledge" />
             {agent.knowledgeBaseChat.name}
           </Link>

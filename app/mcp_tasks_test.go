@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +20,7 @@ const maxCalls = 15
 type worker struct {
 	*testing.T
 	session *sdk.ClientSession
+	tools   map[string]*sdk.Tool
 	calls   int
 }
 
@@ -35,9 +37,28 @@ func (w *worker) use(tool string, arguments members) members {
 	text := result.Content[0].(*sdk.TextContent).Text
 	require.False(w, result.IsError, "%s: %s", tool, text)
 	require.LessOrEqual(w, len(text), 100_000)
+	w.checkOutput(tool, result)
 	var answer members
 	require.NoError(w, json.Unmarshal([]byte(text), &answer))
 	return answer
+}
+
+// checkOutput compares a result with the tool's output schema, because many clients refuse a result that differs.
+func (w *worker) checkOutput(tool string, result *sdk.CallToolResult) {
+	w.Helper()
+	if w.tools == nil {
+		w.tools = listTools(w, w.session)
+	}
+	text, err := json.Marshal(w.tools[tool].OutputSchema)
+	require.NoError(w, err)
+	var schema *jsonschema.Schema
+	require.NoError(w, json.Unmarshal(text, &schema))
+	if schema == nil {
+		return
+	}
+	resolved, err := schema.Resolve(nil)
+	require.NoError(w, err)
+	require.NoError(w, resolved.Validate(result.StructuredContent), tool)
 }
 
 // at returns the value at a path of members, such as "tests.0.id".

@@ -114,7 +114,7 @@ func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 	if result := cmp.Or(one.answer, one.operation); result != nil {
 		last := result.Fields[len(result.Fields)-1]
 		output := d.Object(t.schema.Types[last.Definition.Type.Name()], last.SelectionSet, "")
-		output.Type = "object" // clients require it, also beside oneOf
+		output.Type = "object" // clients require it, also beside anyOf
 		described.OutputSchema = output
 	}
 	return described, d.Err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,11 +141,23 @@ func (d *Describer) Object(definition *ast.Definition, set ast.SelectionSet, nam
 			}
 			schema.OneOf = append(schema.OneOf, d.Object(possible, set, ""))
 		}
+		if d.IsBrief {
+			return anyOf(schema.OneOf)
+		}
 	} else {
 		schema.Type = "object"
 		d.properties(schema, definition, set)
 	}
 	return d.define(name, schema)
+}
+
+// anyOf describes a value of one of several types. With oneOf, a client would refuse a value that matches two of them.
+func anyOf(types []*jsonschema.Schema) *jsonschema.Schema {
+	types = slices.CompactFunc(types, func(a, b *jsonschema.Schema) bool { return reflect.DeepEqual(a, b) })
+	if len(types) == 1 {
+		return types[0]
+	}
+	return &jsonschema.Schema{AnyOf: types}
 }
 
 // selects reports whether a selection has fields of a concrete type.

@@ -84,6 +84,11 @@ describe("the inspector", () => {
       assert.ok(tools.length > 25, `${tools.length} tools`);
       const found = await inspect("--method", "tools/call", "--tool-name", "find_agents", "--tool-arg", "nameContains=Clinic");
       assert.equal(found.structuredContent.agents[0].name, "Clinic reception");
+      // The inspector refuses a result that differs from the output schema. Tests have two kinds.
+      const red = ["--tool-name", "find_tests", "--tool-arg", 'lastRunStatuses=["Failed"]'];
+      const { tests } = (await inspect("--method", "tools/call", ...red)).structuredContent;
+      const why = await inspect("--method", "tools/call", "--tool-name", "explain_red_test", "--tool-arg", `testId=${tests[0].id}`);
+      assert.ok(why.structuredContent.blame.changes.length > 0);
       const { resources } = await inspect("--method", "resources/list");
       assert.ok(resources.some((resource) => resource.name === "Clinic reception"));
     });

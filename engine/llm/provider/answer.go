@@ -2,7 +2,7 @@ package provider
 
 import (
 	"cmp"
-	"strconv"
+	"crypto/rand"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -54,6 +54,7 @@ var cuts = map[string]llm.Cause{
 	"MAX_TOKENS": llm.TooLong, "SAFETY": llm.Filtered, "RECITATION": llm.Filtered, "BLOCKLIST": llm.Filtered,
 	"PROHIBITED_CONTENT": llm.Filtered, "SPII": llm.Filtered, "LANGUAGE": llm.Filtered, "OTHER": llm.CutOff,
 	"MALFORMED_FUNCTION_CALL": llm.Malformed, "UNEXPECTED_TOOL_CALL": llm.Malformed, "TOO_MANY_TOOL_CALLS": llm.Malformed,
+	"MALFORMED_RESPONSE": llm.Malformed, "MISSING_THOUGHT_SIGNATURE": llm.Malformed,
 }
 
 var cutMessages = map[llm.Cause]string{
@@ -69,7 +70,7 @@ func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 		return llm.Chunk{}, m.fail(cause, status, cutMessages[cause], status)
 	}
 	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
-	for i, c := range a.calls {
+	for _, c := range a.calls {
 		if c.name == "" {
 			return llm.Chunk{}, m.fail(llm.Malformed, status, "the provider answered %d with a tool call that names no tool",
 				status)
@@ -79,8 +80,8 @@ func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 		}
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
-			ID: cmp.Or(c.id, "call_"+strconv.Itoa(i+1)), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"),
-			State: c.state,
+			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same.
+			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"), State: c.state,
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {

@@ -228,10 +228,10 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 				{ID: "b", Name: "second", Arguments: `{"x":2}`},
 			}},
 		},
-		"call without id and arguments": {
-			answer: events(calls(`{"index":0,"function":{"name":"first"}}`)),
+		"call without arguments": {
+			answer: events(calls(`{"index":0,"id":"a","function":{"name":"first"}}`)),
 			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
-				{ID: "call_1", Name: "first", Arguments: `{}`},
+				{ID: "a", Name: "first", Arguments: `{}`},
 			}},
 		},
 	} {
@@ -243,6 +243,23 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 			require.Empty(t, cmp.Diff(test.want, answer))
 		})
 	}
+}
+
+// Providers refuse a conversation in which two calls have the same id.
+func TestCallsWithoutIdsGetTheirOwn(t *testing.T) {
+	t.Parallel()
+	ids := map[string]bool{}
+	for range 2 {
+		_, model := serve(t, nil, events(event(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"first"}},`+
+			`{"index":1,"function":{"name":"first"}}]},"finish_reason":"tool_calls"}]}`)))
+		answer, err := llm.Collect(model.Chat(t.Context(), hello))
+		require.NoError(t, err)
+		for _, call := range answer.ToolCalls {
+			require.Regexp(t, "^call_[A-Z0-9]+$", call.ID)
+			ids[call.ID] = true
+		}
+	}
+	require.Len(t, ids, 4)
 }
 
 func TestLeavingEarlyReleasesTheProvider(t *testing.T) {

@@ -30,6 +30,7 @@ func TestRunComparesVariants(t *testing.T) {
 	require.Regexp(t, `(?m)^first +0/4 \[0–49 %\] +cannot decide, p = 1 `, got.out)
 	require.Regexp(t, `(?m)^draft +4/4 \[51–100 %\] +improved, p = 0\.0\d+ `, got.out)
 	require.Regexp(t, `(?m)^TEST +now +first +draft$`, got.out)
+	require.NotContains(t, got.out, "tokens read")
 	require.Regexp(t, `(?m)^Opening +0/4 +0/4 +4/4`, got.out)
 
 	var written struct {
@@ -56,6 +57,7 @@ func TestRunComparesVariants(t *testing.T) {
 		require.Contains(t, string(text), `<testsuite name="Front &lt;desk&gt; · `+suite+`" tests="4"`)
 	}
 	require.Equal(t, 1, strings.Count(string(text), `name="Opening · draft [1]"`))
+	require.NotContains(t, string(text), "inputTokens", "the offline model's tokens are estimates")
 
 	shown := b.test(t, "show", written.Execution.ID)
 	require.Zero(t, shown.code, shown.log)

@@ -62,7 +62,9 @@ func (e executionShown) summary() string {
 		fmt.Fprintf(&text, "Corrected for the judge's errors: %s%s, by %s of people\n", percent(c.Rate), c.Interval,
 			count(c.Labels, "label"))
 	}
-	text.WriteString(e.Usage.summary())
+	if len(e.Variants) == 0 { // otherwise a table has the usage of each
+		text.WriteString(e.Usage.summary())
+	}
 	if a := e.Agreement; a != nil {
 		fmt.Fprintf(&text, "Judged by %s: same status in %d of %s, same verdict in %d of %s\n",
 			client.Printable(orDash(e.JudgeModel)), a.SameRuns, count(a.Runs, "run"), a.SameCriteria,

@@ -63,9 +63,9 @@ func (u *usageShown) summary() string {
 
 func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 2, 64) + " s" }
 
-// properties returns the usage for JUnit.
+// properties returns the usage for JUnit, or nil without answers of language models.
 func (u *usageShown) properties() []junitProperty {
-	if u == nil || u.Answers == 0 {
+	if !u.isMeasured() {
 		return nil
 	}
 	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

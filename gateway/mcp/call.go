@@ -242,8 +242,9 @@ func known(err *gqlerror.Error) *model.Error {
 
 // advice says for each code of an error what to do next.
 var advice = map[model.Code]string{
-	model.BadInput:       "Correct the arguments, and call the tool again.",
-	model.NotFound:       "Find the right id with find_agents, find_tests or find_results. Ids are case-sensitive.",
+	model.BadInput: "Correct the arguments, and call the tool again.",
+	model.NotFound: "Find the right id with find_agents, find_tests, find_results, find_tools, find_knowledge or " +
+		"list_prompt_versions. Ids are case-sensitive.",
 	model.Forbidden:      "Ask the owner of the key for a key with that scope; trying again does not help.",
 	model.Conflict:       "Read the object again, and apply your change to its current state.",
 	model.Unprocessable:  "Change what the message names, and call the tool again.",

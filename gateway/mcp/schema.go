@@ -75,7 +75,11 @@ func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.C
 	total := len(found)
 	found = append([]match{}, found[:min(total, maxMatches)]...)
 	result, _ := json.Marshal(map[string]any{"matches": found, "total": total}) // texts always encode
-	return answered(result)
+	note := ""
+	if total == 0 {
+		note = "No entry has all these words. Try one word, or the name of a type, such as Query or Mutation."
+	}
+	return answered(result, note)
 }
 
 func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }

@@ -109,6 +109,9 @@ func (c *conversation) answer() *reply {
 	if next == nil {
 		return say(c.speak.greeting, c.ability(c.speak))
 	}
+	if next.tool == "" && next.text == "" { // an example has no answer whose names all have values
+		next = say(c.speak.lost, c.ability(c.speak))
+	}
 	if len(c.heard) == 1 && next.tool == "" && !c.hasExamples() && c.urgent == nil {
 		next.text = say(c.speak.offline, next.text).text
 	}

@@ -29,3 +29,31 @@ func TestAnswerGoesThroughLastMessagesOnly(t *testing.T) {
 	require.Equal(t, "Dial 999 now.", answerAfter(maxReplayed-1))
 	require.NotEqual(t, "Dial 999 now.", answerAfter(maxReplayed))
 }
+
+// Each message gets an answer or a call, whatever the examples say and the tools require.
+func TestNoAnswerIsEmpty(t *testing.T) {
+	t.Parallel()
+	const object = `{"type":"object","properties":{"filter":{"type":"object"}},"required":["filter"]}`
+	for name, example := range map[string]string{
+		"a tool that requires an object":  "User: what is the parcel quote\nCall: parcel_quote\nAgent: It is <price>.",
+		"no answer":                       "User: what is the parcel quote",
+		"an answer that cannot be filled": "User: what is the parcel quote\nAgent: It is {price}.",
+		"only an end":                     "User: what is the parcel quote\nCall: end_conversation\nAgent: It is {price}.",
+		"only a failed call":              "User: what is the parcel quote\nCall: other\nCall: parcel_quote",
+	} {
+		request := llm.Request{System: "You get quotes.\n\n# Examples\n" + example,
+			Messages: []llm.Message{{Role: llm.RoleUser, Text: "What is the parcel quote?"}},
+			Tools: []llm.Tool{{Name: "parcel_quote", Description: "Gets a parcel quote.", Parameters: []byte(object)},
+				{Name: "other", Description: "Does something else."}}}
+		for range 3 {
+			answer, err := llm.Collect(New().Chat(t.Context(), request))
+			require.NoError(t, err)
+			require.False(t, answer.Text == "" && len(answer.ToolCalls) == 0, name)
+			if len(answer.ToolCalls) == 0 {
+				break
+			}
+			request.Messages = append(request.Messages, llm.Message{Role: llm.RoleAssistant, ToolCalls: answer.ToolCalls},
+				llm.Message{Role: llm.RoleTool, ToolCallID: answer.ToolCalls[0].ID, Text: "{}"})
+		}
+	}
+}

@@ -43,10 +43,12 @@ type task struct {
 	done []call
 }
 
-// next returns the tool of the next call, and the call in the example.
+// next returns the tool of the next call, and the call in the example. If no rule can fill the tool's schema, the tool
+// has only a name, and the error of the call says what is missing.
 func (c *conversation) next() (slot.Tool, exampleCall) {
 	called := c.task.calls[c.task.step]
 	t, _ := c.tool(called.name)
+	t.Name = called.name
 	return t, called
 }
 

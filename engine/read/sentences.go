@@ -29,6 +29,9 @@ func Shorten(text string, most int) string {
 
 // LowerFirst writes the first letter of a text in lower case, unless the first word is an abbreviation.
 func LowerFirst(text string) string {
+	if text == "" {
+		return ""
+	}
 	first, size := utf8.DecodeRuneInString(text)
 	if second, _ := utf8.DecodeRuneInString(text[size:]); unicode.IsUpper(second) {
 		return text

@@ -57,3 +57,14 @@ func TestNoAnswerIsEmpty(t *testing.T) {
 		}
 	}
 }
+
+// Many MCP servers describe no arguments. The question then has their name.
+func TestArgumentsWithoutADescriptionAreAskedByName(t *testing.T) {
+	t.Parallel()
+	answer, err := llm.Collect(New().Chat(t.Context(), llm.Request{System: "You get quotes.",
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: "What is the parcel quote?"}},
+		Tools: []llm.Tool{{Name: "parcel_quote", Description: "Gets a parcel quote.", Parameters: []byte(
+			`{"type":"object","properties":{"parcelSize":{"type":"integer"}},"required":["parcelSize"]}`)}}}))
+	require.NoError(t, err)
+	require.Contains(t, answer.Text, "Could you tell me this, please: parcel size?")
+}

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,14 +24,10 @@ import (
 
 // scenarios of the conformance suite that call tools, resources and prompts of the suite's own. lab/e2e runs the others
 // on the whole program.
-var scenarios = map[string][]string{
-	"2025-11-25": {"tools-call-simple-text", "tools-call-error", "tools-call-with-progress", "resources-read-text",
-		"prompts-get-with-args"},
-	"2026-07-28": {"tools-call-simple-text", "tools-call-image", "tools-call-audio", "tools-call-embedded-resource",
-		"tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "resources-read-text",
-		"resources-read-binary", "resources-templates-read", "prompts-get-simple", "prompts-get-with-args",
-		"prompts-get-embedded-resource", "prompts-get-with-image", "server-stateless"},
-}
+var scenarios = []string{"tools-call-simple-text", "tools-call-image", "tools-call-audio",
+	"tools-call-embedded-resource", "tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "resources-read-text",
+	"resources-read-binary", "resources-templates-read", "prompts-get-simple", "prompts-get-with-args",
+	"prompts-get-embedded-resource", "prompts-get-with-image", "json-schema-2020-12"}
 
 // TestConformance takes a minute, so only lab/e2e runs it.
 func TestConformance(t *testing.T) {
@@ -41,8 +38,8 @@ func TestConformance(t *testing.T) {
 	_, err := os.Stat("../../lab/e2e/node_modules")
 	require.NoError(t, err, "run `make e2e-deps` once")
 	url := serveSuite(t)
-	for version, names := range scenarios {
-		arguments := append([]string{"../../lab/e2e/conformance.mjs", url, version}, names...)
+	for version, more := range map[string][]string{"2025-11-25": nil, "2026-07-28": {"server-stateless"}} {
+		arguments := slices.Concat([]string{"../../lab/e2e/conformance.mjs", url, version}, scenarios, more)
 		output, err := exec.CommandContext(t.Context(), "node", arguments...).CombinedOutput()
 		require.NoError(t, err, string(output))
 	}
@@ -84,6 +81,10 @@ func addSuite(s *sdk.Server) {
 		"test_error_handling": {IsError: true, Content: text("This tool intentionally returns an error for testing")},
 	}
 	nothing := map[string]any{"type": "object"}
+	s.AddTool(&sdk.Tool{Name: "json_schema_2020_12_tool", InputSchema: json.RawMessage(keywords)},
+		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return &sdk.CallToolResult{}, nil
+		})
 	for name, answer := range answers {
 		s.AddTool(&sdk.Tool{Name: name, Description: name, InputSchema: nothing},
 			func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return answer, nil })
@@ -140,6 +141,18 @@ func addSuite(s *sdk.Server) {
 		})
 	}
 }
+
+// keywords is the input schema of a tool whose keywords the suite must find again.
+const keywords = `{
+	"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+	"$defs": {"address": {"$anchor": "addressDef", "type": "object",
+		"properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+	"properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+		"contactMethod": {"type": "string", "enum": ["phone", "email"]}, "phone": {"type": "string"},
+		"email": {"type": "string"}},
+	"allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+	"if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+	"then": {"required": ["phone"]}, "else": {"required": ["email"]}, "additionalProperties": false}`
 
 // addRules adds the tools with which the suite checks what a server may not do. They try it.
 func addRules(s *sdk.Server, input any) {

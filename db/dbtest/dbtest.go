@@ -46,7 +46,7 @@ var cluster struct {
 // Above collectorLimit bytes it runs more often, so that a small machine can test two packages at once.
 const (
 	collectorPercent = 400
-	collectorLimit   = 1 << 30
+	collectorLimit   = 2 << 30
 )
 
 // Main runs the tests, stops the server if they started one, and returns the exit code.

@@ -133,6 +133,10 @@ func (c *conversation) takeTurn(text string) *reply {
 	}
 	c.calls = append(c.calls, c.waiting...)
 	if next.tool == "" {
+		if next.text == "" {
+			// Every answer of the example has a placeholder without a value.
+			next = say(c.speak.lost, c.ability(c.speak))
+		}
 		question, rest := read.LastQuestion(next.text)
 		c.isClosing = closingQuestion().MatchString(question)
 		if c.question = question; rest != "" {

@@ -8,6 +8,28 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
+// talk returns the model's answer to the messages, as text.
+func talk(t *testing.T, req llm.Request) string {
+	t.Helper()
+	var said string
+	for chunk, err := range New().Chat(t.Context(), req) {
+		require.NoError(t, err)
+		said += chunk.Text
+	}
+	return said
+}
+
+// The gateway treats an empty answer as a failure of the model.
+func TestExampleWithoutValuesIsNotAnsweredByNothing(t *testing.T) {
+	t.Parallel()
+	const lost = "I am sorry, I have no answer to that."
+	said := talk(t, llm.Request{
+		System:   "You deliver parcels.\n\n# Examples\nUser: when does it come\nAgent: It comes on {deliveryDate}.\n",
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: "when does it come"}},
+	})
+	require.Contains(t, said, lost)
+}
+
 // The work for an answer must not grow with the conversation.
 func TestAnswerGoesThroughLastMessagesOnly(t *testing.T) {
 	t.Parallel()

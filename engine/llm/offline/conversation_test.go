@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +29,28 @@ func TestExampleWithoutValuesIsNotAnsweredByNothing(t *testing.T) {
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: "when does it come"}},
 	})
 	require.Contains(t, said, lost)
+}
+
+func TestDelegationIsReportedByItsName(t *testing.T) {
+	t.Parallel()
+	answerTo := func(result string) string {
+		return talk(t, llm.Request{
+			System: "You rebook flights.\n\n# Examples\nUser: my bag has not arrived\nCall: delayed_baggage\n",
+			Tools: []llm.Tool{{Name: "delayed_baggage", Description: "Follows a bag.", Parameters: json.RawMessage(
+				`{"type":"object","properties":{"request":{"type":"string"}},"required":["request"]}`)}},
+			Messages: []llm.Message{
+				{Role: llm.RoleUser, Text: "my bag has not arrived"},
+				{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{
+					{ID: "1", Name: "delayed_baggage", Arguments: `{"request":"my bag has not arrived"}`}}},
+				{Role: llm.RoleTool, ToolCallID: "1", Text: result},
+			},
+		})
+	}
+	require.Contains(t, answerTo(`{"status":"success","message":"The call to delayed_baggage succeeded."}`),
+		"I have passed your request on to “delayed baggage”.")
+	require.Contains(t, answerTo("Your bag is in Lisbon."), "Your bag is in Lisbon.", "the mock's own text")
+	require.NotContains(t, answerTo("The call failed: the agent behind it is already waiting for this answer, "+
+		"so asking it would never end."), "again", "it would fail again")
 }
 
 // The work for an answer must not grow with the conversation.

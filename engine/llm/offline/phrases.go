@@ -43,6 +43,8 @@ type phrasebook struct {
 	unclear, example, choices string
 	// dropped ends a task that the contact refuses, stuck a task without progress, nothing a task without options.
 	dropped, stuck, nothing string
+	// passedOn confirms a delegation whose mock says nothing else.
+	passedOn string
 	// done and report introduce a result. broken reports a failure, and advice follows it.
 	done, report, broken, advice          string
 	transferred, transferFailed           string
@@ -72,8 +74,9 @@ var phrases = [...]phrasebook{
 		which: "Which one would you like?", recap: "Let me read that back: %.", sure: "Shall I go ahead?",
 		unclear: "Sorry, I did not quite get that.", example: "Something like “%” will do.", choices: "You can say %.",
 		dropped: "All right, I leave it at that.", stuck: "Let us leave that for now.",
-		nothing: "I have looked, but I see nothing there that I could offer you.",
-		done:    "That is done.", report: "Here is what I have: %",
+		nothing:  "I have looked, but I see nothing there that I could offer you.",
+		passedOn: "I have passed your request on to “%”.",
+		done:     "That is done.", report: "Here is what I have: %",
 		broken: "I am sorry, that did not work: %", advice: "Shall I try again?",
 		transferred:    "A colleague takes over now.",
 		transferFailed: "I could not put you through: %",
@@ -105,8 +108,9 @@ var phrases = [...]phrasebook{
 		which: "Que choisissez-vous ?", recap: "Je récapitule : %.", sure: "Est-ce que cela vous convient ?",
 		unclear: "Pardon, je n’ai pas bien compris.", example: "Par exemple « % ».", choices: "Vous pouvez dire %.",
 		dropped: "Très bien, j’en reste là.", stuck: "Laissons cela pour le moment.",
-		nothing: "J’ai cherché, mais je ne vois rien à vous proposer.",
-		done:    "C’est fait.", report: "Voici ce que j’ai trouvé : %",
+		nothing:  "J’ai cherché, mais je ne vois rien à vous proposer.",
+		passedOn: "J’ai transmis votre demande à « % ».",
+		done:     "C’est fait.", report: "Voici ce que j’ai trouvé : %",
 		broken: "Je suis désolé, cela n’a pas fonctionné : %", advice: "Dois-je réessayer ?",
 		transferred:    "Un collègue prend le relais.",
 		transferFailed: "Je n’ai pas pu vous passer un collègue : %",

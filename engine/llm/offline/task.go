@@ -170,6 +170,10 @@ func (c *conversation) dropTask() *reply {
 	return say(c.speak.dropped, c.speak.anythingElse)
 }
 
+// isWaiting is part of the failure of a delegation to an agent that itself waits for this answer. Trying it again would
+// fail again.
+const isWaiting = "is already waiting for this answer"
+
 // afterCall returns the reply to the result of a call.
 func (c *conversation) afterCall(made call) *reply {
 	failure := made.failure()
@@ -183,6 +187,9 @@ func (c *conversation) afterCall(made call) *reply {
 		return say(c.speak.transferred)
 	case c.task == nil || c.task.step >= len(c.task.calls) || c.task.calls[c.task.step].name != made.Name:
 		return c.tellResult(made)
+	case strings.Contains(failure, isWaiting):
+		c.task = nil
+		return say(c.speak.lost, c.ability(c.speak))
 	case failure != "":
 		c.task.hasFailed = true
 		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
@@ -218,6 +225,9 @@ func (c *conversation) finishTask() *reply {
 
 // tellResult reports a result without a template.
 func (c *conversation) tellResult(made call) *reply {
+	if t, _ := c.tool(made.Name); t.Delegate && made.saysNothing() {
+		return say(fill(c.speak.passedOn, t.Title), c.speak.anythingElse)
+	}
 	if made.saysNothing() {
 		return say(c.speak.done, c.speak.anythingElse)
 	}

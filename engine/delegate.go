@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -34,12 +35,15 @@ func (c *conversation) delegate(ctx context.Context, call *call, emit func(event
 	if err != nil {
 		return "", err
 	}
-	for _, name := range missing {
-		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s needs a value for its mandatory field %q, "+
-			"but the data bag has none", sub.TechnicalName, name))
+	for _, name := range inner.unknown {
+		if !slices.Contains(missing, name) {
+			missing = append(missing, name)
+		}
 	}
-	call.warnings = append(call.warnings, content.Unfilled("the prompt of the sub-agent "+sub.TechnicalName,
-		inner.unknown)...)
+	if len(missing) > 0 {
+		call.warnings = append(call.warnings, fmt.Sprintf("the sub-agent %s answers without values for %s, because the "+
+			"data bag has none", sub.TechnicalName, strings.Join(missing, ", ")))
+	}
 	if err := c.beginReal(ctx, call); err != nil {
 		return "", err
 	}

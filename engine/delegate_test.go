@@ -106,8 +106,8 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Equal(t, []string{"42"}, s.resultsBefore(1))
 	require.Equal(t, "43", *got.calls[1].Result, "what its parent knows is known to it")
-	require.Equal(t, []string{"the prompt of the sub-agent ask_expert has the placeholder {mood}, which has no value " +
-		"and is left unchanged"}, got.warnings)
+	require.Equal(t, []string{"the sub-agent ask_expert answers without values for mood, because the data bag has none"},
+		got.warnings)
 	require.Equal(t, []string{"ask_expert", "deeper"}, s.started)
 
 	s = newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
@@ -117,7 +117,8 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Nil(t, got.calls[0].Error)
 	require.Contains(t, got.warnings,
-		`the sub-agent ask_expert needs a value for its mandatory field "shoe", but the data bag has none`, "it is asked all the same")
+		"the sub-agent ask_expert answers without values for shoe, because the data bag has none",
+		"it is asked all the same")
 }
 
 // chain makes agent_0 delegate to agent_1 and so on, and the last agent to the first.

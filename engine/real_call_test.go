@@ -234,7 +234,7 @@ func TestConversationWarningsAreSaved(t *testing.T) {
 
 	want := []string{
 		"the mock of book has the placeholder {shoe" + end, "the mock of book has the placeholder {day" + end,
-		"the prompt of the sub-agent ask_expert has the placeholder {mood" + end,
+		"the sub-agent ask_expert answers without values for mood, because the data bag has none",
 	}
 	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
 	requireCode(t, model.UpstreamFailed, err)

@@ -3,6 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -209,6 +212,38 @@ func TestMocksApplyInsideDelegations(t *testing.T) {
 	require.Empty(t, s.effected)
 	require.Equal(t, string(denied), *got.calls[1].Error)
 	require.Equal(t, "43", *got.calls[2].Result, "to delegate is no side effect")
+}
+
+// The console starts chats with this mocking and calls them sandboxed if their coverage has no real call.
+func TestSandboxMakesNoRealCallInsideDelegations(t *testing.T) {
+	t.Parallel()
+	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
+	s.script.answers[expert] = []answer{do("dig", `{}`), say("42")}
+	realIn := func(m model.ToolMocking) []string {
+		of := surveyOf(s.main.Agent.ID, &m, true, 5)
+		known := map[string]*Speaker{s.main.Agent.ID: s.main}
+		maps.Copy(known, s.others)
+		for len(of.next) > 0 {
+			of.descend(known)
+		}
+		names := []string{}
+		for _, call := range of.calls {
+			if call.Effect == model.CallEffectReal && call.Kind != model.ToolCallKindSubAgent {
+				names = append(names, strings.Join(append(slices.Clone(call.Path), call.TechnicalName), " "))
+			}
+		}
+		return names
+	}
+	sandbox := model.ToolMocking{MockAllTools: true, MockCallTransfer: true, SideEffects: model.SideEffectsDeny}
+	require.Empty(t, realIn(sandbox))
+	s.mocking = sandbox
+	got := s.play(t)
+	require.NoError(t, got.err)
+	require.Empty(t, s.effected)
+	require.Equal(t, string(denied), *got.calls[1].Error)
+
+	sandbox.SideEffects = model.SideEffectsAllow
+	require.Equal(t, []string{"ask_expert dig"}, realIn(sandbox), "the console names the call")
 }
 
 func TestCancelledTurnStopsItsDelegations(t *testing.T) {

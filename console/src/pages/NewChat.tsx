@@ -125,7 +125,7 @@ interface Mocking {
   answers: Record<string, string>;
 }
 
-/** Nothing real happens, and sub-agents answer, with their tools mocked too. */
+/** Nothing real happens. Sub-agents answer, and calls of their own tools, which cannot be mocked, are refused. */
 const careful: Mocking = { mockAllTools: true, mockAllSubAgents: false, mockCallTransfer: true, isDenied: true, answers: {} };
 
 function inputOf({ isDenied, answers, ...mocked }: Mocking): MockingInput {
@@ -322,7 +322,7 @@ function Reality({ agent, isCovered, mocking }: Omit<MockingProps, "setMocking">
       ) : (
         "Sandboxed: no real calls."
       )}
-      {isDelegating && ` It delegates to ${and.format(new Set(agent.subAgents.map((sub) => sub.agent.name)))}.`}
+      {isDelegating && ` It delegates to ${and.format(new Set(agent.subAgents.map((sub) => sub.agent.name)))}.${mocking.isDenied ? " Calls of their tools are refused." : ""}`}
       {agent.knowledgeBaseChat && ` It reads ${agent.knowledgeBaseChat.name}.`}
     </div>
   );

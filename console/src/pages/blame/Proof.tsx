@@ -22,7 +22,7 @@ export function Proof({ blame, search, changes, cause, running }: {
         <span className="push muted small">v{versions.bad} with these changes restored</span>
       </header>
       {search ? <Steps rows={proofRows(search.steps, changes, cause, versions)} repeats={search.repeats} running={running} /> : <Before blame={blame} />}
-      {search && <Sum search={search} />}
+      {search && <Sum search={search} running={running} />}
     </section>
   );
 }
@@ -69,11 +69,12 @@ function Steps({ rows, repeats, running }: { rows: ReturnType<typeof proofRows<B
   );
 }
 
-function Sum({ search }: { search: BlameSearch }) {
-  const runs = search.steps.reduce((sum, step) => sum + (step.judged ?? 0), 0);
+function Sum({ search, running }: { search: BlameSearch; running: Draft | undefined }) {
+  const current = search.steps.find((step) => step.judged === null && step.executionId === running?.id);
+  const runs = search.steps.reduce((sum, step) => sum + (step.judged ?? (step === current ? (running?.counts.judged ?? 0) : 0)), 0);
   return (
     <p className={styles.sum}>
-      <span>{plural(runs, "draft run")}</span>
+      <span>{runs === 0 && search.status === "Running" ? "Waiting for the first draft run" : plural(runs, "draft run")}</span>
       {search.finishedAt && <span>{duration(Date.parse(search.finishedAt) - Date.parse(search.createdAt))}</span>}
       <span className="push">{ends[search.status]}</span>
     </p>

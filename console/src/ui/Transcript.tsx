@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { wasSent } from "../logic/sent";
 import { Avatar } from "./Avatar";
 import { duration } from "./format";
 import { Icon } from "./Icon";
@@ -90,9 +91,8 @@ export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
 function Effect({ call }: { call: ShownCall }) {
   if (call.isRunning) return <Status of="Running" />;
   if (call.kind === "Retrieval") return null;
-  // A failed call that was not mocked may have been refused before it reached anything real.
-  if (call.error && !call.mocked) return null;
-  if (!call.mocked) return call.kind === "SubAgent" ? <Status of="Delegates" /> : <Status of="Real" />;
+  if (!call.mocked && call.kind === "SubAgent") return call.error ? null : <Status of="Delegates" />;
+  if (!call.mocked) return wasSent(call.error) ? <Status of="Real" /> : null;
   return (
     <span title={call.mockRule === null || call.mockRule === undefined ? undefined : `By rule ${call.mockRule + 1} of the mock`}>
       <Status of="Mocked" />

@@ -1,6 +1,7 @@
 import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { askAs, createToken } from "../api/session";
+import { AdminKeys } from "../ui/AdminKeys";
 import { ask } from "../ui/asking";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
@@ -104,7 +105,7 @@ function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
     <form className="card" onSubmit={show}>
       <div className="body stack">
         <p>
-          This session cannot manage keys. Enter a key with the scope admin to manage them for ten minutes.
+          This session cannot manage keys. Enter a key with the scope admin to manage them for ten minutes. <AdminKeys />
         </p>
         <div className="field">
           <label htmlFor="admin-key">API key</label>

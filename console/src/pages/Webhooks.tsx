@@ -1,5 +1,6 @@
 import { useState, type FormEvent } from "react";
 import { askAs, createToken } from "../api/session";
+import { AdminKeys } from "../ui/AdminKeys";
 import { ask } from "../ui/asking";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
@@ -94,7 +95,7 @@ function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
         <p>
           A webhook is one of your URLs. agentgraph sends it a signed request when a test execution ends, tests start failing, the budget is nearly used up, or a document is indexed.
         </p>
-        <p>This session cannot see webhooks, because their addresses may contain secrets. Enter a key with the scope admin to see them for ten minutes.</p>
+        <p>This session cannot see webhooks, because their addresses may contain secrets. Enter a key with the scope admin to see them for ten minutes. <AdminKeys /></p>
         <div className="field">
           <label htmlFor="admin-key">API key</label>
           <input id="admin-key" name="key" type="password" autoComplete="current-password" required spellCheck={false} />

@@ -70,6 +70,10 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
   const move = async (to: CampaignStatus) => {
     if (!(await setStatus.run({ input: { campaignId: campaign.id, status: to } }))) refresh();
   };
+  const request = async (to: CampaignStatus) => {
+    const question = questionsOf(campaign)[to];
+    if (!question || (await ask(question))) await move(to);
+  };
   const status = statusOf(params);
   const isFiltered = params.has("status") || params.has("number");
   const listed = params.has("number") || isOld ? undefined : campaign.counts[status ? statuses[status] : "total"];
@@ -103,8 +107,18 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
             <Act scope="write" onClick={() => setAdding(true)}>
               Add contacts
             </Act>
-            <Moves campaign={campaign} isBusy={setStatus.isBusy} move={(to) => void move(to)} />
+            <Moves campaign={campaign} isBusy={setStatus.isBusy} request={(to) => void request(to)} />
+            <Act scope="write" className="wide" disabled={setStatus.isBusy} onClick={() => void request("Archived")}>
+              Archive
+            </Act>
           </>
+        )
+      }
+      more={
+        campaign.status !== "Archived" && (
+          <button type="button" className="narrow" disabled={setStatus.isBusy || !may("write")} onClick={() => void request("Archived")}>
+            Archive
+          </button>
         )
       }
     >
@@ -142,23 +156,22 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
   );
 }
 
-/** Buttons for the campaign's next states. All except Pause ask for confirmation, because they change who is called. */
-function Moves({ campaign, isBusy, move }: { campaign: CampaignOfPage; isBusy: boolean; move: (to: CampaignStatus) => void }) {
-  const { pending, total } = campaign.counts;
+/** What the page asks before it moves a campaign to a state. All except Pause need it: they change who is called. */
+function questionsOf({ name, counts: { pending }, maxAttempts }: CampaignOfPage): Partial<Record<CampaignStatus, Question>> {
   const people = plural(pending, "person", "people");
-  const { name } = campaign;
-  const questions: Partial<Record<CampaignStatus, Question>> = {
+  return {
     Running:
       pending > 0
-        ? { title: "Start calling?", text: `${people} will be called, each up to ${plural(campaign.maxAttempts, "time")}.`, verb: "Start calling" }
+        ? { title: "Start calling?", text: `${people} will be called, each up to ${plural(maxAttempts, "time")}.`, verb: "Start calling" }
         : { title: `Start ${name}?`, text: "No contacts are waiting. Contacts that you add later will be called.", verb: "Start campaign" },
     Completed: pending > 0 ? { title: `Complete ${name}?`, text: `${people} will not be called.`, verb: "Complete campaign" } : undefined,
     Archived: { title: `Archive ${name}?`, text: "You cannot change an archived campaign again.", verb: "Archive campaign" },
   };
-  const request = async (to: CampaignStatus) => {
-    const question = questions[to];
-    if (!question || (await ask(question))) move(to);
-  };
+}
+
+/** Buttons for the campaign's next states. */
+function Moves({ campaign, isBusy, request }: { campaign: CampaignOfPage; isBusy: boolean; request: (to: CampaignStatus) => void }) {
+  const { total } = campaign.counts;
   return (
     <>
       {moves[campaign.status].map(({ to, text }) => (
@@ -167,14 +180,11 @@ function Moves({ campaign, isBusy, move }: { campaign: CampaignOfPage; isBusy: b
           scope="write"
           disabled={isBusy || (to === "Running" && total === 0)}
           title={to === "Running" && total === 0 ? "Add contacts before you start the campaign" : undefined}
-          onClick={() => void request(to)}
+          onClick={() => request(to)}
         >
           {text}
         </Act>
       ))}
-      <Act scope="write" disabled={isBusy} onClick={() => void request("Archived")}>
-        Archive
-      </Act>
     </>
   );
 }

@@ -112,7 +112,7 @@ type way struct {
 
 func (w way) to(text string) string { return w.before + " { " + text + " }" + w.after }
 
-// bare writes a field with a selection that every type has.
+// bare returns the text of a field that selects only __typename, which every type has.
 func (w *pageFixture) bare(field *ast.FieldDefinition, at, text string) string {
 	call, _, isObject := strings.Cut(w.call(field, at, text, 2), " { __typename")
 	if isObject {

@@ -78,7 +78,7 @@ func (t *Tenant) requireAgents(ctx context.Context, ids []string) error {
 // whether the token was valid until now.
 func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked bool, err error) {
 	if t.keyID == nil {
-		return false, errors.New("an access token is revoked by its API key")
+		return false, errors.New("only the API key that made an access token can revoke it")
 	}
 	return isRevoked, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		isRevoked, err = pg.Affects(t.db.Delete((*model.AccessToken)(nil)).

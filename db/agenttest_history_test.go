@@ -107,7 +107,7 @@ func TestRunsOfPromptVersionCountOnlyItsOwnLastRuns(t *testing.T) {
 	require.Empty(t, results)
 }
 
-func TestFailuresAndHistoriesEqualTheRuns(t *testing.T) {
+func TestFailuresAndHistoriesMatchTheRuns(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, companyID := newCompany(t, store)
@@ -166,7 +166,7 @@ func TestFailuresAndHistoriesEqualTheRuns(t *testing.T) {
 
 // One statement reads the history of a hundred tests. It reads a few rows of each by an index, whatever the number of
 // runs.
-func TestFailuresAndHistoriesOfAGrownCompany(t *testing.T) {
+func TestFailuresAndHistoriesOfALargeCompany(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	asked := &recorder{}

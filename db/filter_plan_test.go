@@ -56,7 +56,7 @@ var filtered = []string{
 		FROM generate_series(1, 20000) AS i`,
 }
 
-func TestFiltersOfAGrownCompanyUseIndexes(t *testing.T) {
+func TestFiltersOfALargeCompanyUseIndexes(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	asked := &recorder{}

@@ -52,7 +52,7 @@ var grown = []string{
 		FROM generate_series(1, 20000) AS i`,
 }
 
-func TestListsOfAGrownCompanyUseTheirIndexes(t *testing.T) {
+func TestListsOfALargeCompanyUseTheirIndexes(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	asked := &recorder{}

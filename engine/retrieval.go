@@ -22,8 +22,8 @@ const (
 	// maxQuestion bounds a question, in characters.
 	maxQuestion = 10_000
 
-	nothingFound        = "You are without knowledge here: nothing was found about the contact's last message."
-	citationInstruction = "\n\nUse the number before an excerpt to cite it, as in [1], behind every statement that you " +
+	nothingFound        = "You have no knowledge to answer from: nothing was found for the contact's last message."
+	citationInstruction = "\n\nUse the number before an excerpt to cite it, as in [1], after every statement that you " +
 		"take from it. " +
 		"Never write another number in square brackets."
 )

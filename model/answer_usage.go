@@ -35,7 +35,7 @@ func (s *UsageSummary) OrZero() *UsageSummary {
 	return s
 }
 
-// Ranks are the shares of the values that Percentiles names, in the order of its fields.
+// Ranks has the rank of each field of Percentiles, in order: the share of the values that do not exceed it.
 var Ranks = []float64{0.5, 0.9, 0.95, 0.99, 1}
 
 // Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.

@@ -25,7 +25,8 @@ func revocableToken(ctx context.Context, token *string) ([]byte, error) {
 		return nil, faults.Err()
 	}
 	if principal.IsToken() && !bytes.Equal(hash, principal.TokenHash) {
-		return nil, model.Errorf(model.Forbidden, "an access token can revoke only itself: use its API key to revoke others")
+		return nil, model.Errorf(model.Forbidden,
+			"an access token can revoke only itself: to revoke another token, use the API key that made it")
 	}
 	return hash, nil
 }

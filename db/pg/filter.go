@@ -63,7 +63,7 @@ func (f Filter) Named(part *string) Filter {
 	return f.And("strpos(lower(?TableAlias.name), lower(?)) > 0", *part)
 }
 
-// values renders the value of each condition by place, and returns nil for conditions without a value.
+// values returns the value of each condition, rendered by place, and nil for conditions without a value.
 func (f Filter) values(place renderValue) []any {
 	values := make([]any, len(f))
 	for i, c := range f {

@@ -33,7 +33,7 @@ const (
 func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if pg.IsUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
-		return &db.Later{In: claimDelay, Err: err} // nothing that could fail was tried
+		return &db.Later{In: claimDelay, Err: err} // no failed attempt: the run was not claimed
 	}
 	if err != nil || run == nil {
 		return err

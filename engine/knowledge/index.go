@@ -199,7 +199,7 @@ func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document,
 	return pieces, strings.Join(shown([]string{text.Warning, warning}), "; "), err
 }
 
-// readDocument returns the file and the text of a document. The caller must have entered files.
+// readDocument returns the file and the text of a document. The caller must hold a place in Base.files.
 func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte, Text, error) {
 	content, err := t.ContentOfDocument(ctx, d.ID)
 	if err != nil {
@@ -207,7 +207,8 @@ func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte,
 	}
 	if !isReadable(d.ContentType) {
 		return nil, Text{}, unreadable("a file of the type " + d.ContentType +
-			" cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, RTF, EPUB or EML")
+			" cannot be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, " +
+			"EPUB or EML")
 	}
 	text, err := Read(ctx, d.Name, d.ContentType, content)
 	return content, text, err

@@ -16,7 +16,7 @@ type leftOut struct {
 	hiddenColumns map[string]bool
 }
 
-// nameList counts named things, and has the first names.
+// nameList counts names, and keeps the first few of them.
 type nameList struct {
 	names []string
 	count int

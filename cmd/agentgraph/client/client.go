@@ -172,7 +172,7 @@ func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) 
 func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("the server was silent for %s", silentTime)) })
+	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("the server sent nothing for %s", silentTime)) })
 	defer silent.Stop()
 	body, err := json.Marshal(request)
 	if err != nil {

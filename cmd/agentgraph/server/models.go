@@ -123,7 +123,7 @@ func (m listedModel) options() (app.ModelOptions, error) {
 func (m listedModel) key() (string, error) {
 	switch {
 	case m.KeyEnv != "" && m.KeyFile != "":
-		return "", errors.New("keyEnv and keyFile exclude each other")
+		return "", errors.New("keyEnv and keyFile cannot be combined: set only one of them")
 	case m.KeyEnv != "":
 		key := os.Getenv(m.KeyEnv)
 		if key == "" {

@@ -67,7 +67,7 @@ func TestInvalidModelsAreRefused(t *testing.T) {
 		"models: [{name: a, key: secret}]":                     `unknown field "key"`,
 		"models: [{name: a, keyEnv: NO_SUCH_VARIABLE_AT_ALL}]": "models.0: keyEnv: the variable NO_SUCH_VARIABLE_AT_ALL is not set",
 		"models: [{name: a, keyFile: /no/such/file}]":          "models.0: keyFile: open /no/such/file: no such file",
-		"models: [{name: a, keyFile: /x, keyEnv: X}]":          "models.0: keyEnv and keyFile exclude each other",
+		"models: [{name: a, keyFile: /x, keyEnv: X}]":          "models.0: keyEnv and keyFile cannot be combined: set only one of them",
 		"models: [{name: a, prices: {cachedTokens: -1}}]":      "models.0: prices must be between 0 and",
 		"models: [{name: a, timeout: -1s}]":                    "models.0: maxOutputTokens and timeout must not be negative",
 	} {

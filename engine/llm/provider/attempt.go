@@ -32,7 +32,7 @@ const (
 // These are the causes of an attempt's end that do not come from its caller.
 var (
 	errTimeout = errors.New("the answer took too long")
-	errIdle    = errors.New("the stream fell silent")
+	errIdle    = errors.New("the stream sent nothing for too long")
 )
 
 type attempt struct {
@@ -206,7 +206,7 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 	case cause != nil && status == 0:
 		return model.fail(llm.TimedOut, 0, "the provider did not answer in time")
 	case errors.Is(cause, errIdle):
-		return model.fail(llm.TimedOut, status, "the provider answered %d and then fell silent for more than %s", status,
+		return model.fail(llm.TimedOut, status, "the provider answered %d and then sent nothing for %s", status,
 			model.config.IdleTimeout)
 	case cause != nil:
 		return model.fail(llm.TimedOut, status, "the provider answered %d, but did not finish within %s", status,

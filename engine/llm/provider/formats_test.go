@@ -202,7 +202,7 @@ var (
 	notEvents = failure{cause: llm.Malformed, asked: 1,
 		message: "the provider answered 200 with a stream whose events are not JSON"}
 	silent = failure{cause: llm.TimedOut, asked: 1, configure: idle,
-		message: "the provider answered 200 and then fell silent for more than 200ms"}
+		message: "the provider answered 200 and then sent nothing for 200ms"}
 )
 
 func (f failure) on(text string, answer func(script) http.HandlerFunc) failure {

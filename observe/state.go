@@ -47,7 +47,7 @@ var (
 	busListening = describe("bus_listening", "1 while the replica is connected to receive signals from other "+
 		"replicas, otherwise 0. It connects when its first subscriber arrives.")
 	jobs = describe("jobs", "Jobs in the queue, which all replicas share, so each reports the same number. The "+
-		"state is waiting, delayed or admitted.", "kind", "state")
+		"state is waiting, delayed (until a time) or admitted (assigned to a worker).", "kind", "state")
 	jobAge = describe("job_oldest_seconds", "How long the oldest job of this kind and state has been due.", "kind",
 		"state")
 )

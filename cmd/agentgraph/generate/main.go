@@ -21,7 +21,8 @@ import (
 var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"md": markdown, "first": firstSentence, "default": defaultOf, "anchor": anchor, "join": strings.Join,
+	"md": markdown, "first": firstSentence, "default": defaultOf, "anchor": anchor,
+	"enumerate": enumerate, "links": settingsLinks,
 	"kinds": kinds, "kind": kindOf,
 }).ParseFS(files, "*.tmpl"))
 
@@ -91,6 +92,24 @@ func markdown(text string) string {
 
 // anchor returns the anchor of a heading that has only letters and spaces, as GitHub and VitePress compute it.
 func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
+
+// enumerate joins words with commas, and the last two with "and".
+func enumerate(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// settingsLinks returns links to chapters of the settings.
+func settingsLinks(titles []string) []string {
+	links := make([]string, len(titles))
+	for i, title := range titles {
+		links[i] = "[" + title + "](settings.md#" + anchor(title) + ")"
+	}
+	return links
+}
 
 func firstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")

@@ -56,7 +56,7 @@ func (f *serverFlags) Declare() cli.Flags {
 			Help: "Address of Postgres itself, for notifications, locks and the queue. Needed if DATABASE_URL leads to a " +
 				"pooler in transaction mode.",
 			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
-		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations first."},
+		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations at startup."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Maximum number of connections to the database. Reads may use the same number in addition.",
 			Docs: "At most a quarter of the connections for reads run " +

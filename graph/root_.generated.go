@@ -530,13 +530,13 @@ type AgentEdge {
 
 "Which agents to list. Every given condition must hold."
 input AgentFilter {
-  "Only of this channel."
+  "Only agents on this channel."
   channel: Channel
-  "Only of this direction."
+  "Only agents with this direction."
   direction: Direction
-  "Only with every one of these tags."
+  "Only agents that have all of these tags."
   tags: [String!]
-  "Only with this text in the name, ignoring case."
+  "Only agents with this text in the name, ignoring case."
   nameContains: String
 }
 
@@ -1028,7 +1028,7 @@ type TestMessage {
   text: String!
   "When it was written; null if that is not known."
   timestamp: DateTime
-  "The calls that the agent made for this answer. Null for messages that no simulation starts from."
+  "The calls that the agent made for this answer. Null unless a simulation starts from the message."
   toolCalls: [TestMessageCall!] @listSize(assumedSize: 2)
   "The tokens, time and price of the agent's answer in a run; null for other messages, and if they were not measured."
   usage: AnswerUsage
@@ -1325,7 +1325,7 @@ type DeleteAgentTestPayload {
 
 "Which tests to list. Every given condition must hold."
 input AgentTestFilter {
-  "Only with this text in the name, ignoring case."
+  "Only tests with this text in the name, ignoring case."
   nameContains: String
   "Only tests whose most recent run is in one of these states."
   lastRunStatuses: [AgentTestRunStatus!]
@@ -1336,7 +1336,7 @@ input AgentTestFilter {
 extend type Agent {
   "Its tests, newest first."
   tests(
-    "Only of this kind."
+    "Only tests of this kind."
     kind: AgentTestKind
     "Only tests in this folder. Must not be empty. If absent or null, tests in all folders and at the root."
     folderId: ID
@@ -1362,13 +1362,13 @@ extend type Query {
   agentTest("Its id." id: ID!): AgentTest @requires(scope: browse)
   "The tests of the company, newest first."
   agentTests(
-    "Only of this agent."
+    "Only tests of this agent."
     agentId: ID
     "Only tests in this folder. Must not be empty. If absent or null, tests in all folders and at the root."
     folderId: ID
     "Only tests that are in no folder. Cannot be combined with ` + "`" + `folderId` + "`" + `."
     atRoot: Boolean! = false
-    "Only of this kind."
+    "Only tests of this kind."
     kind: AgentTestKind
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -1804,7 +1804,7 @@ type AgentTestComparisonTest {
 }
 
 extend type Query {
-  "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids. Without ` + "`" + `baseVariant` + "`" + ` and ` + "`" + `headVariant` + "`" + `, executions with variants must have variants of the same labels. ` + "`" + `AgentTestExecution.variants` + "`" + ` compares all variants of one execution."
+  "Compares an execution with one or more others, test by test and as a whole, by the runs judged so far. Tests are matched by their ids. Without ` + "`" + `baseVariant` + "`" + ` and ` + "`" + `headVariant` + "`" + `, executions with variants must have variants with the same labels. ` + "`" + `AgentTestExecution.variants` + "`" + ` compares all variants of one execution."
   compareAgentTestExecutions(
     "The base of the comparison, usually the earlier execution."
     baseId: ID!
@@ -1890,11 +1890,11 @@ type AgentTestExecution implements Node {
   tests: [AgentTestExecutionTest!]! @cost(weight: 20000, isShared: true) @listSize(assumedSize: 200)
   "Its runs, newest first."
   runs(
-    "Only in this state."
+    "Only runs in this state."
     status: AgentTestRunStatus
-    "Only in one of these states."
+    "Only runs in one of these states."
     statuses: [AgentTestRunStatus!]
-    "Only of this test."
+    "Only runs of this test."
     testId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -2097,7 +2097,7 @@ type AgentTestExecutionConnection {
 
 "Which executions to list. Every given condition must hold."
 input AgentTestExecutionFilter {
-  "Only in one of these states."
+  "Only executions in one of these states."
   statuses: [AgentTestExecutionStatus!]
   "Only finished executions with one of these verdicts."
   verdicts: [AgentTestVerdict!]
@@ -2115,9 +2115,9 @@ type AgentTestExecutionEdge {
 
 """
 When to stop repeating a test. Without rates, one failed run decides, because a test passes only if all of its judged
-runs pass. With both rates, a test stops once Wald's sequential test shows that it is good. It stops at most 5 % of the
-tests with a pass rate of at most ` + "`" + `bad` + "`" + `, whatever the number of runs. Tests that fail keep all of their runs, so that a
-comparison is not biased. Errors do not count.
+runs pass. With both rates, a test stops once Wald's sequential test shows that it is good. At most 5 % of the tests
+with a pass rate of at most ` + "`" + `bad` + "`" + ` stop early, whatever the number of runs. Tests that fail keep all of their runs, so
+that a comparison is not biased. Errors do not count.
 """
 input StopRepeatingInput {
   "The pass rate of a good test, more than ` + "`" + `bad` + "`" + ` and at most 0.999."
@@ -2150,7 +2150,7 @@ input StartAgentTestExecutionInput {
   repeats: Int! = 1 @bounds(min: 1, max: 20)
   "When to stop repeating a test early. Runs in progress at that time are still judged, so a low ` + "`" + `concurrency` + "`" + ` saves more."
   stopRepeating: StopRepeatingInput
-  "How many of its runs may be in progress at once, 1 to 50."
+  "How many runs of the execution may be in progress at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
   "Record simulated delays of mocks without waiting for them."
   virtualTime: Boolean! = false
@@ -2203,7 +2203,7 @@ enum AgentTestRetry {
 input RetryAgentTestExecutionInput {
   "The execution."
   executionId: ID!
-  "Which of its runs to repeat."
+  "Which runs of the execution to repeat."
   only: AgentTestRetry! = NotPassed
 }
 
@@ -2267,7 +2267,7 @@ input RejudgeAgentTestExecutionInput {
   criteria: RejudgedCriteria! = AsRun
   "Tests with other criteria, each at most once."
   tests: [RejudgedTestInput!]! = [] @bounds(maxItems: 4000)
-  "How many of its runs may be in progress at once, 1 to 50."
+  "How many runs of the execution may be in progress at once, 1 to 50."
   concurrency: Int! = 5 @bounds(min: 1, max: 50)
 }
 
@@ -2344,7 +2344,7 @@ extend type Query {
   agentTestExecution("Its id." id: ID!): AgentTestExecution @requires(scope: browse)
   "The executions of the company, newest first."
   agentTestExecutions(
-    "Only of this agent."
+    "Only executions of this agent's tests."
     agentId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -2516,7 +2516,7 @@ extend type Query {
   agentTestFolder("Its id." id: ID!): AgentTestFolder @requires(scope: browse)
   "The folders of the company, newest first."
   agentTestFolders(
-    "Only of this agent."
+    "Only folders of this agent."
     agentId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -2870,15 +2870,15 @@ extend type Query {
   agentTestRun("Its id." id: ID!): AgentTestRun @requires(scope: browse)
   "The runs of the company, newest first."
   agentTestRuns(
-    "Only of this execution."
+    "Only runs of this execution."
     executionId: ID
-    "Only of this test, which may have been deleted since."
+    "Only runs of this test, which may have been deleted since."
     testId: ID
-    "Only in this state."
+    "Only runs in this state."
     status: AgentTestRunStatus
-    "Only in one of these states."
+    "Only runs in one of these states."
     statuses: [AgentTestRunStatus!]
-    "Only of this agent's tests that still exist."
+    "Only runs of this agent's tests that still exist."
     agentId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -3080,7 +3080,7 @@ extend type Query {
   agentTestSchedule("Its id." id: ID!): AgentTestSchedule @requires(scope: browse)
   "The schedules of tests of the company, newest first."
   agentTestSchedules(
-    "Only of tests of this agent."
+    "Only schedules of this agent's tests."
     agentId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -3119,7 +3119,7 @@ enum ApiKeyScope {
   contacts
   "Read consumption and the plan. Includes ` + "`" + `browse` + "`" + `."
   consumption
-  "Change agents, tools, chats and datasets. Includes ` + "`" + `read` + "`" + `."
+  "Change everything that needs neither ` + "`" + `simulate` + "`" + ` nor ` + "`" + `admin` + "`" + `. Includes ` + "`" + `read` + "`" + `."
   write
   "Run simulated chats and tests. Includes ` + "`" + `read` + "`" + `."
   simulate
@@ -3580,7 +3580,7 @@ type Campaign implements Node {
   counts: CampaignItemCounts! @cost(weight: 2000, isShared: true)
   "Its items, newest first."
   items(
-    "Only in this state."
+    "Only items in this state."
     runningStatus: CampaignItemStatus
     "True for only archived items, false for only the others."
     isArchived: Boolean
@@ -3653,11 +3653,11 @@ type CampaignEdge {
 
 "Which campaigns to list. Every given condition must hold."
 input CampaignFilter {
-  "Only of this agent."
+  "Only campaigns of this agent."
   agentId: ID
-  "Only in one of these states."
+  "Only campaigns in one of these states."
   statuses: [CampaignStatus!]
-  "Only with this text in the name, ignoring case."
+  "Only campaigns with this text in the name, ignoring case."
   nameContains: String
 }
 
@@ -3939,9 +3939,9 @@ type CampaignItemEdge {
 
 "Which items to list. Every given condition must hold."
 input CampaignItemFilter {
-  "Only with numbers that begin with this, in E.164 form: ` + "`" + `+1202` + "`" + `. Like the number itself, this condition needs the scope ` + "`" + `contacts` + "`" + `."
+  "Only items whose numbers begin with this, in E.164 form: ` + "`" + `+1202` + "`" + `. Like the number itself, this condition needs the scope ` + "`" + `contacts` + "`" + `."
   phoneNumberPrefix: String
-  "Only with a result whose tag has exactly this name."
+  "Only items with a result whose tag has exactly this name."
   tag: String
 }
 
@@ -4153,7 +4153,7 @@ extend type Query {
   campaignItems(
     "The campaign."
     campaignId: ID!
-    "Only in this state."
+    "Only items in this state."
     runningStatus: CampaignItemStatus
     "True for only archived items, false for only the others."
     isArchived: Boolean
@@ -4440,7 +4440,7 @@ type CriterionQueueEntry {
 type CriterionQueue {
   "How many verdicts in the queue the person has not labeled."
   totalCount: Int!
-  "The next verdicts. The verdicts of a run follow each other."
+  "The next verdicts. Verdicts of the same run are next to each other."
   entries: [CriterionQueueEntry!]! @listSize(slicingArguments: ["first"])
 }
 
@@ -4477,7 +4477,7 @@ type JudgeFigures {
   kappa: Float
   "In how many pairs of labels on the same verdict the two people agree."
   peopleAgreement: CountedShare!
-  "The same kappa of two people, averaged over pairs of people."
+  "Cohen's kappa of two people, averaged over pairs of people."
   peopleKappa: Float
   "How many of the judge's positive verdicts (“the criterion holds”) are wrong."
   falsePasses: CountedShare!
@@ -4888,9 +4888,9 @@ type ChunkEdge {
 
 "Which documents to list. Every given condition must hold."
 input DocumentFilter {
-  "Only in one of these states."
+  "Only documents in one of these states."
   statuses: [DocumentStatus!]
-  "Only with this text in the name, ignoring case."
+  "Only documents with this text in the name, ignoring case."
   nameContains: String
 }
 
@@ -4939,7 +4939,7 @@ type DeleteDocumentPayload {
 }
 
 extend type Dataset {
-  "Its documents, newest first."
+  "The documents of the dataset, newest first."
   documents(
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -5185,7 +5185,7 @@ input PromptSettingsInput {
 input CreateKnowledgeBaseChatInput {
   "1 to 255 characters."
   name: String! @bounds(minLength: 1, maxLength: 255)
-  "Datasets to connect, in order; at most 100, duplicates are dropped."
+  "The datasets to connect, in order: at most 100; duplicates are dropped."
   datasetIds: [ID!]! = [] @bounds(maxItems: 100)
   "How the language model writes."
   llmSettings: LlmSettingsInput
@@ -5205,7 +5205,7 @@ input UpdateKnowledgeBaseChatInput {
   chatId: ID!
   "1 to 255 characters."
   name: String @bounds(minLength: 1, maxLength: 255)
-  "At most 100, duplicates are dropped."
+  "The datasets to connect, in order: at most 100; duplicates are dropped."
   datasetIds: [ID!] @bounds(maxItems: 100)
   "How the language model writes."
   llmSettings: LlmSettingsInput
@@ -5713,7 +5713,7 @@ scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
 scalar JSONObject @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc8259#section-4")
 
 """
-The scope that a credential needs for a field. A credential without it gets ` + "`" + `FORBIDDEN` + "`" + `. ` + "`" + `admin` + "`" + ` includes every scope.
+The scope that a credential needs for a field. A credential without it gets ` + "`" + `FORBIDDEN` + "`" + `. ` + "`" + `admin` + "`" + ` includes every scope except ` + "`" + `mutate` + "`" + `.
 ` + "`" + `write` + "`" + ` and ` + "`" + `simulate` + "`" + ` include ` + "`" + `read` + "`" + `, which includes ` + "`" + `browse` + "`" + `, ` + "`" + `prompts` + "`" + `, ` + "`" + `contacts` + "`" + ` and ` + "`" + `consumption` + "`" + `. The last three
 include ` + "`" + `browse` + "`" + `.
 """
@@ -5803,7 +5803,7 @@ type PageInfo {
 
 "Which named objects to list."
 input NameFilter {
-  "Only with this text in the name, ignoring case."
+  "Only objects with this text in the name, ignoring case."
   nameContains: String
 }
 
@@ -6108,9 +6108,9 @@ type ChatEnded {
 
 "Which simulated chats to list. Every given condition must hold."
 input SimulationChatFilter {
-  "Only in one of these states."
+  "Only chats in one of these states."
   statuses: [SimulationChatStatus!]
-  "Only those in which a call waits for a person, or only others."
+  "True for only chats in which a call waits for a person, false for only the others."
   awaitsApproval: Boolean
 }
 
@@ -6201,7 +6201,7 @@ extend type Query {
   simulationChat("Its id." id: ID!): SimulationChat @requires(scope: browse) @openTo(scope: chat)
   "The simulated chats of the company, newest first."
   simulationChats(
-    "Only with this agent."
+    "Only chats with this agent."
     agentId: ID
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int
@@ -6891,7 +6891,7 @@ type MockedTool {
 
 "A mocked sub-agent."
 type MockedSubAgent {
-  "The sub-agent."
+  "The ` + "`" + `SubAgent.id` + "`" + ` of the edge to mock, not the id of an agent."
   subAgentId: ID!
   "The answer that replaces the sub-agent's. Its conversation is never started."
   resultTemplate: String
@@ -6933,7 +6933,7 @@ input MockedToolInput @strict {
 
 "See ` + "`" + `MockedSubAgent` + "`" + `."
 input MockedSubAgentInput @strict {
-  "The sub-agent; it must be connected to the agent."
+  "The ` + "`" + `SubAgent.id` + "`" + ` of an edge from the agent, not the id of an agent."
   subAgentId: ID!
   "The answer that replaces the sub-agent's."
   resultTemplate: String
@@ -7132,7 +7132,7 @@ type Webhook {
   previousSecretUntil: DateTime
   "The messages to it, newest first. The last 1,000 are stored, for 30 days."
   deliveries(
-    "Only in this state."
+    "Only deliveries in this state."
     status: WebhookDeliveryStatus
     "Page size, 1 to 100; 50 without ` + "`" + `first` + "`" + ` and ` + "`" + `last` + "`" + `."
     first: Int

@@ -138,13 +138,13 @@ type AdvanceCampaignItemPayload struct {
 
 // Which agents to list. Every given condition must hold.
 type AgentFilter struct {
-	// Only of this channel.
+	// Only agents on this channel.
 	Channel *Channel `json:"channel,omitempty"`
-	// Only of this direction.
+	// Only agents with this direction.
 	Direction *Direction `json:"direction,omitempty"`
-	// Only with every one of these tags.
+	// Only agents that have all of these tags.
 	Tags []string `json:"tags,omitempty"`
-	// Only with this text in the name, ignoring case.
+	// Only agents with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
@@ -187,7 +187,7 @@ type AgentTestExecutionEstimate struct {
 
 // Which executions to list. Every given condition must hold.
 type AgentTestExecutionFilter struct {
-	// Only in one of these states.
+	// Only executions in one of these states.
 	Statuses []AgentTestExecutionStatus `json:"statuses,omitempty"`
 	// Only finished executions with one of these verdicts.
 	Verdicts []AgentTestVerdict `json:"verdicts,omitempty"`
@@ -299,11 +299,11 @@ type CampaignField struct {
 
 // Which campaigns to list. Every given condition must hold.
 type CampaignFilter struct {
-	// Only of this agent.
+	// Only campaigns of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// Only in one of these states.
+	// Only campaigns in one of these states.
 	Statuses []CampaignStatus `json:"statuses,omitempty"`
-	// Only with this text in the name, ignoring case.
+	// Only campaigns with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
@@ -353,9 +353,9 @@ type CampaignItemDuplicate struct {
 
 // Which items to list. Every given condition must hold.
 type CampaignItemFilter struct {
-	// Only with numbers that begin with this, in E.164 form: `+1202`. Like the number itself, this condition needs the scope `contacts`.
+	// Only items whose numbers begin with this, in E.164 form: `+1202`. Like the number itself, this condition needs the scope `contacts`.
 	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
-	// Only with a result whose tag has exactly this name.
+	// Only items with a result whose tag has exactly this name.
 	Tag *string `json:"tag,omitempty"`
 }
 
@@ -776,7 +776,7 @@ type CreateDatasetPayload struct {
 type CreateKnowledgeBaseChatInput struct {
 	// 1 to 255 characters.
 	Name string `json:"name"`
-	// Datasets to connect, in order; at most 100, duplicates are dropped.
+	// The datasets to connect, in order: at most 100; duplicates are dropped.
 	DatasetIds []string `json:"datasetIds"`
 	// How the language model writes.
 	LlmSettings *LlmSettingsInput `json:"llmSettings,omitempty"`
@@ -1148,9 +1148,9 @@ type DisconnectToolPayload struct {
 
 // Which documents to list. Every given condition must hold.
 type DocumentFilter struct {
-	// Only in one of these states.
+	// Only documents in one of these states.
 	Statuses []DocumentStatus `json:"statuses,omitempty"`
-	// Only with this text in the name, ignoring case.
+	// Only documents with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
@@ -1332,7 +1332,7 @@ type MoveAgentTestsPayload struct {
 
 // Which named objects to list.
 type NameFilter struct {
-	// Only with this text in the name, ignoring case.
+	// Only objects with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
@@ -1453,7 +1453,7 @@ type RejudgeAgentTestExecutionInput struct {
 	Criteria RejudgedCriteria `json:"criteria"`
 	// Tests with other criteria, each at most once.
 	Tests []*RejudgedTestInput `json:"tests"`
-	// How many of its runs may be in progress at once, 1 to 50.
+	// How many runs of the execution may be in progress at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 }
 
@@ -1545,7 +1545,7 @@ type RestoreAgentPromptPayload struct {
 type RetryAgentTestExecutionInput struct {
 	// The execution.
 	ExecutionID string `json:"executionId"`
-	// Which of its runs to repeat.
+	// Which runs of the execution to repeat.
 	Only AgentTestRetry `json:"only"`
 }
 
@@ -1631,9 +1631,9 @@ type SendTestWebhookPayload struct {
 
 // Which simulated chats to list. Every given condition must hold.
 type SimulationChatFilter struct {
-	// Only in one of these states.
+	// Only chats in one of these states.
 	Statuses []SimulationChatStatus `json:"statuses,omitempty"`
-	// Only those in which a call waits for a person, or only others.
+	// True for only chats in which a call waits for a person, false for only the others.
 	AwaitsApproval *bool `json:"awaitsApproval,omitempty"`
 }
 
@@ -1649,7 +1649,7 @@ type StartAgentTestExecutionInput struct {
 	Repeats int32 `json:"repeats"`
 	// When to stop repeating a test early. Runs in progress at that time are still judged, so a low `concurrency` saves more.
 	StopRepeating *StopRepeating `json:"stopRepeating,omitempty"`
-	// How many of its runs may be in progress at once, 1 to 50.
+	// How many runs of the execution may be in progress at once, 1 to 50.
 	Concurrency int32 `json:"concurrency"`
 	// Record simulated delays of mocks without waiting for them.
 	VirtualTime bool `json:"virtualTime"`
@@ -2077,7 +2077,7 @@ type UpdateKnowledgeBaseChatInput struct {
 	ChatID string `json:"chatId"`
 	// 1 to 255 characters.
 	Name *string `json:"name,omitempty"`
-	// At most 100, duplicates are dropped.
+	// The datasets to connect, in order: at most 100; duplicates are dropped.
 	DatasetIds []string `json:"datasetIds,omitempty"`
 	// How the language model writes.
 	LlmSettings *LlmSettingsInput `json:"llmSettings,omitempty"`
@@ -2855,7 +2855,7 @@ const (
 	APIKeyScopeContacts APIKeyScope = "contacts"
 	// Read consumption and the plan. Includes `browse`.
 	APIKeyScopeConsumption APIKeyScope = "consumption"
-	// Change agents, tools, chats and datasets. Includes `read`.
+	// Change everything that needs neither `simulate` nor `admin`. Includes `read`.
 	APIKeyScopeWrite APIKeyScope = "write"
 	// Run simulated chats and tests. Includes `read`.
 	APIKeyScopeSimulate APIKeyScope = "simulate"

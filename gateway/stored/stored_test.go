@@ -44,7 +44,7 @@ func TestInputFollowsFromVariables(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(input, &got))
 	require.Equal(t, []string{"Phone", "SMS", "Web", "WhatsApp"}, got.Properties["channel"].Enum)
-	require.Equal(t, "Only of this channel.", got.Properties["channel"].Description)
+	require.Equal(t, "Only agents on this channel.", got.Properties["channel"].Description)
 	require.InDelta(t, 3, got.Properties["first"].Default, 0)
 	require.Contains(t, got.Properties["size"].Description, "Page size", "an argument below the result")
 	require.Empty(t, got.Required)

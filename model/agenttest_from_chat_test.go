@@ -31,8 +31,8 @@ func recorded(calls ...*ToolCall) ChatRecording {
 	return r
 }
 
-// called returns a call in the turn of the contact's message with the given sequence number. A result that begins with "!" is a
-// failure.
+// called returns a call in the turn of the contact's message with the given sequence number. A result that begins with
+// "!" is a failure.
 func called(target string, sequence int32, arguments, result string) *ToolCall {
 	c := &ToolCall{
 		Kind: ToolCallKindTool, TargetID: &target, TechnicalName: "call_" + target,

@@ -31,7 +31,8 @@ func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string, most int) []st
 	require.NoError(t, err)
 	var ids []string
 	for _, table := range tables {
-		rows, _ := conn.Query(t.Context(), "SELECT id FROM "+table+" WHERE company_id = $1 ORDER BY id LIMIT $2", companyID, most)
+		rows, _ := conn.Query(t.Context(), "SELECT id FROM "+table+" WHERE company_id = $1 ORDER BY id LIMIT $2",
+			companyID, most)
 		ids, err = pgx.AppendRows(ids, rows, pgx.RowTo[string])
 		require.NoError(t, err)
 	}

@@ -141,8 +141,14 @@ var tasks = []struct {
 		prompt := why.text("blame.search.restoredPrompt")
 		draft := w.use("run_tests", members{"testIds": []string{id}, "prompt": prompt, "repeats": 5})
 		require.Equal(w, "Passed", draft.text("verdict"))
-		w.use("change_prompt", members{"agentId": why.text("agent.id"), "prompt": prompt,
-			"note": "Say where to park again", "expectedVersion": why.at("blame.badVersion")})
+		// The sentence was removed. It returns on a line of its own, behind the text before it.
+		require.Nil(w, why.at("blame.search.cause.0.after"))
+		sentence := why.text("blame.search.cause.0.before")
+		at := strings.Index(prompt, sentence)
+		w.use("edit_prompt", members{"agentId": why.text("agent.id"),
+			"edits": []members{{"before": prompt[at-80 : at-1], "after": prompt[at-80 : at+len(sentence)+1]}},
+			"note":  "Say where to park again", "expectedVersion": why.at("blame.badVersion")})
+		require.Equal(w, prompt, w.use("get_agent", members{"agentId": why.text("agent.id")}).text("prompt"))
 		require.Equal(w, "Passed", w.use("run_tests", members{"testIds": []string{id}}).text("verdict"))
 	}},
 	{"roll the prompt back", func(w *worker) {

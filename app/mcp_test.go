@@ -73,7 +73,8 @@ func listTools(t testing.TB, s *sdk.ClientSession) map[string]*sdk.Tool {
 // program.
 var neededBy = map[string]string{
 	"find_agents": "browse", "get_agent": "prompts", "create_agent": "write", "change_prompt": "write",
-	"list_prompt_versions": "prompts", "get_prompt_version": "prompts", "restore_prompt": "write", "find_tools": "browse", "create_tool": "write",
+	"edit_prompt": "write", "list_prompt_versions": "prompts",
+	"get_prompt_version": "prompts", "restore_prompt": "write", "find_tools": "browse", "create_tool": "write",
 	"connect_tool": "write", "disconnect_tool": "write", "find_knowledge": "browse", "ask_knowledge": "browse",
 	"add_document": "write", "start_chat": "simulate contacts", "send_message": "simulate", "get_chat": "contacts",
 	"find_tests": "browse", "get_test": "contacts", "create_test": "write", "create_test_from_chat": "write",
@@ -172,7 +173,8 @@ func TestMCPReadOnlyHasNoChanges(t *testing.T) {
 	for name, one := range tools {
 		require.True(t, one.Annotations.ReadOnlyHint, name)
 	}
-	for _, name := range []string{"change_prompt", "run_tests", "start_chat", "create_test", "search_cause"} {
+	for _, name := range []string{"change_prompt", "edit_prompt", "run_tests", "start_chat", "create_test",
+		"search_cause"} {
 		require.NotContains(t, tools, name)
 		_, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: map[string]any{}})
 		require.ErrorContains(t, err, "unknown tool")

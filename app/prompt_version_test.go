@@ -38,3 +38,38 @@ func TestConflictingPromptEditsAreReported(t *testing.T) {
 	require.Nil(t, found.Agent.PromptVersions.Nodes[1].WrittenBy)
 	require.LessOrEqual(t, g.statements.Load()-before, int64(3))
 }
+
+func TestPartsOfPromptsAreEdited(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Editors")
+	_, stranger := g.company(t, "Strangers")
+	_, reader := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeRead)
+	agent := manyAgents(t, tenant, 1)
+	_, err := tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent,
+		Prompt: "Say hello. Say where to park."})
+	require.NoError(t, err)
+	const edit = `mutation ($input: EditAgentPromptInput!) { editAgentPrompt(input: $input) { agent { prompt
+		promptVersion } } }`
+	input := func(before, after string, version int) map[string]any {
+		return map[string]any{"input": map[string]any{"agentId": agent, "expectedVersion": version, "note": "Why",
+			"edits": []map[string]any{{"before": before, "after": after}}}}
+	}
+	require.Equal(t, []string{"NOT_FOUND"}, g.query(t, stranger, edit, input("hello", "hi", 2)).codes())
+	require.Equal(t, []string{"FORBIDDEN"}, g.query(t, reader, edit, input("hello", "hi", 2)).codes())
+	require.Equal(t, []string{"CONFLICT"}, g.query(t, key, edit, input("hello", "hi", 1)).codes())
+	refused := g.query(t, key, edit, input("Say", "Ask", 2))
+	require.Equal(t, []string{"BAD_INPUT"}, refused.codes())
+	require.Contains(t, refused.Errors[0].Message, "edits.0.before occurs 2 times in the prompt")
+	var changed struct {
+		EditAgentPrompt struct {
+			Agent struct {
+				Prompt        string
+				PromptVersion int
+			}
+		}
+	}
+	g.must(t, key, edit, input("hello", "hi", 2), &changed)
+	require.Equal(t, "Say hi. Say where to park.", changed.EditAgentPrompt.Agent.Prompt)
+	require.Equal(t, 3, changed.EditAgentPrompt.Agent.PromptVersion)
+}

@@ -44,9 +44,9 @@ type cells struct {
 	own, foreign victim
 }
 
-// isID reports whether an argument or an input's field takes an id or a cursor.
+// isID reports whether an argument or an input's field takes an id or a cursor. Cursors are optional.
 func isID(name string, of *ast.Type) bool {
-	return of.Name() == "ID" || name == "after" && of.Name() == "String"
+	return of.Name() == "ID" || name == "after" && of.Name() == "String" && !of.NonNull
 }
 
 // positions finds the places within an argument or an input's field.

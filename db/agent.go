@@ -135,6 +135,12 @@ func (t *Tenant) DuplicateAgent(ctx context.Context, in model.DuplicateAgentInpu
 
 // UpdateAgent changes the fields that the input sets. A different prompt becomes a new version.
 func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*model.Agent, error) {
+	return t.updateAgent(ctx, in, nil)
+}
+
+// updateAgent does the same as UpdateAgent. With edits, the edited current prompt replaces the input's prompt.
+func (t *Tenant) updateAgent(ctx context.Context, in model.UpdateAgentInput,
+	edits model.PromptEdits) (*model.Agent, error) {
 	if err := in.Validate(); err != nil {
 		return nil, err
 	}
@@ -146,6 +152,13 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 		versions := agent.PromptVersion
 		if err := agent.Expect(in); err != nil {
 			return err
+		}
+		if edits != nil {
+			prompt, err := edits.Apply(agent.Prompt)
+			if err != nil {
+				return err
+			}
+			in.Prompt = &prompt
 		}
 		if err := agent.Update(in, now()); err != nil {
 			return err

@@ -58,6 +58,15 @@ func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentProm
 		ExpectedVersion: in.ExpectedVersion, ExpectedUpdatedAt: in.ExpectedUpdatedAt, PromptNote: in.Note})
 }
 
+// EditAgentPrompt replaces parts of the prompt of an agent. A different prompt becomes a new version.
+func (t *Tenant) EditAgentPrompt(ctx context.Context, in model.EditAgentPromptInput) (*model.Agent, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
+	return t.updateAgent(ctx, model.UpdateAgentInput{AgentID: in.AgentID, ExpectedVersion: in.ExpectedVersion,
+		ExpectedUpdatedAt: in.ExpectedUpdatedAt, PromptNote: in.Note}, in.Edits)
+}
+
 // UpdatePromptVersion replaces the note of a version.
 func (t *Tenant) UpdatePromptVersion(ctx context.Context,
 	in model.UpdatePromptVersionInput) (*model.PromptVersion, error) {

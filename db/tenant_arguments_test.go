@@ -228,6 +228,8 @@ func inputs(of reflect.Type, own, other fixture) []any {
 			field.SetInt(60)
 		case field.Type() == reflect.TypeFor[[]*model.CampaignItemInput]():
 			field.Set(reflect.ValueOf(contacts("", 1).Items))
+		case field.Type() == reflect.TypeFor[[]*model.PromptEditInput]():
+			field.Set(reflect.ValueOf([]*model.PromptEditInput{{Before: own.mark, After: "New"}}))
 		case field.Type() == reflect.TypeFor[[]*model.LabelledQuestionInput]():
 			field.Set(reflect.ValueOf(
 				[]*model.LabelledQuestionInput{{Question: "New?", DocumentID: new(own.ids["DocumentID"])}}))

@@ -1725,6 +1725,38 @@ func (ec *executionContext) fieldContext_DuplicateAgentPayload_agent(_ context.C
 	return fc, nil
 }
 
+func (ec *executionContext) _EditAgentPromptPayload_agent(ctx context.Context, field graphql.CollectedField, obj *model.EditAgentPromptPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EditAgentPromptPayload_agent(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Agent, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *model.Agent) graphql.Marshaler {
+			return ec.marshalNAgent2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAgent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EditAgentPromptPayload_agent(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EditAgentPromptPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Agent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ExtractedValue_name(ctx context.Context, field graphql.CollectedField, obj *model.ExtractedValue) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2212,6 +2244,64 @@ func (ec *executionContext) unmarshalInputDuplicateAgentInput(ctx context.Contex
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputEditAgentPromptInput(ctx context.Context, obj any) (model.EditAgentPromptInput, error) {
+	var it model.EditAgentPromptInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"agentId", "edits", "note", "expectedVersion", "expectedUpdatedAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "agentId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("agentId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AgentID = data
+		case "edits":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("edits"))
+			data, err := ec.unmarshalNPromptEditInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptEditInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Edits = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		case "expectedVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedVersion"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedVersion = data
+		case "expectedUpdatedAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedUpdatedAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedUpdatedAt = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputExtractedValueInput(ctx context.Context, obj any) (model.ExtractedValue, error) {
 	var it model.ExtractedValue
 	if obj == nil {
@@ -2258,6 +2348,43 @@ func (ec *executionContext) unmarshalInputExtractedValueInput(ctx context.Contex
 				return it, err
 			}
 			it.Type = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPromptEditInput(ctx context.Context, obj any) (model.PromptEditInput, error) {
+	var it model.PromptEditInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"before", "after"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "before":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("before"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Before = data
+		case "after":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("after"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.After = data
 		}
 	}
 	return it, nil
@@ -3389,6 +3516,44 @@ func (ec *executionContext) _DuplicateAgentPayload(ctx context.Context, sel ast.
 	return out
 }
 
+var editAgentPromptPayloadImplementors = []string{"EditAgentPromptPayload"}
+
+func (ec *executionContext) _EditAgentPromptPayload(ctx context.Context, sel ast.SelectionSet, obj *model.EditAgentPromptPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, editAgentPromptPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EditAgentPromptPayload")
+		case "agent":
+			out.Values[i] = ec._EditAgentPromptPayload_agent(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var extractedValueImplementors = []string{"ExtractedValue"}
 
 func (ec *executionContext) _ExtractedValue(ctx context.Context, sel ast.SelectionSet, obj *model.ExtractedValue) graphql.Marshaler {
@@ -3702,6 +3867,11 @@ func (ec *executionContext) unmarshalNDuplicateAgentInput2githubᚗcomᚋagentgr
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNEditAgentPromptInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEditAgentPromptInput(ctx context.Context, v any) (model.EditAgentPromptInput, error) {
+	res, err := ec.unmarshalInputEditAgentPromptInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNExtractedValue2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractedValue(ctx context.Context, sel ast.SelectionSet, v model.ExtractedValue) graphql.Marshaler {
 	return ec._ExtractedValue(ctx, sel, &v)
 }
@@ -3749,6 +3919,25 @@ func (ec *executionContext) unmarshalNExtractedValueType2githubᚗcomᚋagentgra
 
 func (ec *executionContext) marshalNExtractedValueType2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractedValueType(ctx context.Context, sel ast.SelectionSet, v model.ExtractedValueType) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNPromptEditInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptEditInputᚄ(ctx context.Context, v any) ([]*model.PromptEditInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]*model.PromptEditInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPromptEditInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptEditInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) unmarshalNPromptEditInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptEditInput(ctx context.Context, v any) (*model.PromptEditInput, error) {
+	res, err := ec.unmarshalInputPromptEditInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNUpdateAgentInput2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐUpdateAgentInput(ctx context.Context, v any) (model.UpdateAgentInput, error) {
@@ -3861,6 +4050,13 @@ func (ec *executionContext) marshalODuplicateAgentPayload2ᚖgithubᚗcomᚋagen
 		return graphql.Null
 	}
 	return ec._DuplicateAgentPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOEditAgentPromptPayload2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐEditAgentPromptPayload(ctx context.Context, sel ast.SelectionSet, v *model.EditAgentPromptPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EditAgentPromptPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOExtractedValueInput2ᚕᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐExtractedValueᚄ(ctx context.Context, v any) ([]*model.ExtractedValue, error) {

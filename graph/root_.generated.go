@@ -150,6 +150,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDocumentFilter,
 		ec.unmarshalInputDraftLabelledQuestionsInput,
 		ec.unmarshalInputDuplicateAgentInput,
+		ec.unmarshalInputEditAgentPromptInput,
 		ec.unmarshalInputEndSimulationChatInput,
 		ec.unmarshalInputExtractedValueInput,
 		ec.unmarshalInputExtractsExpectationInput,
@@ -167,6 +168,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputNameFilter,
 		ec.unmarshalInputNeverCalledExpectationInput,
 		ec.unmarshalInputParserConfigInput,
+		ec.unmarshalInputPromptEditInput,
 		ec.unmarshalInputPromptSettingsInput,
 		ec.unmarshalInputRecordUsageInput,
 		ec.unmarshalInputRedeliverWebhookInput,
@@ -706,6 +708,34 @@ type UpdateAgentPromptPayload {
   agent: Agent!
 }
 
+"A part of a prompt to replace."
+input PromptEditInput {
+  "The text to replace, 1 to 50,000 characters. It must occur exactly once in the prompt."
+  before: String! @bounds(minLength: 1, maxLength: 50000)
+  "The text that replaces it, at most 50,000 characters. Empty deletes the text."
+  after: String! @bounds(maxLength: 50000)
+}
+
+"Changes of parts of a prompt."
+input EditAgentPromptInput {
+  "The agent."
+  agentId: ID!
+  "1 to 50 edits, applied in order. Each edit applies to the result of the edits before it."
+  edits: [PromptEditInput!]! @bounds(minItems: 1, maxItems: 50)
+  "Why it changes, at most 500 characters. It becomes the note of the new version."
+  note: String @bounds(maxLength: 500)
+  "The prompt's version that this change is based on. If it is no longer the current one, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
+  expectedVersion: Int
+  "The agent's ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the agent was changed since, the server returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
+  expectedUpdatedAt: DateTime
+}
+
+"The agent with its edited prompt."
+type EditAgentPromptPayload {
+  "The agent."
+  agent: Agent!
+}
+
 extend type Query {
   "One agent."
   agent("Its id." id: ID!): Agent @requires(scope: browse) @openTo(scope: chat)
@@ -742,6 +772,11 @@ extend type Mutation {
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
+  """
+  Replaces parts of the prompt of an agent, and keeps the rest. A text that does not occur exactly once gets ` + "`" + `BAD_INPUT` + "`" + `, and
+  nothing changes. All edits together become one new version.
+  """
+  editAgentPrompt("The edits." input: EditAgentPromptInput!): EditAgentPromptPayload @requires(scope: write)
 }
 `, BuiltIn: false},
 	{Name: "../schema/agenttest.graphqls", Input: `"What a test checks."
@@ -9497,6 +9532,14 @@ func (ec *executionContext) childFields_DuplicateAgentPayload(ctx context.Contex
 		return ec.fieldContext_DuplicateAgentPayload_agent(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DuplicateAgentPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_EditAgentPromptPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "agent":
+		return ec.fieldContext_EditAgentPromptPayload_agent(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EditAgentPromptPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_EndSimulationChatPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

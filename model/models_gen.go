@@ -1194,6 +1194,26 @@ type DuplicateAgentPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
+// Changes of parts of a prompt.
+type EditAgentPromptInput struct {
+	// The agent.
+	AgentID string `json:"agentId"`
+	// 1 to 50 edits, applied in order. Each edit applies to the result of the edits before it.
+	Edits []*PromptEditInput `json:"edits"`
+	// Why it changes, at most 500 characters. It becomes the note of the new version.
+	Note *string `json:"note,omitempty"`
+	// The prompt's version that this change is based on. If it is no longer the current one, the server returns `CONFLICT` and changes nothing.
+	ExpectedVersion *int32 `json:"expectedVersion,omitempty"`
+	// The agent's `updatedAt` that this change is based on. If the agent was changed since, the server returns `CONFLICT` and changes nothing.
+	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
+}
+
+// The agent with its edited prompt.
+type EditAgentPromptPayload struct {
+	// The agent.
+	Agent *Agent `json:"agent"`
+}
+
 // The chat to end.
 type EndSimulationChatInput struct {
 	// The chat.
@@ -1355,6 +1375,14 @@ type ParserConfigInput struct {
 	Delimiter *string `json:"delimiter,omitempty"`
 	// 1 to 1,000; default 12.
 	TaskPageSize *int32 `json:"taskPageSize,omitempty"`
+}
+
+// A part of a prompt to replace.
+type PromptEditInput struct {
+	// The text to replace, 1 to 50,000 characters. It must occur exactly once in the prompt.
+	Before string `json:"before"`
+	// The text that replaces it, at most 50,000 characters. Empty deletes the text.
+	After string `json:"after"`
 }
 
 // See `PromptSettings`. Fields that are absent or null get their defaults, or keep their values in an update.

@@ -54,6 +54,11 @@ func (r *mutationResolver) UpdateAgentPrompt(ctx context.Context, input model.Up
 	return &model.UpdateAgentPromptPayload{Agent: agent}, err
 }
 
+func (r *mutationResolver) EditAgentPrompt(ctx context.Context, input model.EditAgentPromptInput) (*model.EditAgentPromptPayload, error) {
+	agent, err := r.tenant(ctx).EditAgentPrompt(ctx, input)
+	return &model.EditAgentPromptPayload{Agent: agent}, err
+}
+
 func (r *queryResolver) Agent(ctx context.Context, id string) (*model.Agent, error) {
 	if principal, _ := model.PrincipalOf(ctx); !principal.Reach.HasAgent(id) {
 		return nil, model.Missing("agent", id)

@@ -129,7 +129,7 @@ var prompts = []prompt{
 2. Read the prompt with get_agent. If the reason is not clear, read the red run with get_run.
 3. Write the smallest change of the prompt that repairs it. Try it with run_tests: the whole prompt, 5 repeats.
 4. If it passes, run all tests of the agent with the same prompt, and compare_results with its last execution.
-5. Unless something regressed, show me the change as a diff. After I agree, save it with change_prompt, with a note.`},
+5. Unless something regressed, show me the change as a diff. After I agree, save it with edit_prompt and a note.`},
 	{"write_tests", "Write tests for an agent", "Write tests for what an agent should and should not do.", "agent",
 		"The name or id of the agent.", `Write tests for the agent "%s" of agentgraph.
 1. Read the agent with find_agents and get_agent, and its tests with find_tests.

@@ -43,9 +43,17 @@ var tools = []tool{
 			"Connect tools afterwards with connect_tool."},
 	{name: "change_prompt", title: "Change a prompt", operation: "ChangePrompt", result: "updateAgentPrompt.agent",
 		link: "/agents/{id}/versions",
-		about: "Replaces the whole prompt of an agent, which becomes a new version. Send the complete text, not a " +
-			"part. Pass the promptVersion that you read as expectedVersion, so that you do not overwrite somebody " +
-			"else's change. Try a prompt first: run_tests and start_chat take a prompt that is not saved."},
+		about: "Replaces the whole prompt of an agent, which becomes a new version. Use it only to rewrite a prompt; " +
+			"edit_prompt changes a part. Send the complete text. Pass the promptVersion that you read as " +
+			"expectedVersion, so that you do not overwrite somebody else's change. Try a prompt first: run_tests and " +
+			"start_chat take a prompt that is not saved."},
+	{name: "edit_prompt", title: "Change a part of a prompt", operation: "EditPrompt", result: "editAgentPrompt.agent",
+		link: "/agents/{id}/versions",
+		about: "Replaces parts of the prompt of an agent, and keeps every other word. Prefer it to change_prompt. " +
+			"Each edit has before, a text that occurs exactly once, copied from get_agent, and after, the text that " +
+			"replaces it. To insert a sentence, repeat the one next to it in after. All edits become one new " +
+			"version, or none applies. Pass the promptVersion that you read as expectedVersion. Try the change " +
+			"first: run_tests and start_chat take the whole prompt without saving it."},
 	{name: "list_prompt_versions", title: "List prompt versions", operation: "ListPromptVersions",
 		result: "agent.promptVersions", link: "/agents/{agentId}/versions",
 		about: "Lists the versions of an agent's prompt, newest first, with who wrote them, why, and how its tests " +
@@ -143,15 +151,18 @@ var tools = []tool{
 		link: "/tests/{testId}/blame",
 		about: "Says why a test is red: what failed in its last run, and which sentences of the prompt changed " +
 			"since it last passed. Use it first for a red test. blame.suspects are the changes of words that the " +
-			"test needs; start with them. blame.changes are all. With several suspects or none, search_cause finds " +
-			"the cause by running the test. Without changes, the prompt is the same: compare goodRunId and badRunId " +
-			"with get_run, because a tool, a model or chance made the difference. blame is null if it never passed."},
+			"test needs; start with them. save the repair with edit_prompt. blame.changes are all. With several " +
+			"suspects or none, search_cause finds the cause by running the test. Without changes, the prompt is the " +
+			"same: compare goodRunId and badRunId with get_run, because a tool, a model or chance made " +
+			"the difference. blame is null if it never passed."},
 	{name: "search_cause", title: "Search what broke a test", operation: "StartBlame", result: "startBlame.search",
 		follow: "FollowBlame", followed: "blameUpdated", answer: "ExplainRedTest", answered: "agentTest",
 		again: "explain_red_test", link: "/tests/{testId}/blame", isOpen: true,
 		about: "Finds the change of the prompt that broke a red test, by running the test with some changes " +
 			"restored. This costs up to 400 runs; explain_red_test is free. The answer's search.restoredPrompt is the " +
-			"repaired prompt."},
+			"repaired prompt; try it with run_tests. To save it, call edit_prompt with an edit for each entry of " +
+			"search.cause: replace its after by its before. If after is null, the sentence was removed: put its before " +
+			"back beside its neighbor in restoredPrompt."},
 	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
 		result: "compareAgentTestExecutions",
 		link:   "/compare?base={baseId}&head={headId}&baseVariant={baseVariant?}&headVariant={headVariant?}",

@@ -80,7 +80,7 @@ var _ graphql.Transport = (*Transport)(nil)
 // instructions tell an assistant how the tools work together.
 const instructions = "agentgraph runs conversational agents and tests them. Start with find_agents, then get_agent: " +
 	"its answer has the prompt, tools and tests of an agent. To repair a red test: find_tests, explain_red_test, run_tests " +
-	"with a draft prompt, and change_prompt once the draft passes. Chats and tests that you create call nothing real " +
+	"with a draft prompt, and edit_prompt once the draft passes. Chats and tests that you create call nothing real " +
 	"unless you say so. Every answer has ids with names, and ends with a link to the console for people. For anything " +
 	"without a tool, use search_schema and query."
 

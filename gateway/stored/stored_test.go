@@ -53,15 +53,22 @@ func TestInputFollowsFromVariables(t *testing.T) {
 
 func TestOutputFollowsFromSelection(t *testing.T) {
 	t.Parallel()
-	schema, o, err := operation(t, `query Get($id: ID!) { node(id: $id) { ... on PromptVersion { version note } } }`, "Get",
-		"node")
-	require.NoError(t, err)
-	d := stored.Describer{Schema: schema, IsBrief: true}
-	output, err := json.Marshal(d.Object(schema.Types["Node"], o.Fields[0].SelectionSet, ""))
-	require.NoError(t, err)
-	require.JSONEq(t, `{"oneOf": [{"type": "object", "required": ["version", "note"], "properties": {
-		"version": {"type": "integer", "format": "int32"}, "note": {"type": ["string", "null"]}}}]}`, string(output),
-		"types without a selected field are left out")
+	output := func(selection string) string {
+		schema, o, err := operation(t, `query Get($id: ID!) { node(id: $id) { `+selection+` } }`, "Get", "node")
+		require.NoError(t, err)
+		d := stored.Describer{Schema: schema, IsBrief: true}
+		output, err := json.Marshal(d.Object(schema.Types["Node"], o.Fields[0].SelectionSet, ""))
+		require.NoError(t, err)
+		return string(output)
+	}
+	require.JSONEq(t, `{"type": "object", "required": ["version", "note"], "properties": {
+		"version": {"type": "integer", "format": "int32"}, "note": {"type": ["string", "null"]}}}`,
+		output(`... on PromptVersion { version note }`), "types without a selected field are left out")
+	const named = `{"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}}`
+	require.JSONEq(t, named, output(`... on Tool { name } ... on Dataset { name }`), "equal types are described once")
+	require.JSONEq(t, `{"anyOf": [{"type": "object", "required": ["version"], "properties": {
+		"version": {"type": "integer", "format": "int32"}}}, `+named+`]}`,
+		output(`... on Tool { name } ... on PromptVersion { version }`), "a client may accept a value of either type")
 }
 
 func TestScopesFollowFromSelection(t *testing.T) {

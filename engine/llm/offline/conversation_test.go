@@ -51,6 +51,9 @@ func TestDelegationIsReportedByItsName(t *testing.T) {
 	require.Contains(t, answerTo("Your bag is in Lisbon."), "Your bag is in Lisbon.", "the mock's own text")
 	require.NotContains(t, answerTo("The call failed: the agent behind it is already waiting for this answer, "+
 		"so asking it would never end."), "again", "it would fail again")
+	const refused = "The call failed: side effects are denied in this simulation, so nothing was done."
+	require.Contains(t, answerTo(refused), "nothing was done.")
+	require.NotContains(t, answerTo(refused), "again", "it would be refused again")
 }
 
 // The work for an answer must not grow with the conversation.

@@ -174,6 +174,9 @@ func (c *conversation) dropTask() *reply {
 // fail again.
 const isWaiting = "is already waiting for this answer"
 
+// isRefused is part of the result of a call that was not made and would be refused again.
+const isRefused = "so nothing was done"
+
 // afterCall returns the reply to the result of a call.
 func (c *conversation) afterCall(made call) *reply {
 	failure := made.failure()
@@ -190,6 +193,9 @@ func (c *conversation) afterCall(made call) *reply {
 	case strings.Contains(failure, isWaiting):
 		c.task = nil
 		return say(c.speak.lost, c.ability(c.speak))
+	case strings.Contains(failure, isRefused):
+		c.task = nil
+		return say(fill(c.speak.broken, read.Ended(failure)))
 	case failure != "":
 		c.task.hasFailed = true
 		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)

@@ -14,7 +14,7 @@ import (
 type approvals struct {
 	// open counts the calls that wait.
 	open atomic.Int32
-	// isWorkers is set if a worker answers, which does not wait for a person.
+	// isWorkers is set if a worker answers. Workers do not wait for a person.
 	isWorkers bool
 	// stop ends the turn with a cause.
 	stop context.CancelCauseFunc

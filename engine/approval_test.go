@@ -103,7 +103,7 @@ func TestAPersonApprovesACall(t *testing.T) {
 			}
 		}
 	}
-	hear() // a call that is answered before this event is announced as answered only
+	hear() // if the answer came before this event, only the answer would be announced
 	require.Zero(t, r.made.Load())
 	answer(t, r.tenant, call.ID, true, new("It is our fault."))
 	require.Equal(t, reply{text: "refunded"}, <-done)

@@ -53,8 +53,8 @@ func resultOf(call *model.ToolCall) string {
 	return failureMessage(*call.Error)
 }
 
-// mockedBefore counts the calls of each mocked target in the turns that were kept. The records of wrong calls do not
-// say that they are mocked.
+// mockedBefore counts the calls of each mocked target in the turns that were kept. Wrong calls do not count, because
+// their records do not say that they are mocked.
 func mockedBefore(calls []*model.ToolCall) map[string]int32 {
 	made := map[string]int32{}
 	for _, call := range calls {

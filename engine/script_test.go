@@ -111,7 +111,7 @@ type scene struct {
 	limits  limits
 
 	mutex sync.Mutex
-	// effected has the real calls by time. waited has the delays.
+	// effected has the real calls in the order in which they were made, and waited has the delays.
 	effected []string
 	waited   []time.Duration
 	// started has the names of the real calls that were started.

@@ -9,7 +9,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Bounds of an agent. The prompt's come from the v1 document.
+// Bounds of an agent. The bounds of the prompt come from the v1 document.
 const (
 	MaxPromptLength  = 50_000
 	maxWelcomeLength = 5_000
@@ -92,7 +92,7 @@ func (a *Agent) WelcomeMessage() *string {
 	return message
 }
 
-// NewAgent returns the agent that the input describes, with its first prompt version's number.
+// NewAgent returns the agent that the input describes. Its prompt is version 1.
 func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 	a := &Agent{
 		ID: NewID("agent"), CreatedAt: now, PromptVersion: 1,

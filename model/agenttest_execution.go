@@ -188,8 +188,8 @@ type AgentTestRunCounts struct {
 	Skipped   int32
 }
 
-// TestTally is the number of runs of one test, or of one of its rows, in each state of an execution. Each variant has
-// its own tally.
+// TestTally counts the runs of one test, or of one of its rows, in an execution by their state. Each variant has its
+// own tally.
 type TestTally struct {
 	// TestedID and TestName are the id and name at the time of the run. TestID is nil when the test was deleted.
 	TestedID string

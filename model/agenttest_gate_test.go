@@ -10,7 +10,8 @@ import (
 )
 
 // simulatedGate simulates a suite whose tests have these pass rates, against a new baseline of the same number of runs
-// of each test. fall changes the rates. It returns whether the gate fails, and the runs without the baseline's.
+// of each test. fall changes the rates. It returns whether the gate fails, and the number of runs except those of the
+// baseline.
 func simulatedGate(random *rand.Rand, rates []float64, fall func(i int, rate float64) float64, base int32,
 	stop *StopRepeating) (isAlarm bool, runs int32) {
 	c := &AgentTestComparison{Correction: AgentTestCorrectionHolm, BaseCounts: ran(0, 0), HeadCounts: ran(0, 0)}

@@ -42,7 +42,7 @@ type AgentTestRun struct {
 	// all of its runs, so the field is set only if the caller asked for it.
 	Snapshot      RunSnapshot `bun:"type:json"`
 	PromptVersion int32
-	// IsDraft is set if the agent in the snapshot is the one of a draft prompt or of a variant.
+	// IsDraft is set if the run tries a draft prompt or a variant.
 	IsDraft bool `bun:",nullzero"`
 	// Claim fences the work on the run. It grows each time a worker claims the run, and only the worker with the current
 	// claim may write the result. It is 0 before the first claim. Lost counts the workers that were lost with the run.
@@ -62,8 +62,8 @@ type AgentTestRun struct {
 	CriteriaResults      []CriterionResult     `bun:"type:json"`
 	ClassificationResult *ClassificationResult `bun:"type:json"`
 	Error                *RunError             `bun:"type:json"`
-	// Extracted has the extracted values of the agent, by name. Nil if none were extracted; ExtractionError is then the
-	// reason.
+	// Extracted has the extracted values of the agent, by name. It is nil if none were extracted. ExtractionError is the
+	// reason if the extraction failed.
 	Extracted       *JSONObject `bun:"type:json"`
 	ExtractionError *string
 	// Compared is how many criteria were also decided by an earlier judgment of the same conversation. Agreed is how

@@ -92,8 +92,9 @@ func (f *Fields) person(path string, name *string) {
 	}
 }
 
-// Label returns the label that the input describes. run is the labeled run, of is the run that held its conversation,
-// and person is the name of the caller. It returns UNPROCESSABLE if the judge did not decide the criterion.
+// Label returns the label that the input describes. run is the labeled run, and person is the name of the caller. The
+// argument of is the run that held the conversation. It returns UNPROCESSABLE if the judge did not decide the
+// criterion.
 func (in LabelCriterionResultInput) Label(path string, run, of *AgentTestRun, person string,
 	at time.Time) (*CriterionLabel, error) {
 	var faults Fields

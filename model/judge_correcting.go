@@ -6,7 +6,7 @@ import "math"
 type CorrectedPassRate struct {
 	Rate     float64
 	Interval *RateInterval
-	// Labels and LabelledRuns count those for the agent and the judge.
+	// Labels and LabelledRuns count the labels and the labeled runs for the agent and the judge.
 	Labels, LabelledRuns int32
 }
 
@@ -34,7 +34,7 @@ func kindOfVerdict(status AgentTestRunStatus, isDoubtful *bool) int {
 }
 
 // passedBy returns whether the run passes with the answers to its criteria instead of the judge's verdicts. It returns
-// nil if an answer is missing, or if there is none for the whole run.
+// nil if an answer is missing, or if the run has an error.
 func (r *AgentTestRun) passedBy(answers map[string]*bool) *bool {
 	if r.Error != nil {
 		return nil
@@ -141,8 +141,8 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 	return corrected
 }
 
-// include adds the runs that the program decided to the corrected rate of the judged ones. The interval of the mean
-// comes from both intervals, by the method of Zou and Donner (2008).
+// include extends the corrected rate of the judged runs to all runs, with those that the program decided. The interval
+// of the mean comes from both intervals, by the method of Zou and Donner (2008).
 func (c *CorrectedPassRate) include(judged int32, exact CountedShare) {
 	if exact.Of == 0 {
 		return

@@ -157,7 +157,8 @@ type JudgeDisagreement struct {
 	Labels           []*CriterionLabel
 }
 
-// judgeKey identifies a judge; empty for the unknown one. criterion is empty for all of its criteria.
+// judgeKey identifies a judge and one of its criteria. The judge is empty if it is unknown, and criterion is empty for
+// all criteria together.
 type judgeKey struct{ model, prompt, criterion string }
 
 func (r *AgentTestRun) judge() judgeKey {

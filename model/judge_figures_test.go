@@ -64,7 +64,7 @@ func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 	}
 }
 
-// The width equals that of Tenenbein's variance, which comes from another formula, for many runs.
+// For many runs, the width equals that of Tenenbein's variance, which comes from another formula.
 func TestCorrectedIntervalHasTenenbeinsWidth(t *testing.T) {
 	t.Parallel()
 	const labelled, all, se, sp, p = 1_000.0, 10_000.0, 0.85, 0.9, 0.6

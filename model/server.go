@@ -31,7 +31,7 @@ type ServerModel struct {
 // default.
 func (in CreateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
 
-// Choose is like the one of CreateAgentInput.
+// Choose does the same as CreateAgentInput.Choose.
 func (in UpdateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
 
 func chosen(name *string, models []string) error {

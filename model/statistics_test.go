@@ -143,7 +143,8 @@ func runs(random *rand.Rand, chance float64, repeats int) *AgentTestRunCounts {
 	return &counts
 }
 
-// compared runs a suite twice. In the second run, the first tests have the pass rate now. fallen is their number.
+// compared runs a suite twice. In the second run, the first tests have a new pass rate, the argument now. fallen is the
+// number of these tests.
 func compared(random *rand.Rand, before []float64, bases, repeats, fallen int, now float64,
 	correction AgentTestCorrection) *AgentTestComparison {
 	c := &AgentTestComparison{BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{}, Correction: correction}

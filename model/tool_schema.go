@@ -123,7 +123,7 @@ func valuesOf(value any) int {
 // steps counts the steps of checking a value by a schema.
 type steps struct{ counted map[visit]int }
 
-// visit is a schema that checks a value with depth more levels below it.
+// visit is a schema that checks a value. depth is the number of levels below the value.
 type visit struct {
 	schema *jsonschema.Schema
 	depth  int

@@ -97,7 +97,8 @@ func (a *address) segment(template string) (string, error) {
 	return filled, nil
 }
 
-// expand replaces every placeholder with the result of the function put for its name and value.
+// expand calls the function put with the name and value of each placeholder, and replaces the placeholder with the
+// result.
 func (a *address) expand(template string, put func(name, value string) (string, error)) (string, error) {
 	var filled strings.Builder
 	rest := 0

@@ -114,7 +114,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	if !isWeb(req.URL) {
 		return &Error{Cause: Refused, Message: "the tool redirects to an address that is not HTTP or HTTPS"}
 	}
-	// Another origin chooses where it redirects to, even if that is the first origin.
+	// A redirect that another origin chose gets no headers, even if it leads back to the first origin.
 	first := origin(via[0].URL)
 	if slices.ContainsFunc(append(via[1:], req), func(r *http.Request) bool { return origin(r.URL) != first }) {
 		req.Header = newHeader(req.ContentLength != 0)

@@ -22,7 +22,7 @@ type Message struct {
 	Body []byte
 	// Keys sign the message, one signature each. There is at least one.
 	Keys [][]byte
-	// IsOperators: the operator chose the address, which may be private.
+	// IsOperators is set if the operator chose the address, which may then be private.
 	IsOperators bool
 }
 

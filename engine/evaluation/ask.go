@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// These bound quotes of answers in errors, and errors themselves, in bytes.
+// Limits of quotes of answers in errors, and of errors themselves, in bytes.
 const (
 	maxQuoted  = 100
 	maxMessage = 4_000

@@ -119,8 +119,8 @@ func meanCredits(credits map[string]model.Credits, runs ...*model.AgentTestRun) 
 // promptDiffs are the changes between versions, which several tests may share.
 type promptDiffs map[[2]db.AgentVersion][]read.SentenceChange
 
-// changes returns the changes between the prompts of two runs, and which of them the failed run suspects. It returns
-// none if a prompt is not known.
+// changes returns the changes between the prompts of two runs, and marks those that most likely broke the failed run.
+// It returns none if a prompt is not known.
 func (d promptDiffs) changes(ctx context.Context, prompts map[db.AgentVersion]string,
 	of *db.BlamedRuns) []*model.PromptChange {
 	key := [2]db.AgentVersion{{AgentID: of.AgentID, Version: of.Good.PromptVersion},

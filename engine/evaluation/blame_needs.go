@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of what is looked for in each change.
+// Bounds of the texts and words to look for in each change.
 const (
 	maxNeededTexts = 20
 	maxNeededWords = 100
@@ -36,7 +36,8 @@ var (
 // needs are what the failed checks and criteria of a run look for in a conversation.
 type needs struct {
 	texts []neededText
-	// words are folded. They are those of criteria that a model judges, and of the quotes that once met them.
+	// words are the folded words of checks and criteria that name no text or call, and of quotes that met these in the run
+	// that passed.
 	words []string
 }
 
@@ -185,7 +186,7 @@ func (n needs) in(ctx context.Context, text string) needed {
 }
 
 // suspicion weighs what a change removed, and what it added. A wanted text that was removed weighs as much as an
-// unwanted one that was added, and more if the failing prompt has it nowhere else.
+// unwanted one that was added, but half as much if the failing prompt has the wanted text elsewhere.
 func (n needs) suspicion(before, after, whole needed) int {
 	sum, ofWords := 0, 0
 	for i, text := range n.texts {

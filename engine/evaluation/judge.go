@@ -59,8 +59,8 @@ type question struct {
 }
 
 // judge judges each criterion separately, and returns the verdicts in the order of the criteria. Rules decide as many
-// criteria as they can from the conversation held, which may be nil. The model of p decides the others. weights are the
-// criteria's weights in the same order. If the judge fails on some criteria, judge returns the *rules.Fault of the
+// criteria as they can from held, the conversation, which may be nil. The model of p decides the others. weights are
+// the criteria's weights in the same order. If the judge fails on some criteria, judge returns the *rules.Fault of the
 // first and the other verdicts. Once ctx has ended the error is ctx's.
 func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript,
 	weights ...*int32) ([]model.CriterionResult, error) {

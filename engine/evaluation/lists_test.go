@@ -59,7 +59,7 @@ func requireDocumented(t *testing.T, row string, own, kept share) {
 	require.True(t, strings.HasSuffix(line, fmt.Sprintf("| %v | %v |", own, kept)), "%s: %v, %v", row, own, kept)
 }
 
-// share is how many of all.
+// share is how many of all cases meet a condition.
 type share struct{ some, all int }
 
 func (s share) String() string { return fmt.Sprintf("%d of %d", s.some, s.all) }

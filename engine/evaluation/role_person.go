@@ -34,7 +34,8 @@ var (
 	acting = lazyregexp.New(`^(?:play|portray|imperson|jou(?:er|e)|incarn|interprét|spiele|spielen|verkörper|interpret|` +
 		`speel|spelen|odgryw|odegra|zagra|hraj|zahraj|сыгра|играт|зігра|rol(?:e|ü|ün|ünü|le|lle|o)?$|rôle|papel|ruolo|rola|rolę|роль)`)
 
-	// extremes precede an ordinary scenario, and ofs follow an ordinary simulation.
+	// extremes are words before an ordinary scenario ("worst case scenario"), and ofs are words after an ordinary
+	// simulation ("simulation of a loan").
 	extremes = read.Set(`case worst best worst-case best-case pire meilleur peor mejor pior melhor schlimmstes bestes
 		peggiore migliore ergste beste najgorszy najlepszy`)
 	ofs = read.Set("of for de du del di da do von für van voor z")
@@ -122,8 +123,8 @@ func isSpokenTo(before, after string, isTitled bool) bool {
 	return !slices.ContainsFunc(greeting, func(word string) bool { return !greetings[word] })
 }
 
-// isSpokenOf reports whether a text that begins with a name tells what its bearer does, in at least five words. all
-// has the words of the text; the name ends before word to.
+// isSpokenOf reports whether a text that begins with a name tells what its bearer does, in at least five words. all has
+// the words of the text. The name ends before all[to].
 func isSpokenOf(text, after string, all []string, to int) bool {
 	next, width := utf8.DecodeRuneInString(strings.TrimPrefix(after, " "))
 	return strings.HasPrefix(after, " ") && width > 0 && unicode.IsLower(next) && len(all)-to >= 4 &&
@@ -134,7 +135,7 @@ func isSpokenOf(text, after string, all []string, to int) bool {
 }
 
 // speaksOfTheater reports whether a text mentions a scenario or a simulation that the scenario and the assistant do not
-// mention. The worst case scenario, and the simulation of a loan, belong to no theater.
+// mention. Ordinary phrases such as "worst case scenario" and "simulation of a loan" do not count.
 func speaksOfTheater(said, scenario string, messages []model.TestMessage) bool {
 	for _, found := range theater().FindAllStringIndex(said, -1) {
 		word := strings.TrimLeftFunc(said[found[0]:found[1]], func(r rune) bool { return !unicode.IsLetter(r) })

@@ -29,7 +29,8 @@ type passage struct {
 	Text     string `json:"text"`
 }
 
-// show adds the material that the test lets the judge see. The run's first given messages are the test's.
+// show adds the material that the test lets the judge see. The number given says how many of the run's first messages
+// are the test's.
 func (t *transcript) show(run *model.AgentTestRun, given int, values content.Values) {
 	test := run.Snapshot.Test
 	if test.Sees(model.JudgeSightDate) {

@@ -16,7 +16,7 @@ type rule struct {
 	label func() *regexp.Regexp
 	// level is the heading's rank among the rules of its method.
 	level int
-	// isNumber: the label is a number of several parts. leads: a sentence may follow the label on its line.
+	// isNumber is set if the label is a number of several parts, and leads if a sentence may follow the label on its line.
 	isNumber, leads bool
 }
 
@@ -66,7 +66,7 @@ type entry struct {
 	text string
 	// level is the rank of a heading, or 0 for a line.
 	level int
-	// inline: the heading is the label of a longer line, which is also content.
+	// inline is set if the heading is the label of a longer line, which is also content.
 	inline bool
 	kind   Kind
 }
@@ -88,7 +88,7 @@ func (c *cutter) bySection(entries []entry, limit int) bool {
 	}
 	var path []entry
 	var body strings.Builder
-	// bare: there is no text under the last heading yet.
+	// bare is set while there is no text under the last heading.
 	bare := false
 	flush := func() {
 		switch head := c.head(path, limit); {

@@ -94,7 +94,7 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 		file    string
 		content []byte
 		want    string
-		// or is another bound that a slower or faster machine may exceed first.
+		// or names another bound, which a slower or faster machine may exceed first.
 		or string
 	}{
 		"a page that unpacks to text": {"a.pdf", paged(t, 1, fill("BT /F 1 Tf (aaaa bbbb) Tj ET ", 60*m), ""), memory,
@@ -174,8 +174,8 @@ func TestReadLongPDF(t *testing.T) {
 		deflated(t, "", "BT /F 10 Tf 9 700 Td (top) Tj 0 -50 Td (hello) Tj 0 -50 Td (bottom) Tj ET"),
 		"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
 	}
-	// Each page has many numbers. They are long, because a larger file may take more work, and reading takes three times
-	// as much work under the race detector.
+	// Each page has many numbers. They are long, because a larger file may take more work. The race detector triples the
+	// work of reading.
 	var kids strings.Builder
 	for range pages {
 		bodies = append(bodies, "<</Font<</F 4 0 R>>/Kept["+strings.Repeat("1000000 ", 2500)+"]>>")

@@ -207,7 +207,7 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 	var lines []line
 	at := 0
 	for row := range strings.Lines(all.Text) {
-		// PDFium joins a line whose last word is broken with the next line.
+		// If the last word of a line is broken, PDFium joins the line with the next one.
 		for _, part := range strings.SplitAfter(row, brokenWord) {
 			if l := (line{text: pdfLine(part)}); l.text != "" {
 				place(reader, text.TextPage, at, part, &l)

@@ -158,7 +158,8 @@ func TestWeightsDependOnTheWord(t *testing.T) {
 	require.InDelta(t, 1.5*math.Log2(6), weights["a1234"], 1e-12)
 }
 
-// A word that no chunk contains gets the mean rarity of the others. So it lowers scores only by its letters.
+// A word that no chunk contains gets the mean rarity of the others. So only its letters decide how much it lowers
+// scores.
 func TestWeightsGrowWithRarity(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

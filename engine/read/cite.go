@@ -29,12 +29,12 @@ type lexeme struct {
 	start, end int
 	// isItem is set for the number of an item of a list, which a quote may leave out.
 	isItem bool
-	// isJoined is set if a hyphen joins it to the lexeme before it, and isElided if that is an elided article.
-	// beginsClause is set if punctuation or a line end is before it.
+	// isJoined is set if a hyphen joins the lexeme to the one before, and isElided if the lexeme is an elided article.
+	// beginsClause is set if punctuation or a line end precedes the lexeme.
 	isJoined, isElided, beginsClause bool
 }
 
-// cited is a text of which a quote is sought, as lexemes.
+// cited is a text, as lexemes, in which a quote is sought.
 type cited struct {
 	*plainText
 	Passage
@@ -199,7 +199,7 @@ func lexemesOf(source string) *cited {
 	return c
 }
 
-// addLexeme adds the lexeme of the folded text from start to end. The one before it ends at last.
+// addLexeme adds the lexeme of the folded text from start to end. The lexeme before it ends at the position last.
 func (c *cited) addLexeme(last, start, end int) {
 	folded := c.Text
 	between := folded[last:start]

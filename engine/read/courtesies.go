@@ -19,7 +19,7 @@ func CutGreeting(said []string) (bool, []string) {
 	return false, said
 }
 
-// HasThanks reports whether one of the words is a thanks.
+// HasThanks reports whether one of the words expresses thanks.
 func HasThanks(said []string) bool {
 	return slices.ContainsFunc(said, func(word string) bool { return thanks[word] })
 }

@@ -11,7 +11,7 @@ import (
 const (
 	doubleMarks = "\"“”„‟«»"
 	singleMarks = "'‘’‚‛‹›`´"
-	// emphasis are the marks of Markdown within a line. The backtick is among singleMarks.
+	// emphasis has the marks of Markdown within a line, except the backtick, which is among singleMarks.
 	emphasis = "*_~"
 	hyphens  = "-‐‑"
 	dashes   = hyphens + "‒–—―−"
@@ -49,7 +49,7 @@ type folder struct {
 	last    rune
 	pending bool
 	isLoose bool
-	// isLineStart: the line so far has only marks of Markdown.
+	// isLineStart is set while the line has only marks of Markdown.
 	isLineStart bool
 }
 

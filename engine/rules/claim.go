@@ -31,7 +31,7 @@ type claim struct {
 	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these words come
 	// after what is called or said. Then the part cannot hold if that was never called or said.
 	isUnsure, isLeading, isHedged bool
-	// verb is the verb as it is written. isInherited is set if it is that of the part before.
+	// verb is the verb as it is written. isInherited is set if the part takes the verb of the part before.
 	verb        string
 	isInherited bool
 }

@@ -56,7 +56,7 @@ const (
 	once
 	twice
 	timesNoun
-	// hedge words make a criterion depend on a condition, or on a meaning.
+	// hedge words make a criterion conditional or vague.
 	hedge
 	// The other classes are not for words of a language.
 	quotation

@@ -11,9 +11,9 @@ import (
 type traits struct {
 	// IsMail, IsPhone and IsPostcode tell what its text is. If several are set, it may be any of them.
 	IsMail, IsPhone, IsPostcode bool
-	// IsCode: it is a number or reference in somebody's records.
+	// IsCode is set for a number or reference in somebody's records.
 	IsCode bool
-	// IsBirth: it is a birthday.
+	// IsBirth is set for a birthday.
 	IsBirth bool
 	// Holder is the part of a person's name that it wants: "full", "first" or "last". It is empty if the value is
 	// not a person's name.

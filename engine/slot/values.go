@@ -64,7 +64,7 @@ func (p Property) choice(text string, asked bool) (any, bool) {
 					isChosen = isChosen || asked || part == telling(parts)
 				}
 			}
-			// In an answer any word of the value is enough. Otherwise it takes the significant one.
+			// In an answer, any word of the value is enough. Otherwise, the significant word is needed.
 			if !isChosen {
 				score = 0
 			}

@@ -39,7 +39,7 @@ type exchange struct {
 	isBuiltIn bool
 }
 
-// These are the keys of lines in examples. An exchange begins with User, First or Urgent. First only matches the
+// These are the keys of lines in examples. An exchange begins with User, First or Urgent. First matches only the
 // contact's first message. After Urgent, the conversation stays in the block.
 const (
 	keyUser, keyFirst, keyUrgent          = "User", "First", "Urgent"

@@ -48,7 +48,8 @@ func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]
 }
 
 // wanted returns the names of the arguments that a call must have. They are the schema's required ones and those of the
-// first alternative that can be filled. If the schema demands more, known arguments precede unknown ones.
+// first alternative that can be filled. If the schema demands a higher number of arguments, known ones are added before
+// unknown ones.
 func (c *conversation) wanted(t slot.Tool, called exampleCall) []string {
 	names := slices.Clone(t.Wanted)
 	filled := func(name string) bool {

@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// These are the lowest scores, from 0 to 1, at which an example is used. near: it answers the message. sure: it may
-	// interrupt a question. likely: it is offered if no other is near, and changes nothing before the contact agrees.
-	// fair: it precedes small talk and documents. exactly: one of its variants precedes everything.
+	// These are the lowest scores, from 0 to 1, at which an example is used. At near, it answers the message. At fair, it
+	// precedes small talk and documents. At sure, it may interrupt a question. At likely, it is offered if no other is
+	// near, and changes nothing before the contact agrees. At exactly, one of its variants precedes everything.
 	near, fair, sure, likely, exactly = 0.44, 0.5, 0.7, 0.27, 0.9
 	// likelyReply replaces likely for a message that may answer the agent's question. alarming replaces near for an
 	// emergency that is the nearest example.
@@ -320,7 +320,7 @@ func (l *lexicon) parts(text string) []partOfMessage {
 	return parts
 }
 
-// match is an exchange with its score for a message. as is the nearest variant.
+// match is an exchange with its score for a message. as has the nearest variant.
 type match struct {
 	*exchange
 	// said is the score of the nearest variant alone.

@@ -23,7 +23,7 @@ const (
 type phrasebook struct {
 	language read.Language
 	yes, no  string
-	// mark ends a question. or precedes the last of several choices.
+	// mark ends a question. The word or precedes the last of several choices.
 	mark, or string
 
 	greeting, offer, anythingElse, goodbye, goodbyeReason string
@@ -37,7 +37,7 @@ type phrasebook struct {
 	found, known string
 	// give asks for a property by its description. name, lastName and so on ask for common properties.
 	give, name, lastName, firstName, birth, phone, mail, postcode, day, moment string
-	// which asks for one of the listed options. sure asks for agreement after recap.
+	// sure and which are questions: for agreement after recap, and for one of the listed options.
 	which, recap, sure string
 	// unclear precedes a question that is asked again, with an example or choices.
 	unclear, example, choices string

@@ -48,8 +48,8 @@ func (o option) as(p slot.Property) (any, bool) {
 	return o.value, true
 }
 
-// options returns the values for a property in the latest result that has any. They are under the property's name or,
-// in results of the property's Producers, also under "id".
+// options returns the values for a property in the latest result that has any. They are under the property's name. In
+// results of the tools that produce the property, they may also be under "id".
 func (c *conversation) options(p slot.Property) []option {
 	for _, made := range slices.Backward(c.calls) {
 		names := []string{p.Name}

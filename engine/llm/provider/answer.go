@@ -47,7 +47,8 @@ func (a *answer) addCall(index int, id, name, arguments string) {
 	a.bytes += len(arguments)
 }
 
-// cuts are the reasons of all formats for which an answer is incomplete. Their names do not overlap.
+// cuts has the finish reasons of all formats that mean an incomplete answer. No reason has different meanings in two
+// formats.
 var cuts = map[string]llm.Cause{
 	"content_filter": llm.Filtered, "length": llm.TooLong, "max_output_tokens": llm.TooLong,
 	"refusal": llm.Filtered, "max_tokens": llm.TooLong, "model_context_window_exceeded": llm.TooLong,

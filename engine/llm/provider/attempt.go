@@ -153,8 +153,8 @@ type failing struct {
 
 func (f *failing) hasFailed() bool { return f.Error != nil || f.Type == "error" }
 
-// decode reads an event. It ignores members of a wrong type, because some compatible servers send them. The error is
-// reported for an event that reports a failure of the provider.
+// decode reads an event. It ignores members of a wrong type, because some compatible servers send them. It returns a
+// reported error for an event that reports a failure of the provider.
 func decode(data []byte, event interface{ hasFailed() bool }) error {
 	var odd *json.UnmarshalTypeError
 	if err := json.Unmarshal(data, event); err != nil && (!errors.As(err, &odd) || odd.Field == "") {
@@ -249,7 +249,7 @@ type refused struct {
 func errorOf(body []byte) refused {
 	var within struct {
 		Error    refused
-		Code     any // of an error event of Responses
+		Code     any // only in error events of the format Responses
 		Response struct{ Error refused }
 	}
 	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&within) // members of other types are skipped
@@ -262,7 +262,7 @@ func errorOf(body []byte) refused {
 	return within.Error
 }
 
-// isOfKey reports whether Google refuses the key. Its status is 400.
+// isOfKey reports whether Google refuses the key. The status of that refusal is 400.
 func (r refused) isOfKey() bool {
 	return slices.ContainsFunc(r.Details, func(d struct{ Reason, RetryDelay string }) bool {
 		return d.Reason == "API_KEY_INVALID"

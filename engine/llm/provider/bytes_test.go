@@ -274,7 +274,7 @@ func TestLeavingEarlyReleasesTheProvider(t *testing.T) {
 		require.Equal(t, "Good ", chunk.Text)
 		break
 	}
-	<-released // a provider that is never released ends this test by its timeout
+	<-released // if the provider is never released, the timeout ends this test
 }
 
 func TestCancelledCallerEndsTheWaitToRetry(t *testing.T) {

@@ -76,8 +76,8 @@ func splitEach(split func(string) []string) splitter {
 	}
 }
 
-// These are the classes of characters. Neighbors of one class stay together, except those that are pieces of their
-// own. Characters of the class omitted end a piece and are in none.
+// These are the classes of characters. Neighbors of one class stay together, except in the class alone, whose
+// characters are pieces of their own. A character of the class omitted ends a piece and belongs to none.
 const (
 	omitted = iota
 	alone

@@ -132,7 +132,7 @@ func TestVectorIsTheMeanOfTheTokens(t *testing.T) {
 		"退款":                           7.5,
 		"refund nothing known":         1,
 		"refundx":                      0, // A word with an unknown part has no tokens.
-		"refunds" + "ssssssssssssssss": 0, // It is longer than a word may be.
+		"refunds" + "ssssssssssssssss": 0, // This word is too long.
 		"":                             0,
 		"[UNK]":                        0,
 	} {
@@ -166,7 +166,7 @@ func TestTableMayHoldAnyKindOfNumbers(t *testing.T) {
 		require.InDelta(t, numbers[1], number(t, m, "refund"), 1e-9, kind)
 		require.InDelta(t, -2, number(t, m, "money"), 1e-9, kind)
 	}
-	// These are 1, -2, the largest number and the smallest one above 0, and infinity.
+	// These are 1, -2, the largest number, the smallest one above 0, infinity, and about a third.
 	halves := []float64{0x3c00, 0xc000, 0x7bff, 0x0001, 0x7c00, 0x3555, 0, 0, 0}
 	m := open(t, wordPiece, "", map[string]array{"embeddings": column("F16 bits", halves...)})
 	for text, want := range map[string]float64{"refund": -2, "money": math.Ldexp(1, -24), "!": 0.333251953125} {

@@ -52,7 +52,7 @@ func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpSer
 // call, so the server has no stream on which it could say that its list changed.
 const offersKept = 10 * time.Minute
 
-// callMcp calls a tool of an MCP server. If the call fails because the server has changed, or the stored list of its
+// callMcp calls a tool of an MCP server. If the call fails although the server answered, or the stored list of its
 // tools is older than offersKept, callMcp updates the stored tools.
 func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, arguments model.JSONObject) (string,
 	error) {

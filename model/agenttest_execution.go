@@ -253,9 +253,9 @@ func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
 
 // PassHatK returns the chance that k runs of a test all pass, for each k up to the most judged runs of a test. It also
 // returns how many tests have at least k judged runs. For one test the chance is C(passed, k) / C(judged, k), which is
-// unbiased. For several tests it is the mean, as long as all of them have k judged runs. For a larger k, it decreases
-// from the chance at k-1 by as much as the mean of the remaining tests does. So it never grows because a test drops
-// out. Each value is rounded once.
+// unbiased. For several tests it is the mean, as long as all of them have k judged runs. For a larger k, it is the
+// chance at k-1 times the factor by which the mean of the remaining tests decreases. So it never grows because a test
+// drops out. Each value is rounded once.
 func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	chances, tests = []float64{}, []int32{}
 	all := big.NewRat(1, 1)

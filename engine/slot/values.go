@@ -10,7 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// truth takes a yes or a no as an answer. If the contact was not asked, a mention of the property counts as true.
+// truth takes a yes or a no as an answer. If the contact was not asked, a mention of the property counts as true, or as
+// false in a text with a word such as "no" or "without".
 func (p Property) truth(text string, asked bool) (any, bool) {
 	var value bool
 	switch {

@@ -68,8 +68,8 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	return r.manifest, err
 }
 
-// compareWith reads the rest of the archive. It returns before if the archive has the same contents as the one that was
-// imported, and CONFLICT otherwise.
+// compareWith reads the rest of the archive. If its contents are those of the archive that was imported before, it
+// returns the given error, and otherwise CONFLICT.
 func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 	for {
 		header, err := r.next()
@@ -105,7 +105,7 @@ type reader struct {
 	rows  map[string]int64
 	files int64
 	done  int64
-	// place is the index in order of the last entry's kind.
+	// place is the index of the last entry's kind in the variable order.
 	place int
 }
 

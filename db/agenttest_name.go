@@ -26,7 +26,7 @@ func placeOf(test *model.AgentTestRow) testLocation {
 }
 
 // checkNames returns UNPROCESSABLE when a test would have the same name as another test in its target folder. The
-// agents of the tests must be locked. The function at returns the path of the field with the fault.
+// agents of the tests must be locked. For faults, at maps the index of a test to the path of its name.
 func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at func(i int) string) error {
 	taken, err := t.namesTaken(ctx, tests)
 	if err != nil {

@@ -71,9 +71,10 @@ var ends = map[model.AgentTestRunStatus]string{
 	model.AgentTestRunStatusSkipped: "skipped_runs",
 }
 
-// runs counts the company's runs in the wanted states. Finished executions have counters. It counts the runs one by one
-// in running executions, and in those that an older version of the program finished. Without states, it adds up the
-// sizes of executions and counts only the runs of old executions, which have no size.
+// runs counts the company's runs in the wanted states. For finished executions, it adds up their counters. It counts
+// runs one by one only in executions without counters: those that are running, or that an older version of the program
+// finished. Without states, it adds up the sizes of executions and counts only the runs of old executions, which have
+// no size.
 func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (runs int32, err error) {
 	filter := RunsThat(wanted)
 	uncounted := t.db.Select((*model.AgentTestExecution)(nil)).Column("id")

@@ -20,7 +20,7 @@ const (
 	// transitionsPerCommit bounds a transaction. When many runs change at once, the first need not wait until the
 	// last is written.
 	transitionsPerCommit = 10
-	// commitTimeout bounds one attempt.
+	// commitTimeout bounds one attempt to commit transitions.
 	commitTimeout = 10 * time.Second
 )
 
@@ -45,8 +45,7 @@ type runTransition struct {
 }
 
 // transition stores the next state of a run, updates its test and its execution, and notifies the followers. It returns
-// NOT_FOUND when there is no such run. If the function next returns nil, transition changes nothing and returns
-// errStale.
+// NOT_FOUND when there is no such run. If next returns nil, transition changes nothing and returns errStale.
 func (t *Tenant) transition(ctx context.Context, runID string, next transition) error {
 	return t.makeTransition(ctx, &runTransition{tenant: t, runID: runID, next: next})
 }
@@ -153,7 +152,7 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 		Order("id").For(string(forUpdate))
 	executionIDs := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
 	held := &transitionBatch{}
-	// Counting the tests first locks them first.
+	// The condition counts the tests, so that Postgres locks them before the executions.
 	if err := t.db.Select(&held.executions).With("test", tests).Where("(SELECT count(*) FROM test) >= 0").
 		Where("id IN (?)", executionIDs).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
 		return nil, err

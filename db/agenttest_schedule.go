@@ -181,7 +181,7 @@ func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSched
 }
 
 // runAfterPrompt sets the due time of the schedules that run after changes of the agent's prompt. They are due when the
-// prompt has not changed for model.PromptPause.
+// prompt has not changed for model.PromptPause, or at their next regular time if that is earlier.
 func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error {
 	_, err := t.db.Update((*model.AgentTestSchedule)(nil)).Set("next_run_at = least(cron_at, ?::timestamptz)", now().
 		Add(model.PromptPause)).

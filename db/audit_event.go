@@ -30,8 +30,8 @@ func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *m
 // eventsPerRead bounds the events that an export holds in memory.
 const eventsPerRead = 1_000
 
-// AuditLog reads the audit events from the time from, up to but not including the time end. It reads them oldest first,
-// in parts. Events that are recorded during the read may be missing.
+// AuditLog reads the audit events with from <= CreatedAt < end. It reads them oldest first, in parts. Events that are
+// recorded during the read may be missing.
 func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*model.AuditEvent, error] {
 	return func(yield func(*model.AuditEvent, error) bool) {
 		after := &model.AuditEvent{CreatedAt: from}

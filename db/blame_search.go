@@ -99,9 +99,9 @@ func (t *Tenant) badPrompt(ctx context.Context, search *model.BlameSearch, test 
 	return "", model.Errorf(model.NotFound, "agent %q has no prompt version %d", test.AgentID, search.BadVersion)
 }
 
-// ContinueBlameSearch records the result of the step with the execution. It then starts the next step, or ends the
-// search. It does nothing if this was already done, or if the search was deleted. A step that cannot start ends the
-// search.
+// ContinueBlameSearch records the result of the search step that the execution belongs to. It then starts the next
+// step, or ends the search. It does nothing if this was already done, or if the search was deleted. A step that cannot
+// start ends the search.
 func (t *Tenant) ContinueBlameSearch(ctx context.Context, executionID string) error {
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.continueSearch(ctx, executionID, nil) })
 	var reason *model.Error

@@ -92,7 +92,7 @@ func (t *Tenant) dropChunks(ctx context.Context, tx pgx.Tx,
 func (t *Tenant) insertChunks(ctx context.Context, tx pgx.Tx, languages []string, chunks []*model.Chunk) error {
 	statement := fmt.Sprintf(insertChunk, searchTerms(languages, "$8::text", "$9::text"))
 	if !t.store.db.IsPooled() {
-		// Planning for each chunk would take a good part of the time that Postgres needs to make its terms.
+		// Planning for each chunk would take a large part of the time that Postgres needs to make the chunk's terms.
 		prepared, err := tx.Prepare(ctx, "insert_chunk "+strings.Join(languages, " "), statement)
 		if err != nil {
 			return err

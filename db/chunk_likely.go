@@ -46,7 +46,7 @@ const likelyChunks = `WITH hit AS MATERIALIZED (
 
 // LikelyChunks returns the ids of at most limit chunks of the datasets whose tokens have the highest total weight, best
 // first, then by document and position. It reads at most visits chunks per token; if there are more, the choice is
-// undefined. If it finds fewer than limit, it adds chunks with one of the other terms, or any chunks if the terms are
+// undefined. If it finds fewer than limit, it adds chunks with one of the terms in other, or any chunks if other is
 // nil.
 func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits,
 	limit int) (ids []string, err error) {

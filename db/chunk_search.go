@@ -83,8 +83,8 @@ const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(hel
 			GROUP BY wanted.term) AS each_term) AS held
 	WHERE asked.terms <> '{}' ORDER BY asked.place`
 
-// Tokens returns a token for each word that has terms in the languages, in the order of the words. The datasets limit
-// Token.Chunks.
+// Tokens returns a token for each word that has terms in the languages, in the order of the words. Token.Chunks counts
+// only chunks of the datasets.
 func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, words []model.Word) ([]Token, error) {
 	folded, written := make([]string, len(words)), make([]string, len(words))
 	for i, word := range words {

@@ -20,7 +20,7 @@ import (
 // ErrImportedBefore means that the same archive was imported before, and that nothing needs to be done.
 var ErrImportedBefore = errors.New("the archive was imported before")
 
-// ImportedBeforeError is returned when an archive with the same id was imported before. It is ErrImportedBefore.
+// ImportedBeforeError is returned when an archive with the same id was imported before. It wraps ErrImportedBefore.
 type ImportedBeforeError struct {
 	// Digest is the digest of the imported contents, or nil if an older version imported them.
 	Digest []byte
@@ -247,7 +247,8 @@ func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawM
 	return isWhole, err
 }
 
-// mergedInto returns the object with the members that it leaves out, or nil if it leaves out none.
+// mergedInto adds the members of whole that the given object lacks, and returns the result. It returns nil if there is
+// nothing to add.
 func mergedInto(given json.RawMessage, whole any) json.RawMessage {
 	if _, isSchema := whole.(json.RawMessage); isSchema {
 		return nil // it is complete already

@@ -32,7 +32,7 @@ func (t *Tenant) typesOf(ctx context.Context) (map[string]map[string]string, err
 	return types, err
 }
 
-// jsonColumn returns the Go type of a column that holds JSON, or nil. given has the row.
+// jsonColumn returns the Go type of a column that holds JSON, or nil. given is the row, by column.
 func (t *archivedTable) jsonColumn(column string, given map[string]json.RawMessage) reflect.Type {
 	if t.jsonBy != nil {
 		if value, isKnown := t.jsonBy(given)[column]; isKnown {

@@ -81,8 +81,8 @@ const (
 	axisCampaign     = 0b11100
 )
 
-// sums adds up the range along the axes in one statement, the most credits first. It does not group by axes that are
-// not wanted. It still returns sums for them, which the caller ignores.
+// sums adds up the range along the axes in one statement, the most credits first. An axis that is not wanted is a
+// constant instead of a column. The result also has sums along that axis, which the caller ignores.
 func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.ConsumptionAxes) ([]*usageSum, error) {
 	sums := []*usageSum{}
 	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r, axes.Days)).

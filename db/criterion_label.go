@@ -60,7 +60,7 @@ func (t *Tenant) LabelCriterionResults(ctx context.Context,
 func (t *Tenant) label(ctx context.Context, given []*model.LabelCriterionResultInput,
 	path func(int) string) (labels []*model.CriterionLabel, err error) {
 	return labels, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		labels = nil // of an attempt that was rolled back
+		labels = nil // an attempt that was rolled back may have set them
 		caller, err := t.caller(ctx, given)
 		if err != nil {
 			return err

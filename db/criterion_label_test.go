@@ -146,7 +146,7 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 			wants = model.CriterionQueueReasonVotesDisagree
 		}
 		require.Equal(t, wants, entry.Reason)
-		if i/2 < 15 { // then the ten doubtful runs are over
+		if i/2 < 15 { // after these, none of the ten doubtful runs is left
 			require.Equal(t, i/2%3 < 2, doubtful[entry.RunID], "place %d", i)
 		}
 		require.Equal(t, "because", *entry.Rationale)
@@ -159,7 +159,7 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 	require.Nil(t, blind.Entries[0].Passed)
 	require.Nil(t, blind.Entries[0].Rationale)
 
-	// A verdict that the person chose is still in the queue. A verdict that the queue chose is not.
+	// A verdict stays in the queue if the person chose to label it, and leaves the queue if the queue chose it.
 	chosen := right(entries[0].RunID, "Is polite", "Ann", true)
 	chosen.IsSampled = false
 	_, err = tenant.LabelCriterionResult(ctx, chosen)

@@ -17,8 +17,8 @@ import (
 // then on all queries leave out the row and its dependent rows. The sweeper removes the rows in parts, each part in
 // its own transaction, and the marked row last, so that a crash leaves nothing behind.
 
-// removeTime bounds how long one sweep removes rows of one kind, before it looks for lost workers. Tests that check
-// the rest of the rows after a sweep allow more time, because machines may be slow.
+// removeTime bounds how long one sweep removes rows of one kind, before it looks for lost workers. Tests raise it,
+// because they check what remains after one sweep, and machines may be slow.
 var removeTime = 2 * time.Second
 
 // Numbers of rows that are removed at a time, and of runs that are detached from their test at a time. Each takes well

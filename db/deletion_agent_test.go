@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ofBusyAgent adds as many rows as an agent gets in years to the agent, $2, its chat, $3, and its campaign, $4. There
-// is more than one part of each type.
+// ofBusyAgent adds the rows of several years to the agent $2, its chat $3 and its campaign $4. There is more than one
+// part of each type.
 var ofBusyAgent = []string{
 	`INSERT INTO simulation_chats SELECT (jsonb_populate_record(chat, jsonb_build_object('id', chat.id || '_' || i))).*
 		FROM simulation_chats AS chat, generate_series(1, 250) AS i WHERE company_id = $1 AND id = $3 AND $2 <> $4`,

@@ -142,7 +142,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	require.NoError(t, migrator.Distribute(ctx, 32, say))
 	require.Equal(t, rest, said)
 
-	// A program serves distributed tables. It names the tables of a later version that are not distributed.
+	// The program works with distributed tables. It reports a table of a later version that is not distributed.
 	execute("ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[] USING embedding::real[]; DROP DOMAIN " +
 		"citus.vector")
 	require.NoError(t, migrator.Up(ctx))

@@ -67,7 +67,7 @@ func (s *bucketStore) objectJobs(t *testing.T) int {
 	return s.count(t, "jobs WHERE kind = 'documentObject'")
 }
 
-// eventuallyKeys waits until the bucket has as many objects, and no job would delete one.
+// eventuallyKeys waits until the bucket has the given number of objects, and no job would delete one.
 func (s *bucketStore) eventuallyKeys(t *testing.T, keys int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(s.server.Keys(t)) == keys && s.objectJobs(t) == 0 }, dbtest.Awaited,
@@ -164,7 +164,7 @@ func TestObjectsOfFailedUploadsAreDeleted(t *testing.T) {
 	fails(t, tenant.AddDocument(t.Context(), d, bytes.NewReader(content)), model.NotFound)
 	require.Equal(t, 2, s.objectJobs(t))
 
-	// Workers delete the object of a deleted document, but those of uploads wait for an hour.
+	// Workers delete the object of a deleted document immediately. The objects of failed uploads wait for an hour.
 	deleted, _ := addFile(t, tenant, datasetID, 6)
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: deleted.ID}))
 	s.work(t)

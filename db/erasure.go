@@ -190,7 +190,8 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 	})
 }
 
-// searchAll calls fn with the ids of all rows that have the type of none, in parts, and adds up the results.
+// searchAll calls fn with the ids of all rows of a type, in parts, and adds up the results. none is a nil pointer to
+// the struct of a row.
 func (t *Tenant) searchAll(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64,
 	error)) (sum int64, err error) {
 	for after := ""; ; {

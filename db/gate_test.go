@@ -33,7 +33,7 @@ func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 
 	reads := 4 - db.MaxPipelines(store)
 
-	// Eight statements in each of two ways to read wait for the lock on the table, or for a connection.
+	// There are two ways to read. Eight statements of each wait for the lock on the table, or for a connection.
 	ctx, cancel := context.WithCancel(as(t.Context(), busyID))
 	var waiting sync.WaitGroup
 	for range 8 {

@@ -20,7 +20,7 @@ const (
 	responseTTL = 24 * time.Hour
 )
 
-// untilAfter sets the expiry of a row by the database's clock.
+// untilAfter is the time a number of microseconds from now, by the database's clock.
 const untilAfter = "now() + ? * interval '1 microsecond'"
 
 // RequestClaim is the right to execute a request. Call End exactly once.
@@ -55,7 +55,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id,
 		Where("id = ?", id).Scan(ctx)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, nil, errUnderWay() // or it was until just now
+		return nil, nil, errUnderWay() // the other request was in progress until just now
 	case err != nil:
 		return nil, nil, err
 	case before.IsOver:

@@ -22,7 +22,7 @@ type shape struct{ faults model.Fields }
 type member struct {
 	name string
 	of   reflect.Type
-	// isRequired is set for JSON objects, because GraphQL would read a missing one as null.
+	// isRequired is set for members of the type model.JSONObject, because GraphQL would read a missing one as null.
 	isRequired bool
 }
 

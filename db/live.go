@@ -257,7 +257,7 @@ func (p *topic) over() {
 	p.forget()
 }
 
-// catchUp adds the results of the function read to a log, up to the known position, if the log has followers.
+// catchUp calls read and adds the results to a log, up to the known position, if the log has followers.
 func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, read live.Read[V]) error {
 	if !log.IsFollowed() {
 		log.Begin(known)

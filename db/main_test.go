@@ -168,8 +168,8 @@ func waitForLocks(t *testing.T, conn *pgx.Conn, want int) {
 	}, waitFor, tick)
 }
 
-// statements counts the statements that run with a context from its method in. So it does not count the background work
-// of a store, which can run at any time.
+// statements counts the statements that run with a context from its method "in". Therefore it does not count the
+// background work of a store, which can run at any time.
 type statements struct{ n atomic.Int64 }
 
 func (s *statements) in(ctx context.Context) context.Context { return context.WithValue(ctx, s, true) }

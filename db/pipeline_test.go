@@ -222,7 +222,8 @@ func TestCancelledPipelinedReadReceivesNoRows(t *testing.T) {
 	}
 }
 
-// Each read sends its keys, and sends them again for every statement, before any received bytes can be counted.
+// Every statement of a request sends the keys, before any received bytes can be counted. So reads with long keys do not
+// use a pipeline.
 func TestLongKeysAreNotPipelined(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))

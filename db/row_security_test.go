@@ -342,7 +342,7 @@ func (w *warnings) log() *slog.Logger {
 }
 
 // A user with the roles owns the tables and sees all companies, but its Tenants do not. Without the roles, only the
-// program's conditions separate companies, and it logs that.
+// program's conditions separate companies, and the program logs that.
 func TestRowSecurityOfPlainOwnersNeedsTheRoles(t *testing.T) {
 	t.Parallel()
 	dbtest.URL(t) // from this point on the roles exist

@@ -92,7 +92,7 @@ func write(tenant *db.Tenant, chatID string, cut func() error) error {
 	}
 }
 
-// read follows the chat to its end. It reconnects cuts times, each time after a few messages.
+// read follows the chat to its end. As often as cuts says, it stops after a few messages and reconnects.
 func read(tenant *db.Tenant, chatID string, cuts int) ([]*model.SimulationChatMessage, error) {
 	var got []*model.SimulationChatMessage
 	for {

@@ -104,7 +104,7 @@ var holdTurn = pg.Required(func(t *pg.Tables) *bun.SelectQuery {
 		Where("reply_id = ?", pg.Param(3)).For("UPDATE")
 })
 
-// holding adds the condition to a batch that the turn still holds the chat. Add it before the other statements.
+// holding adds to a batch the condition that the turn still holds the chat. Call it before adding other statements.
 func (u *ChatTurn) holding(w *pg.Batch) {
 	w.Require(holdTurn, u.Chat.ID, u.ID)
 }

@@ -41,8 +41,8 @@ func (t *Tenant) By(keyID string) *Tenant {
 }
 
 // Within returns the Tenant restricted to the reach. Chats outside the reach cannot be read, followed or changed by id,
-// and new chats get the reach's holder. Nothing else is restricted, because the scope chat gives access to nothing
-// else.
+// and new chats get the reach's holder. Nothing else is restricted, because the scope "chat" gives access to chats
+// only.
 func (t *Tenant) Within(reach *model.Reach) *Tenant {
 	within := *t
 	within.reach = reach

@@ -76,7 +76,7 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 	}
 	err := query.Scan(ctx, &rows)
 	for _, row := range rows {
-		// An id that was imported again exists.
+		// If an id was imported again, it exists, even though it has a tombstone.
 		if key := (name{row.Noun, row.ID}); known[key] != model.NameStatusResolved {
 			known[key] = row.Status
 		}

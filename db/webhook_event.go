@@ -32,8 +32,8 @@ func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (
 	return found, nil
 }
 
-// enqueueEvent writes the message of an event for each of the webhooks. A message with an occasion is written once per
-// webhook.
+// enqueueEvent writes the message of an event for each of the webhooks. If occasion is not nil, each webhook gets at
+// most one message with that occasion.
 func (t tenantTx) enqueueEvent(ctx context.Context, webhookIDs []string, event model.WebhookEvent, occasion *string,
 	data any) error {
 	if len(webhookIDs) == 0 {

@@ -116,7 +116,7 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 }
 
 // takeEvent takes the next event of the log. It returns isBehind if the log no longer holds that event. Then there can
-// be values to read up to the position known.
+// be values to read up to the returned position.
 func (f *Follower[E]) takeEvent() (event *Event, known Position, isBehind bool, err error) {
 	l := f.log
 	l.mu.Lock()

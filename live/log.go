@@ -130,7 +130,7 @@ func (l *Log[E]) appendEvent(e *Event) {
 		return
 	}
 	if e.size += minSize; !l.budget.reserve(e.size) {
-		// All followers call Read, a page at a time.
+		// The budget is used up, so the log drops all events. All followers then call Read, a page at a time.
 		l.drop(len(l.events))
 		l.base = l.end
 		return

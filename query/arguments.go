@@ -82,7 +82,7 @@ func input[T any](r *reading, name string) *T {
 	})
 }
 
-// filterOf returns the optional argument filter, validated.
+// filterOf returns the optional argument "filter", validated.
 func filterOf[T any, P interface {
 	*T
 	Validate() error

@@ -68,8 +68,8 @@ func (l *loaders) tenant() *db.Tenant {
 	return l.table.store.Tenant(principal.CompanyID)
 }
 
-// loaderKey identifies a loader: the relation that it reads, its columns, its page window, and the rows for which it
-// reads: a batch, or one row that was read alone.
+// loaderKey identifies a loader by the relation that it reads, its columns, its page window, and the rows for which it
+// reads. These are a batch, or one row that was read alone.
 type loaderKey struct {
 	rows    any
 	what    any

@@ -18,8 +18,8 @@ var escaped = func() (is [256]bool) {
 	return is
 }()
 
-// plain returns the index of the first byte that JSON must escape, starting at the index at. It returns the text's
-// length if there is none.
+// plain returns the index in text of the first byte of text[at:] that JSON must escape, or the length of text if there
+// is none.
 func plain[T string | []byte](text T, at int) int {
 	// Test eight bytes at a time: a high bit remains if a byte is below 0x20, a quotation mark or a backslash.
 	const ones, highs = 0x0101010101010101, 0x8080808080808080

@@ -110,8 +110,8 @@ func (l *level) of(names []string) (found []tableOf) {
 	return found
 }
 
-// insertsFrom returns what the companies of the new rows of an INSERT are: constants, or the company of the table that
-// they are read from. It returns "" for anything else.
+// insertsFrom returns the member that has the companies of the new rows of an INSERT: the constant, or the table that
+// the rows are read from. It returns "" for anything else.
 func (l *level) insertsFrom(sharded []string) (from string) {
 	columns := slices.IndexFunc(l.tokens, func(t token) bool { return t.is("(") })
 	if l.verb() != "insert" || l.at(columns+1).text != companyID {

@@ -76,7 +76,7 @@ func distribute(ctx context.Context, coordinator string) error {
 	return migrator.Distribute(ctx, shards, func(string) {})
 }
 
-// createOnNodes creates a database on every node as a copy of the other one. It joins copies of template0 to a cluster.
+// createOnNodes creates a database on every node as a copy of another one. It joins copies of template0 to a cluster.
 func createOnNodes(ctx context.Context, name, from string) error {
 	coordinator := inDatabase(nodes()[0], name)
 	for i, node := range nodes() {
@@ -105,7 +105,7 @@ func createOnNodes(ctx context.Context, name, from string) error {
 	return nil
 }
 
-// onNodes creates a database on every node as a copy of the other one, and drops it after the test. It returns the
+// onNodes creates a database on every node as a copy of another one, and drops it after the test. It returns the
 // coordinator's address.
 func onNodes(t testing.TB, name, from string) string {
 	t.Helper()

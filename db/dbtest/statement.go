@@ -39,7 +39,8 @@ type token struct {
 	group *group
 }
 
-// group is a pair of parentheses, or all of a level. Its conditions bind nothing if they are alternatives.
+// group is a pair of parentheses, or all of a level. If it contains OR, no single condition in it must hold for every
+// row.
 type group struct {
 	parent *group
 	hasOr  bool

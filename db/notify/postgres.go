@@ -29,7 +29,7 @@ type postgres struct {
 }
 
 // Postgres returns a bus on the pool's database. It does not close the pool. It listens on a connection outside the
-// pool, and acquires connections for sending with the contexts that the function taking returns.
+// pool. To send, it acquires a connection with the context that taking returns.
 func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) Bus {
 	return &postgres{pool: pool, taking: taking}
 }

@@ -103,7 +103,7 @@ const setRepeatableRead = "SET transaction_isolation = 'repeatable read'"
 // noRows drops a row.
 func noRows([][]byte) error { return nil }
 
-// rows receives the next result and passes its rows to receive. It is the result of statement.
+// rows receives the next result, which must be that of the statement, and passes its rows to receive.
 func (s *sender) rows(statement Statement, receive func(values [][]byte) error) error {
 	var rows *pgconn.ResultReader
 	for rows == nil {
@@ -118,7 +118,7 @@ func (s *sender) rows(statement Statement, receive func(values [][]byte) error) 
 			if results.Name, results.SQL = statement.name, statement.text; s.known.Contains(statement.name) {
 				s.known.Add(statement.name, results)
 			}
-		case *pgconn.CloseComplete: // of the least recently used statement
+		case *pgconn.CloseComplete: // the least recently used statement was deallocated
 		default:
 			return fmt.Errorf("read: %T instead of rows", results)
 		}

@@ -68,7 +68,7 @@ func (w *workers) open(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// client returns the session's River client. It interrupts its jobs when working ends.
+// client returns the session's River client. The client interrupts its jobs when working is cancelled.
 func (w *workers) client(working context.Context, name int64) (*river.Client[pgx.Tx], error) {
 	registered := river.NewWorkers()
 	if err := river.AddWorkerSafely(registered, &worker{queue: w.queue, work: w.work, working: working,

@@ -15,7 +15,7 @@ type worker struct {
 	river.WorkerDefaults[carrier]
 	queue *Queue
 	work  Work
-	// working ends when the session interrupts its jobs, and stopping when no more jobs may start.
+	// working is cancelled when the session interrupts its jobs, and stopping when no more jobs may start.
 	working, stopping context.Context
 }
 

@@ -241,8 +241,8 @@ func (s DistributionStep) within(statements []string) []string {
 	return all
 }
 
-// unsecure returns the statements that remove row-level security from tables. Citus refuses a table with policies, and
-// so does each table that a reference table is connected with.
+// unsecure returns the statements that remove row-level security from tables. Citus refuses to distribute a table with
+// policies. It also refuses a reference table while a table that is connected with it has policies.
 func unsecure(tables []string) (statements []string) {
 	for _, table := range tables {
 		statements = append(statements,

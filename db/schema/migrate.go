@@ -175,8 +175,8 @@ func (m *Migrator) Up(ctx context.Context) error {
 	return schema.Err()
 }
 
-// Down reverts the newest migration, and deletes the data that it made room for. It refuses a schema that is newer than
-// the program.
+// Down reverts the newest migration, and deletes the data in the tables and columns that the migration created. It
+// refuses a schema that is newer than the program.
 func (m *Migrator) Down(ctx context.Context) error {
 	schema, err := m.Schema(ctx)
 	if err != nil {

@@ -109,7 +109,8 @@ func (s *Store) recountCampaigns(ctx context.Context) error {
 const campaignsPerSweep = 10
 
 // CountsOfCampaigns returns the number of items in each state, without archived ones, by the campaign's id. Campaigns
-// without items are left out. The numbers are exact, and come from the campaigns' counters.
+// without items are left out. The numbers are exact. They come from the campaigns' counters, or from the items while
+// the counters are outdated.
 func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[string]*model.CampaignItemCounts, error) {
 	rows := []struct {
 		ID     string

@@ -39,7 +39,7 @@ func (i *CompanyImport) complete(ctx context.Context) error {
 	return i.indexDocuments(ctx)
 }
 
-// derived lists statements that make the derived rows of the company $1.
+// derived lists statements that derive rows and counters from the imported rows. Their argument is the company.
 var derived = []string{
 	`INSERT INTO usage_days (company_id, day, channel, agent_id, campaign_id, micro_credits, entries)
 		SELECT company_id, (at AT TIME ZONE 'UTC')::date AS day, channel, agent_id, campaign_id, sum(micro_credits), count(*)

@@ -91,7 +91,7 @@ func (u *ChatTurn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	}
 }
 
-// place assigns a call its position in the chat.
+// place assigns a call to the message of the turn.
 func (u *ChatTurn) place(call *model.ToolCall) {
 	call.ChatID, call.MessageSequence = u.Chat.ID, u.Chat.LastSequence+1
 }

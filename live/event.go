@@ -21,7 +21,7 @@ type Stored[E any] struct {
 	Size  int
 }
 
-// Event is one event that all followers share.
+// Event is an event of a Log, which all followers share, or an event that a follower read itself.
 type Event struct {
 	value any
 	at    Position
@@ -53,8 +53,8 @@ const (
 	freshness = time.Second
 )
 
-// Answer returns the text that render makes of the event. Concurrent calls for the same group share one text, if render
-// reports that it can be shared. Answer returns nil if ctx ends first.
+// Answer returns the text that render makes of the event. Calls for the same group share a text for up to a second, if
+// render reports that it can be shared. Answer returns nil if ctx ends first.
 func (e *Event) Answer(ctx context.Context, group string, render func() (text []byte, isShared bool)) []byte {
 	a, isMine := e.answerOf(group)
 	switch {

@@ -32,8 +32,8 @@ const (
 
 // Options configure where the database is stored, and how durably.
 type Options struct {
-	// Dir is created if it is missing, and never removed. If the program runs as root, the server's user must be able to
-	// reach it: the cluster's owner, or for a new cluster postgres or nobody.
+	// Dir is created if it is missing, and never removed. If the program runs as root, the server runs as another user,
+	// who must be able to reach Dir: the cluster's owner or, for a new cluster, postgres or nobody.
 	Dir string
 	// Durable makes commits survive a crash of the machine. Without it the server never waits for the disk, which suits
 	// tests. Commits always survive a killed program.

@@ -264,7 +264,7 @@ var errUnbound = errors.New("behind a pooler, a statement of a company needs a t
 func (c *scopes) bind(ctx context.Context, conn *pgconn.PgConn, companyID string) error {
 	s := c.statementFor(conn, companyID)
 	if s.statement == (Statement{}) || conn.TxStatus() == 'E' {
-		return nil // the transaction has failed, and so will the statement
+		return nil // it is bound already, or the transaction has failed, and the statement will fail too
 	}
 	if c.isPooled && conn.TxStatus() == 'I' {
 		return errUnbound

@@ -86,7 +86,7 @@ var (
 )
 
 // Plan returns the locks of the missing migrations, in order. It leaves out statements that touch no existing table,
-// and tables that the program creates itself.
+// and migrations that are not SQL files.
 func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 	all, err := m.Status(ctx)
 	if err != nil {

@@ -116,7 +116,7 @@ type shape struct {
 	variables   values
 	// code is the code of the first error, or empty for none.
 	code string
-	// statements is the maximum number of statements, at least 12.
+	// statements is the maximum number of statements. Values below 12 count as 12.
 	statements int
 }
 

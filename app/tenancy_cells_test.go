@@ -26,7 +26,7 @@ import (
 type position struct {
 	root  *ast.Definition
 	field *ast.FieldDefinition
-	// of names the type that has the field, or nil for a root field.
+	// of is the type that has the field. It is nil for a root field.
 	of   *ast.Definition
 	path string
 }

@@ -50,8 +50,8 @@ func (l *rateLimit) takeRequests(h http.Header, keyID string, n int, at time.Tim
 	return err
 }
 
-// takeNext does the same as take, but sets the headers only when it refuses. Otherwise the headers describe the limit
-// that was checked before.
+// takeNext does the same as takeRequests, but sets the headers only when it refuses. Otherwise the headers describe the
+// limit that was checked before.
 func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
 	if l == nil || n == 0 {
 		return nil

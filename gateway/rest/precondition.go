@@ -16,9 +16,9 @@ import (
 
 // state names two stored operations that read the current state of a resource. They have the same result path.
 type state struct {
-	// The function current reads the resource as clients get it, with the ETag that they send as If-Match.
+	// current names the operation that reads the resource as clients get it, with the ETag that they send as If-Match.
 	current string
-	// revision reads when the resource was last changed.
+	// revision names the operation that reads when the resource was last changed.
 	revision string
 	result   string
 }

@@ -141,7 +141,7 @@ func labelsOf(table *csv.Reader) ([]client.Variables, error) {
 	}
 }
 
-// answer reads yes or no; nil if there is neither.
+// answer parses yes or no. It returns nil for an empty text.
 func answer(text string) (*bool, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "":

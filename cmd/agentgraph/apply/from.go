@@ -84,7 +84,7 @@ func (c *carriedTests) begin(at place, name, orElse string) *carried {
 	return &carried{name: unique, at: at, in: c}
 }
 
-// others reports members that no importer knows, so that none is lost silently.
+// others reports the members that are not among the known ones, so that none is lost silently.
 func (c *carriedTests) others(of string, o object, at place, known ...string) {
 	for _, m := range o {
 		if m.value != nil && !slices.Contains(known, m.name) {

@@ -54,7 +54,7 @@ func (a *api) readResources(ctx context.Context, query string) (nodes []object, 
 	return nodes, err
 }
 
-// readWhole is read for a query that has no pages.
+// readWhole does the same as readResources, for a query that has no pages.
 func (a *api) readWhole(ctx context.Context, query string) (nodes []object, err error) {
 	var read struct{ Page []json.RawMessage }
 	if err := a.Query(ctx, query, client.Variables{}, &read); err != nil {

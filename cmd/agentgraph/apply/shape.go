@@ -33,7 +33,7 @@ type shape struct {
 	// of has the shape of a list's elements, and members the shapes of an object's members.
 	of      *shape
 	members []field
-	// to names the kind that a reference points to.
+	// to is the kind that a reference points to.
 	to *kind
 	// isNullable is set if null is a value in itself.
 	isNullable bool

@@ -16,8 +16,8 @@ import (
 type Flag struct {
 	// Into is a pointer to the variable that receives the value: a string, bool, int, int32, int64, time.Duration,
 	// time.Time (a day in UTC) or encoding.TextUnmarshaler. A []string or []float64 is split at commas, and the flag may
-	// repeat. A map[string]string takes NAME=VALUE, and the flag may repeat too. A pointer to a *string, *int32 or
-	// *float64 stays nil without a value. A func(string) error receives the text itself.
+	// repeat. A map[string]string takes NAME=VALUE, and the flag may repeat too. A *string, *int32 or *float64 stays nil
+	// without a value. A func(string) error receives the text itself.
 	Into any
 	// Name is the long name without dashes. Short is a letter, or "".
 	Name, Short string

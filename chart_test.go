@@ -79,7 +79,7 @@ func TestChartRendersDocumentedObjects(t *testing.T) {
 	require.Equal(t, "pre-install,pre-upgrade", at(t, migration, "metadata", "annotations", "helm.sh/hook"))
 	require.Equal(t, []any{"migrate", "up"}, at(t, migration, "spec", "template", "spec", "containers", 0, "args"))
 
-	// A budget and a service that selected the pods of the job would count them as replicas.
+	// A disruption budget or a service that selected the job's pods would count them as replicas.
 	selected := at(t, objects["Service"], "spec", "selector", "app.kubernetes.io/name")
 	pods := at(t, objects["Deployment"], "spec", "template", "metadata", "labels")
 	require.Equal(t, selected, at(t, pods, "app.kubernetes.io/name"))

@@ -80,7 +80,7 @@ var habits = []struct{ phrase, advice string }{
 	{`(?:that|it|which|file|value|answer|response) is no (?:text|list|object|archive|number|field|member)`, "is not a"},
 }
 
-// unclear maps names in Go that readers cannot guess to better ones.
+// unclear maps unclear names in Go to better ones.
 var unclear = map[string]string{
 	"begun": "started", "told": "what was reported, or to whom", "came": "outcome, or added", "whose": "owner",
 }

@@ -80,7 +80,7 @@ func TestComparisonsTakeTheSameStatements(t *testing.T) {
 		base := executed(t, tenant, tests, model.AgentTestRunStatusPassed)
 		head := executed(t, tenant, tests[:size-1], model.AgentTestRunStatusFailed, model.AgentTestRunStatusPassed)
 		require.NoError(t, tenant.DeleteAgentTest(t.Context(), tests[0]))
-		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+		g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 
 		before := g.statements.Load()
 		var got struct {

@@ -32,7 +32,7 @@ func TestExecutionsOfManyTestsTakeTheSameStatements(t *testing.T) {
 				ids = append(ids, test.Row().ID)
 			}
 		}
-		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+		g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 		before := g.statements.Load()
 		const start = `mutation ($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution {
 			id counts { total } } } }`

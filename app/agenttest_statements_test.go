@@ -69,7 +69,7 @@ func TestRelationsOfTestsTakeAFixedNumberOfStatements(t *testing.T) {
 			executed(t, tenant, []string{simulation.ID, tagged.ID}, model.AgentTestRunStatusFailed,
 				model.AgentTestRunStatusPassed)
 		}
-		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+		g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 
 		before := g.statements.Load()
 		var got struct {

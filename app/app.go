@@ -89,7 +89,7 @@ type App struct {
 	http *http.Server
 }
 
-// secretFields are the mutations whose responses contain secrets, so that the responses must not be stored.
+// secretFields are the mutations whose responses contain secrets. These responses must not be stored.
 var secretFields = []string{"createApiKey", "createAccessToken", "createWebhook", "rotateWebhookSecret"}
 
 // serverModels describes the models that agents can choose, for clients.

@@ -102,7 +102,7 @@ func TestItemUpdatesReachOtherReplicas(t *testing.T) {
 		require.Equal(t, "Processed", item.RunningStatus)
 		require.Len(t, item.EventList, 3)
 	}
-	// A client that resumes with a version receives only later items.
+	// A client that resumes after a version receives only the items that changed later.
 	rest := 0
 	for range watch(t, elsewhere, key, campaign.ID, version-2) {
 		rest++

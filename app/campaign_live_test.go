@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// After a change, a campaign's items are counted once for all followers. The campaign's own row is read again after
-// each signal that a follower may have missed.
+// After a change, a campaign's items are counted once for all followers. The test ignores reads of the campaign's own
+// row, which each signal repeats.
 func TestCampaignFollowersShareItsCounts(t *testing.T) {
 	t.Parallel()
 	g, writer := countingGateway(t, "campaign_item")

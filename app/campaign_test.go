@@ -316,7 +316,7 @@ func TestCampaignStatementsDoNotGrowWithRows(t *testing.T) {
 			advance(t, tenant, items[i], model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult)
 			campaignID = campaign.ID
 		}
-		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+		g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 		for query, promised := range map[string]int{
 			// The statements read campaigns and their total, agents, agents' fields, counts, items and their totals, and events.
 			`{ campaigns { totalCount nodes { id name status agent { name } fields { name } counts { total calling }

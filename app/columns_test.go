@@ -88,7 +88,7 @@ func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]st
 	w := walker{schema: schema}
 	selections = map[string]string{}
 	for _, field := range schema.Types[typeName].Fields {
-		if field.Name == "retrieve" { // its argument is not a page
+		if field.Name == "retrieve" { // it requires an argument
 			continue
 		}
 		selections[field.Name] = field.Name + w.selection(field.Type, 2)
@@ -99,7 +99,8 @@ func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]st
 
 const amongAll = "all_"
 
-// only removes the fields of the selection of all fields from a response, except the field with the name.
+// only returns a response without the fields whose aliases begin with amongAll. It keeps the named one, without its
+// alias.
 func only(name string, value any) any {
 	switch v := value.(type) {
 	case map[string]any:

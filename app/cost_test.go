@@ -26,7 +26,7 @@ func TestRetrievalsOfOneOperationAreBounded(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+	g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 	const list = `query ($first: Int!) { knowledgeBaseChats(first: $first) { nodes { retrieve(question:
 		"When are you open?") { content } } } }`
 	const most = 9
@@ -90,7 +90,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusOK, response.StatusCode)
 }
 
-// A frontend of nested graphs sends this query first.
+// A frontend that draws agents with their nested sub-agents sends this query first.
 func TestFiveLevelsOfSubAgentsAreAnswered(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

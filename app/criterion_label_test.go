@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// A person marks the verdicts of a judge that passes everything, blind, in the order of the queue.
+// The judge passes everything. A person labels the runs in the order of the queue, without seeing the verdicts.
 func TestLabelsCorrectThePassRate(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewEnvironment(t)

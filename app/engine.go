@@ -76,7 +76,7 @@ type EngineOptions struct {
 
 // ModelOptions is a model in the operator's list.
 type ModelOptions struct {
-	// Name is the name by which the model is chosen. Empty names in Config.Model mean the same.
+	// Name is the name by which the model is chosen. It is also the provider's name for it if Config.Model is empty.
 	Name string
 	provider.Config
 	Prices model.Prices
@@ -153,7 +153,7 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 			return parts, err
 		}
 	}
-	// The offline model neither judges contacts nor leaves its role.
+	// The offline judge cannot review contacts, and the offline contact never leaves its role.
 	parts.ReviewContact = o.ReviewContacts && (!o.IsOffline() || o.Judge.Model != "" && o.Contact.Model != "")
 	return parts, nil
 }

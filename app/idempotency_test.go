@@ -203,7 +203,7 @@ func TestIdempotentPostTakesFixedStatements(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Statements")
-	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+	g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 	cost := func(body string, headers ...string) int64 {
 		before := g.statements.Load()
 		require.Equal(t, http.StatusOK, g.post(t, "/graphql", key, body, headers...).status)

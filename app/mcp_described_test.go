@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/graph"
 )
 
-// TestMCPDescriptionsNameWhatExists checks every name in the descriptions of the tools and of their inputs: names of
-// tools, and names of inputs of the GraphQL API, which a tool may lack.
+// TestMCPDescriptionsNameWhatExists requires that every tool, input and output that a description names exists. The
+// descriptions of inputs come from the GraphQL API, and can name inputs that the tool does not have.
 func TestMCPDescriptionsNameWhatExists(t *testing.T) {
 	t.Parallel()
 	inputs := map[string]bool{}

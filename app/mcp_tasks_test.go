@@ -141,7 +141,7 @@ var tasks = []struct {
 		prompt := why.text("blame.search.restoredPrompt")
 		draft := w.use("run_tests", members{"testIds": []string{id}, "prompt": prompt, "repeats": 5})
 		require.Equal(w, "Passed", draft.text("verdict"))
-		// The sentence was removed. It returns on a line of its own, behind the text before it.
+		// The cause was a removed sentence. The edit restores it on a line of its own, after the text that preceded it.
 		require.Nil(w, why.at("blame.search.cause.0.after"))
 		sentence := why.text("blame.search.cause.0.before")
 		at := strings.Index(prompt, sentence)

@@ -407,7 +407,7 @@ func TestMCPResourcesAndPrompts(t *testing.T) {
 	_, err = s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "repair_red_test"})
 	require.ErrorContains(t, err, "must have 1 to 1000 bytes")
 
-	// A key that may not read prompts sees no resource of them.
+	// A key that may not read prompts sees no agents as resources, because these contain prompts.
 	companies, err := g.store.Companies(t.Context())
 	require.NoError(t, err)
 	_, browse := g.keyOf(t, companies[0].ID, model.APIKeyScopeBrowse)

@@ -62,8 +62,8 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaits waits until the collector has a span with the name whose parent is named above. A request's span may end after
-// its response was read.
+// awaits waits until the collector has a span with the given name whose parent span has the name in above. A request's
+// span may end after its response was read.
 func (c *collector) awaits(t *testing.T, name, above string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

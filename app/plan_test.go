@@ -240,7 +240,7 @@ func TestQueryPlansWaitOncePerLevel(t *testing.T) {
 	g := &gatewayUnderTest{url: serveStore(t, store), store: store, statements: &counted.statements}
 	tenant, key := g.company(t, "Round trips")
 	id := manyAgents(t, tenant, 20)
-	g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+	g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 	for _, c := range []struct {
 		query             string
 		trips, statements int64

@@ -44,7 +44,7 @@ func TestChatListStatementsDoNotGrowWithRows(t *testing.T) {
 			for i := range size {
 				newTalk(t, tenant, agent.ID, i)
 			}
-			g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+			g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 			before := counted.Load()
 			var got struct {
 				SimulationChats struct {

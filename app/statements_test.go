@@ -44,7 +44,7 @@ func TestStatementsDoNotGrowWithRows(t *testing.T) {
 	for _, agents := range []int{2, 50} {
 		tenant, key := g.company(t, fmt.Sprintf("Company with %d agents", agents))
 		id := manyAgents(t, tenant, agents)
-		g.must(t, key, `{ company { id } }`, nil, nil) // the first use of a key is recorded
+		g.must(t, key, `{ company { id } }`, nil, nil) // a key's first use takes another statement
 
 		before := g.statements.Load()
 		var one struct {
@@ -114,7 +114,7 @@ func TestAliasesAreCountedOnce(t *testing.T) {
 			fmt.Fprintf(&query, " a%d: %s", i, replaced)
 		}
 		var got map[string]json.RawMessage
-		g.must(t, key, "{"+query.String()+" }", nil, &got) // the first use of a key is recorded
+		g.must(t, key, "{"+query.String()+" }", nil, &got) // a key's first use takes another statement
 		before := g.statements.Load()
 		g.must(t, key, "{"+query.String()+" }", nil, &got)
 		require.LessOrEqual(t, g.statements.Load()-before, c.most, name)

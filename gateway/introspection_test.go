@@ -29,7 +29,7 @@ func TestIntrospectionResponsesAreCached(t *testing.T) {
 	send := func(body string) string {
 		return f.do(t, call{method: "POST", path: "/graphql", body: body, headers: []string{"Accept: " + graphqlType}}).text
 	}
-	// again sends the request twice and reports whether any field was resolved for the second time.
+	// again sends a request twice, and reports whether the second request resolved any field.
 	again := func(body string) bool {
 		first, before := send(body), resolved.Load()
 		require.NotContains(t, first, "errors")

@@ -55,7 +55,8 @@ func (s *served) upload(t *testing.T, datasetID, content string) string {
 	return string(text)
 }
 
-// content reads the content of the only document once it is indexed, in parts, and its answer to a question.
+// content waits until the only document is indexed. It returns the document's content, which it reads in two parts, and
+// the chunk that answers the question.
 func (s *served) content(t *testing.T, chatID, question string) (content, answer string) {
 	t.Helper()
 	var read struct {
@@ -195,7 +196,7 @@ func TestKilledMoveContinues(t *testing.T) {
 	require.Equal(t, 0, count("documents WHERE object_id IS NOT NULL"))
 	require.Equal(t, documents, count(`documents AS d WHERE digest = (SELECT encode(sha256(string_agg(content, ''::bytea
 		ORDER BY part)), 'hex') FROM document_contents AS c WHERE c.document_id = d.id)`))
-	// Workers delete the objects, and the one that the killed process wrote last.
+	// Workers delete all objects from the bucket, including the last one that the killed process wrote.
 	_, err = conn.Exec(t.Context(), "UPDATE jobs SET ready_at = now() WHERE kind = 'documentObject'")
 	require.NoError(t, err)
 	serve(t, address, "", "--document-bucket", bucket.Address(""))

@@ -114,8 +114,8 @@ func (s *typing) enter(t *testing.T, commands string) (output, code string) {
 var changing = regexp.MustCompile(`\b\d{4}-\d\d-\d\dT[\d:.]+Z|` +
 	`\bag_\w{26}_\w+|#code=\S+|(?:\b[a-z]+_)[0-9a-hjkmnp-tv-z]{26}\b|\b\d+(?:\.\d+)?m?s\b|(?m:^agentgraph \(\w+\)$)`)
 
-// requirePrinted requires that the output contains the documented output. A documented line that ends with an ellipsis
-// omits the rest of the line, or whole lines. With an ellipsis, each documented line must occur, but in any order.
+// requirePrinted requires that the output contains the documented output. An ellipsis at the end of a documented line
+// stands for the rest of the line, or for whole lines. If there is one, the documented lines may occur in any order.
 func requirePrinted(t *testing.T, printed, output string) {
 	t.Helper()
 	printed, output = changing.ReplaceAllString(printed, "<>"), changing.ReplaceAllString(output, "<>")

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	}
 	if os.Getenv(asProgram) != "" {
 		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin) // ends with the test
+			_, _ = io.Copy(io.Discard, os.Stdin) // standard input ends with the test
 			os.Exit(1)
 		}()
 		main()

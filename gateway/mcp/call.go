@@ -24,8 +24,8 @@ import (
 // maxAnswer bounds the JSON of an answer, in bytes.
 const maxAnswer = 100_000
 
-// The input for mocks, its member that allows real calls, and the value that refuses them. Here it is the default even
-// beside other mocks, so that an assistant must ask for real calls.
+// The input for mocks, its member that allows real calls, and the value that refuses them. For assistants, refusal is
+// the default even beside other mocks, so that an assistant must ask for real calls.
 const (
 	mocks    = "toolMocking"
 	calls    = "sideEffects"
@@ -38,7 +38,7 @@ type readyTool struct {
 	// The operations of the tool's names, or nil.
 	operation, follow, answer *stored.Operation
 	scopes                    []model.APIKeyScope
-	// mutating describes the tool to credentials with the scope mutate, if it does more for them.
+	// mutating describes the tool to credentials with the scope mutate, if the tool does more for them.
 	mutating *sdk.Tool
 }
 

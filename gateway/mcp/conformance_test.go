@@ -22,8 +22,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// scenarios of the conformance suite that call tools, resources and prompts of the suite's own. lab/e2e runs the others
-// on the whole program.
+// scenarios are the scenarios of the conformance suite that call the suite's own tools, resources and prompts. lab/e2e
+// runs the others on the whole program.
 var scenarios = []string{"tools-call-simple-text", "tools-call-image", "tools-call-audio",
 	"tools-call-embedded-resource", "tools-call-mixed-content", "tools-call-error", "tools-call-with-progress", "resources-read-text",
 	"resources-read-binary", "resources-templates-read", "prompts-get-simple", "prompts-get-with-args",
@@ -142,7 +142,7 @@ func addSuite(s *sdk.Server) {
 	}
 }
 
-// keywords is the input schema of a tool whose keywords the suite must find again.
+// keywords is the input schema of a tool. The suite checks that the server sends all keywords of the schema.
 const keywords = `{
 	"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
 	"$defs": {"address": {"$anchor": "addressDef", "type": "object",
@@ -154,7 +154,7 @@ const keywords = `{
 	"if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
 	"then": {"required": ["phone"]}, "else": {"required": ["email"]}, "additionalProperties": false}`
 
-// addRules adds the tools with which the suite checks what a server may not do. They try it.
+// addRules adds tools that try what a server may not do. The suite checks that they do not succeed.
 func addRules(s *sdk.Server, input any) {
 	rules := map[string]sdk.ToolHandler{
 		"test_logging_tool": func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

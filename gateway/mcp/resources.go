@@ -118,7 +118,7 @@ func (t *Transport) listResources(ctx context.Context, r *sdk.ListResourcesReque
 type prompt struct {
 	name, title, about string
 	argument, describe string
-	// text has the argument's value instead of %s.
+	// text is the task, in which the argument's value replaces %s.
 	text string
 }
 

@@ -58,7 +58,7 @@ func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.C
 		if strings.HasPrefix(definition.Name, "__") {
 			continue
 		}
-		// All fields of a type that is named, in their order.
+		// If the text is the name of the type, all of its entries match, in their order.
 		isNamed := strings.EqualFold(definition.Name, strings.TrimSpace(text))
 		for i, one := range entries(definition) {
 			if one.score = score(one, words); isNamed {

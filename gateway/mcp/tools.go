@@ -21,7 +21,7 @@ type tool struct {
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
 	// be missing.
 	link string
-	// isDestructive: the tool deletes or disconnects something. isOpen: it may reach other systems.
+	// isDestructive is set if the tool deletes or disconnects something. isOpen is set if it may reach other systems.
 	isDestructive, isOpen bool
 	// input and run describe a tool without a stored operation. changing replaces about for credentials with the scope
 	// mutate.

@@ -78,7 +78,7 @@ type messages struct {
 	startup bool // the first message has no kind
 	seen    func(kind byte)
 	header  []byte
-	rest    int // of the message's body
+	rest    int // bytes that are left of the message's body
 }
 
 // Write never fails.

@@ -30,7 +30,7 @@ var said = []string{
 type gateway struct {
 	*server
 	key   string
-	chats []request // each starts one
+	chats []request // each request starts a chat
 }
 
 // turns measures how many chat turns this tree and the old revision answer. It restarts both for each round.

@@ -157,7 +157,7 @@ func repeat(ctx context.Context, times int, do func(i int) error) error {
 }
 
 func (s *environment) restartDatabase(ctx context.Context, away time.Duration) error {
-	_ = s.database.Stop() // a slow disk may delay it until it is killed; then it recovers at its next start
+	_ = s.database.Stop() // on a slow disk this may kill Postgres, which then recovers at its next start
 	if err := rest(ctx, away); err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func TestTrialsAreJudgedLikeTauBench(t *testing.T) {
 		recorded(2, 0, "You get $1,200.", [2]string{wrong, "{}"}),
 		recorded(3, 0, "You get nothing.", [2]string{right, "{}"}),
 		unfinished,
-		recorded(5, 1, "You get $1,200.", [2]string{wrong, "{}"}), // no such reward is right
+		recorded(5, 1, "You get $1,200.", [2]string{wrong, "{}"}), // tau-bench would not give this reward
 	})
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "trials.json")

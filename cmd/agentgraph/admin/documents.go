@@ -44,7 +44,7 @@ func (f BucketFlag) Bucket() (*bucket.Bucket, error) {
 // Use sets the bucket of a Store, if there is one.
 func (f BucketFlag) Use(o *db.Options) error {
 	b, err := f.Bucket()
-	if b != nil { // a nil pointer would be a Bucket that is not nil
+	if b != nil { // a nil pointer in the interface would not equal nil
 		o.Bucket = b
 	}
 	return err

@@ -21,7 +21,7 @@ const (
 	usageBytes   = 390
 	usageWAL     = 620
 	itemBytes    = 1_330
-	itemWAL      = 4_000 // 1,650 when it is added, and three changes
+	itemWAL      = 4_000 // 1,650 for the addition, the rest for three changes
 )
 
 const (

@@ -6,7 +6,8 @@ import "slices"
 type company struct {
 	resources map[*kind][]*resource
 	byID      map[string]*resource
-	// reported lists the kinds that the files list. reportedTests lists the agents whose tests the files list.
+	// reported has the kinds whose lists are in the files, even if they are empty. reportedTests has the agents whose
+	// tests are in the files.
 	reported      map[*kind]bool
 	reportedTests map[*resource]bool
 	wrong         faults

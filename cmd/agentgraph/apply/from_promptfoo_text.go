@@ -128,7 +128,8 @@ func reach(value any, step string) (any, bool) {
 	return nil, false
 }
 
-// maxNesting bounds how deep variables may refer to each other. maxFilled bounds the length of a filled one, in bytes.
+// maxNesting bounds how deeply variables may refer to each other. maxFilled bounds the length of a filled variable, in
+// bytes.
 const (
 	maxNesting = 10
 	maxFilled  = 1 << 20

@@ -112,7 +112,7 @@ func flagRows(flags *pflag.FlagSet) [][2]string {
 		if v, isDeclared := flag.Value.(*value); isDeclared {
 			name, help = v.summary(), v.help()
 		} else if _, isNegation := flags.Lookup(strings.TrimPrefix(flag.Name, "no-")).Value.(*value); isNegation {
-			return // The row of the negated flag shows it.
+			return // The row of the flag without no- shows both.
 		}
 		short := "    "
 		if flag.Shorthand != "" {

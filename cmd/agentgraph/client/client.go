@@ -24,8 +24,8 @@ import (
 const (
 	// answerTime bounds a query or a mutation. The server's own timeout is shorter.
 	answerTime = time.Minute
-	// silentTime is how long an open stream may be silent. The server sends a keep-alive every 20 seconds, so the
-	// connection is lost after this time.
+	// silentTime is how long an open stream may be silent. The server sends a keep-alive every 20 seconds, so a longer
+	// silence means that the connection is lost.
 	silentTime = 45 * time.Second
 	// maxAnswer bounds a response or an event, in bytes.
 	maxAnswer = 64 << 20
@@ -129,8 +129,8 @@ type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// ReadAll returns the nodes of all pages, but at most the number most of them. If most is 0, there is no limit. The
-// document declares the variable $after, and gives its list the alias page.
+// ReadAll returns the nodes of all pages. It stops after the number of nodes in most, unless most is 0. The document
+// declares the variable $after, and gives its list the alias page.
 func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {

@@ -354,7 +354,7 @@ func isDate(text string) bool {
 	return err == nil
 }
 
-// Only lines with what a contact says separate several texts by "|".
+// In examples, "|" separates several texts only on the lines with a contact's words.
 func TestExamplesSpeakNoSeparators(t *testing.T) {
 	t.Parallel()
 	eachCompany(t, func(t *testing.T, c company) {

@@ -67,7 +67,7 @@ func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 }
 
 // AgentTestExecutions returns a page of the executions that pass the filter, newest first: of all agents' tests, or
-// of one agent's. It returns NOT_FOUND with the id of an agent that does not exist.
+// of one agent's. It returns NOT_FOUND if agentID names no agent.
 func (t *Tenant) AgentTestExecutions(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted *model.AgentTestExecutionFilter, columns ...string,
 ) (*model.Page[*model.AgentTestExecution], error) {

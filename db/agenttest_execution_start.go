@@ -111,7 +111,7 @@ type runRow struct {
 	variant  *string
 }
 
-// rowsToRun returns the runs to make of the current tests, and the rows that no longer exist.
+// rowsToRun returns the rows of the current tests to run, and the planned rows that no longer exist.
 func rowsToRun(planned []plannedTest, snapshots []model.RunSnapshot) (rows []runRow, leftOut []model.LeftOutTest) {
 	bare := map[string]*model.AgentTestRow{}
 	for i, p := range planned {

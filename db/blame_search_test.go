@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// startSearch starts a search for the cause of a test's failure. The prompt lost a sentence and its heading.
+// startSearch starts a search for the cause of a test's failure. The prompt lost two sentences.
 func startSearch(t *testing.T, tenant *db.Tenant) *model.BlameSearch {
 	t.Helper()
 	search := blameSearchOf(newSimulationTest(t, tenant, newAgent(t, tenant).ID).ID, "Park here.")
@@ -72,7 +72,7 @@ func TestSearchEndsWithItsBudget(t *testing.T) {
 	require.Len(t, search.Steps, 1)
 }
 
-func TestSearchEndsWithItsStep(t *testing.T) {
+func TestSearchEndsWhenItsStepHasNoVerdict(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	cancelled := startSearch(t, tenant)

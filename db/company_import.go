@@ -17,7 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ErrImportedBefore means that the same archive was imported before, and that nothing needs to be done.
+// ErrImportedBefore means that an archive with the same id was imported before. Its contents may differ.
 var ErrImportedBefore = errors.New("the archive was imported before")
 
 // ImportedBeforeError is returned when an archive with the same id was imported before. It wraps ErrImportedBefore.
@@ -138,8 +138,8 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// Rows adds rows to a table, one of ArchivedTables, each a JSON object by column. Add the rows that they refer to
-// earlier, or with them. A RowError names the first row that breaks a bound.
+// Rows adds rows to one of ArchivedTables. Each row is a JSON object whose keys are the columns. Add the rows that they
+// refer to before them, or in the same call. A RowError names the first row that breaks a bound.
 func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.RawMessage) error {
 	complete := make([]json.RawMessage, len(lines))
 	for n, line := range lines {

@@ -67,7 +67,7 @@ func TestDocumentFollowersReceiveFinalStates(t *testing.T) {
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: failing}))
 	for _, follower := range followers {
 		d, _ := next(t, follower)
-		for d.ID != again.ID { // A state may arrive twice if it was read before the signal of its change.
+		for d.ID != again.ID { // A state may arrive twice if it was read before the signal of its change arrived.
 			require.True(t, ready[d.ID])
 			d, _ = next(t, follower)
 		}
@@ -107,7 +107,7 @@ func TestDocumentWithLostSignalIsSeen(t *testing.T) {
 	}
 }
 
-// documentLooks counts the reads of documents of datasets, and the rows that they returned.
+// documentLooks counts the reads of datasets' documents, and the rows of all statements.
 type documentLooks struct{ looks, rows atomic.Int64 }
 
 func (l *documentLooks) TraceQueryStart(ctx context.Context, _ *pgx.Conn,
@@ -144,7 +144,7 @@ func TestUnchangedDocumentsAreNotReadAgain(t *testing.T) {
 	}
 	db.Listen(t.Context(), store)
 	look()
-	look() // to receive everything that the first look had to read
+	look() // the first look reads all documents; this one waits until that has ended
 	before := traced.rows.Load()
 	look()
 	look()

@@ -208,7 +208,7 @@ func TestOpenReportsErrors(t *testing.T) {
 	require.EqualError(t, err, "open database: the secret key must have 32 bytes, not 31")
 }
 
-// A transaction whose connection breaks fails, even if its function returns no error.
+// A transaction fails if its connection breaks, even if its function returns no error.
 func TestTransactionOnClosedConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

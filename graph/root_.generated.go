@@ -6690,7 +6690,7 @@ type ToolCall {
   """
   The result that the agent got; null if the call failed. For the knowledge base, an object with ` + "`" + `chunks` + "`" + `, best first:
   ` + "`" + `number` + "`" + ` as it is cited, ` + "`" + `chunkId` + "`" + `, ` + "`" + `documentId` + "`" + `, ` + "`" + `documentName` + "`" + `, ` + "`" + `position` + "`" + `, ` + "`" + `score` + "`" + `, ` + "`" + `termSimilarity` + "`" + `,
-  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. If the contents are more than 64 KiB together, all of them are cut to the same
+  ` + "`" + `vectorSimilarity` + "`" + ` and ` + "`" + `content` + "`" + `. If the result would exceed 64 KiB, the longest contents are cut to the same
   length.
   """
   result: String
@@ -7132,7 +7132,7 @@ extend type Query {
 enum WebhookEvent {
   "An execution of agent tests has ended, or all of its runs were cancelled (` + "`" + `agent_test_execution.ended` + "`" + `)."
   AgentTestExecutionEnded
-  "An execution has ended, and some of its tests failed that had passed when they were last judged (` + "`" + `agent_tests.turned_red` + "`" + `). One message names all of these tests. Drafts, and executions that judge conversations again, do not count."
+  "An execution has ended, and some tests failed in it that passed when they were last judged (` + "`" + `agent_tests.turned_red` + "`" + `). One message names all of these tests. Drafts, and executions that judge conversations again, do not count."
   AgentTestsTurnedRed
   "A schedule could not start its tests (` + "`" + `agent_test_schedule.failed` + "`" + `). ` + "`" + `AgentTestSchedule.lastError` + "`" + ` says why."
   AgentTestScheduleFailed

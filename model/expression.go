@@ -59,13 +59,13 @@ func (e *Expression) String() string { return e.compiled.String() }
 // MatchString reports whether the text has a match.
 func (e *Expression) MatchString(text string) bool { return e.compiled.MatchString(text) }
 
-// Match reports whether the text has a match. It returns the context's error if that has ended.
+// Match reports whether the text has a match. It returns ctx.Err() if ctx has ended.
 func (e *Expression) Match(ctx context.Context, text string) (bool, error) {
 	matches := e.compiled.MatchReader(&interruptible{ctx: ctx, text: text})
 	return matches, ctx.Err()
 }
 
-// Find returns the first match in the text, and whether there is one. It returns the context's error if that has ended.
+// Find returns the first match in the text, and whether there is one. It returns ctx.Err() if ctx has ended.
 func (e *Expression) Find(ctx context.Context, text string) (match string, found bool, err error) {
 	at := e.compiled.FindReaderIndex(&interruptible{ctx: ctx, text: text})
 	if at == nil || ctx.Err() != nil {

@@ -5170,7 +5170,7 @@ type WebhookEvent string
 const (
 	// An execution of agent tests has ended, or all of its runs were cancelled (`agent_test_execution.ended`).
 	WebhookEventAgentTestExecutionEnded WebhookEvent = "AgentTestExecutionEnded"
-	// An execution has ended, and some of its tests failed that had passed when they were last judged (`agent_tests.turned_red`). One message names all of these tests. Drafts, and executions that judge conversations again, do not count.
+	// An execution has ended, and some tests failed in it that passed when they were last judged (`agent_tests.turned_red`). One message names all of these tests. Drafts, and executions that judge conversations again, do not count.
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
 	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
 	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"

@@ -162,8 +162,8 @@ func resolvedCampaign(row any) string {
 func goodRun(row any) string { return row.(*model.AgentTestBlame).GoodRunID }
 func badRun(row any) string  { return row.(*model.AgentTestBlame).BadRunID }
 
-// queuedRun returns the id of a run with a verdict to label, and wrongRun of a run with a verdict that a label
-// contradicts.
+// queuedRun returns the id of a run whose verdict is to be labeled. wrongRun returns the id of a run whose verdict a
+// label contradicts.
 func queuedRun(row any) string { return row.(*model.CriterionQueueEntry).RunID }
 func wrongRun(row any) string  { return row.(*model.JudgeDisagreement).RunID }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asProgram names an environment variable. If it is set to a directory, the test binary runs no tests: it starts a
+// asProgram names an environment variable. If it is set to a directory, the test binary runs no tests: it runs a
 // server there until its standard input ends. It prints the server's URL, or the error of Start.
 const asProgram = "LOCAL_TEST_DIR"
 
@@ -44,7 +44,7 @@ func program(dir string) int {
 	return 0
 }
 
-// child is another program that uses a directory.
+// child is a process of the test binary that runs a server on a directory.
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer

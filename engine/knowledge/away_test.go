@@ -78,7 +78,7 @@ func TestDocumentIsIndexedAcrossDatabaseRestarts(t *testing.T) {
 		}
 		database.cut()
 		if n%2 == 0 {
-			<-ctx.Done() // workers detect the outage and interrupt
+			<-ctx.Done() // workers detect the outage and interrupt the indexing
 		}
 	}}
 	l := newLibrary(t, knowledge.Options{Embedder: embedder, Log: silent}, store, []string{})

@@ -16,7 +16,8 @@ type rule struct {
 	label func() *regexp.Regexp
 	// level is the heading's rank among the rules of its method.
 	level int
-	// isNumber is set if the label is a number of several parts, and leads if a sentence may follow the label on its line.
+	// isNumber is set if the label is a number, such as 2 or 2.1. leads is set if a sentence may follow the label on its
+	// line.
 	isNumber, leads bool
 }
 
@@ -51,7 +52,7 @@ var (
 	hashes = lazyregexp.New(`^(#{1,6})\s+(.+?)\s*#*$`)
 )
 
-// rules are the headings of each method, in addition to headings by form.
+// rules match headings by their words, for each method. Headings that the file marks are found without them.
 var rules = map[string][]rule{
 	"manual": {labelled(`part|partie`, 1), labelled(`chapter|chapitre`, 2), labelled(`section|appendix|annexe`, 3),
 		numbered(6)},
@@ -145,7 +146,8 @@ func (e entry) title() string {
 	return strings.TrimRight(strings.Join(fields[:min(2, len(fields))], " "), ".:–—-")
 }
 
-// outlineOf returns the lines and headings of a text. Headings by words rank below headings by form.
+// outlineOf returns the lines and headings of a text. Headings that rules match rank below headings that the
+// file marks.
 func outlineOf(text Text, rules []rule) []entry {
 	var entries []entry
 	for _, b := range text.Blocks {

@@ -27,7 +27,7 @@ var (
 	pageSize   = pageParameter{"pageSize", "The number of items on a page.", model.DefaultPageSize, model.MaxPageSize}
 )
 
-// readPage adds the page that pageNumber and pageSize select to the variables. Case is ignored in their names.
+// readPage sets the variables of the page from pageNumber and pageSize. Case is ignored in their names.
 func (t *Transport) readPage(given url.Values, variables map[string]any) (page, *problem) {
 	var faults model.Fields
 	p := page{number: pageNumber.readNumber(given, &faults), size: pageSize.readNumber(given, &faults)}

@@ -157,7 +157,7 @@ const heading = "\tattempted\tacknowledged\tlost\tdoubled\tin doubt\tagain\t%s\t
 // print writes a table of the faults and a table of the kinds of operations.
 func (b *ledger) print(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "fault"+heading, "s without one")
+	fmt.Fprintf(w, "fault"+heading, "longest gap (s)")
 	all := tally{}
 	for _, s := range b.phases {
 		if s.skipped != "" {

@@ -37,7 +37,7 @@ type Chapter struct {
 type Operation struct {
 	*openapi3.Operation
 	Method, Path string
-	// Counterpart is the operation's field of the schema, such as Mutation.createDataset, or "".
+	// Counterpart is the GraphQL field that does the same, such as Mutation.createDataset, or "".
 	Counterpart string
 }
 

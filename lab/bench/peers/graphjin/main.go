@@ -1,4 +1,4 @@
-// Command graphjin serves the two reads with GraphJin as a library, in production mode: GraphJin accepts only
+// Command graphjin serves the benchmark's reads with GraphJin as a library, in production mode: GraphJin accepts only
 // operations from its allow list, and compiles each to one statement, once. pgx prepares it for each connection.
 package main
 

@@ -4,8 +4,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-small="./cache ./db/fair ./db/group ./db/notify ./db/pg ./db/queue ./engine ./gateway ./live ./observe ./query"
-large="./app ./cmd/agentgraph ./db ./engine/evaluation ./engine/knowledge"
+small="./cache ./db/fair ./db/group ./db/notify ./db/pg ./db/queue ./engine ./gateway ./live ./observe"
+large="./app ./cmd/agentgraph ./db ./engine/evaluation ./engine/knowledge ./query"
 starts='^[ \t]+go |\.Go\(|errgroup|WaitGroup|[^a-zA-Z](atOnce|together|torture|watch)\('
 
 make race PACKAGES="$small"

@@ -34,10 +34,8 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 var (
 	inProgress      = describe("requests_in_progress", "Requests in progress, including streams but not WebSockets.")
 	sockets         = describe("sockets", "Open WebSockets.")
-	topics          = describe("topics", "Chats, executions, campaigns, datasets and searches for causes that have "+
-		"subscribers in this process.")
-	followers       = describe("followers", "Subscribers to chats, executions, campaigns, datasets and searches for causes "+
-		"in this process.")
+	topics          = describe("topics", "Objects that have subscribers in this process, such as chats and executions.")
+	followers       = describe("followers", "Subscribers in this process, to chats, executions and other objects.")
 	poolConnections = describe("pool_connections", "Connections to the database. The state is in_use, idle or opening.",
 		"pool", "state")
 	poolMost     = describe("pool_connections_max", "Maximum number of connections of a pool.", "pool")

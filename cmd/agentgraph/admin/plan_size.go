@@ -128,7 +128,7 @@ func (c *planSize) Run(cmd *cobra.Command) error {
 		{"Write-ahead log", fmt.Sprintf("%.2f GB a day", need.WALGB)},
 		{"Busiest hour", fmt.Sprintf("%.1f turns a second", need.Turns)},
 		{"Processors", fmt.Sprintf("%d, for the replicas and Postgres together", need.CPUs)},
-		{"Replicas", fmt.Sprintf("%d of at most 4 processors", need.Replicas)},
+		{"Replicas", fmt.Sprintf("%d, with at most 4 processors each", need.Replicas)},
 		{"Connections to Postgres", fmt.Sprintf("%d", need.Connections)},
 		{"Limit of one Postgres", end},
 	})

@@ -129,9 +129,9 @@ func (f *agentFlags) prices() cli.Flags {
 		{Into: &f.Prices.Message, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01",
 			Placeholder: "CREDITS", Help: "Price in credits of a message that an agent writes in a simulated chat or a test."},
 		{Into: &f.Prices.InputTokens, Name: "price-input-tokens", Env: "AGENTGRAPH_PRICE_INPUT_TOKENS", Default: "0.002",
-			Placeholder: "CREDITS", Help: "Price in credits of a thousand input tokens of such messages."},
+			Placeholder: "CREDITS", Help: "Price in credits of a thousand input tokens of simulated chats and tests."},
 		{Into: &f.Prices.OutputTokens, Name: "price-output-tokens", Env: "AGENTGRAPH_PRICE_OUTPUT_TOKENS",
 			Default: "0.008", Placeholder: "CREDITS",
-			Help: "Price in credits of a thousand output tokens of such messages."},
+			Help: "Price in credits of a thousand output tokens of simulated chats and tests."},
 	}
 }

@@ -15,7 +15,7 @@ export function ThenAndNow({ blame }: { blame: Blame }) {
       <header>
         <h2 id="then-title">Then and now</h2>
         <Link className="push small" href={`/runs/${goodRun.id}?with=${badRun.id}`}>
-          {partsAt === null ? "The conversations are the same" : `The runs differ from message ${partsAt}`}
+          {partsAt === null ? "The conversations are the same" : `The runs differ from message ${partsAt} on`}
         </Link>
       </header>
       <div className={styles.thennow}>

@@ -38,7 +38,7 @@ func NewExport() *cobra.Command {
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "The file to write, which must not exist, or - for the standard output."},
 	}, &c.companyFlag, &c.BucketFlag, cli.Flags{
-		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Include the headers of tools, which stay encrypted. " +
+		{Into: &c.SealedHeaders, Name: "sealed-headers", Help: "Include the headers of tools and MCP servers, which stay encrypted. " +
 			"Only a server with the same AGENTGRAPH_SECRET_KEY can import such an archive. By default the headers are left " +
 			"out, and the command prints their names."},
 	})

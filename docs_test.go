@@ -251,7 +251,8 @@ func readMaker(t *testing.T, file *ast.File, function *ast.FuncDecl) *maker {
 	return m
 }
 
-// below returns the subcommands of the command that a function creates. The functions that it calls create them.
+// below returns the subcommands of the command that a function creates. Each subcommand is created by a function that
+// the named function calls, directly or indirectly.
 func below(makers map[string]*maker, name string) map[string]string {
 	commands := map[string]string{}
 	for _, called := range makers[name].calls {
@@ -266,7 +267,7 @@ func below(makers map[string]*maker, name string) map[string]string {
 	return commands
 }
 
-// functionName returns the name of a function or a method that a file has or calls, as package main names it.
+// functionName returns the name of a function or a method that a file declares or calls, as package main names it.
 func functionName(file *ast.File, function ast.Expr) string {
 	name := types.ExprString(function)
 	if method, ok := function.(*ast.SelectorExpr); ok {

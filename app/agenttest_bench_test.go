@@ -27,8 +27,8 @@ func (c *counted) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk
 	return c.cast.Chat(ctx, req)
 }
 
-// workingStore returns a store with workers, its model and its statement counter. The model takes the time thinks for
-// each answer.
+// workingStore returns a store with workers, its model and its statement counter. thinks is how long the model takes
+// for each answer.
 func workingStore(b *testing.B, workers, runsPerCompany int, thinks time.Duration) (*db.Store, *counted, *statements) {
 	b.Helper()
 	model, sent := &counted{cast: cast{thinks: thinks}}, &statements{}

@@ -125,7 +125,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Workers: int32(o.Workers), Models: serverModels(o.Engine),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
-	gateway.Describe(schema.Schema()) // before anything reads descriptions, because servers share the schema
+	gateway.Describe(schema.Schema()) // servers share the schema, so change it before anything reads descriptions
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
 	if err != nil {
 		return nil, err
@@ -199,7 +199,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	}}, nil
 }
 
-// assistantOptions returns the options of /mcp. It offers free queries only where clients may send any document.
+// assistantOptions returns the options of /mcp. They allow arbitrary queries only where clients may send any document.
 func assistantOptions(o Options, closing func() <-chan struct{}) mcp.Options {
 	s := o.Settings
 	options := mcp.Options{
@@ -216,7 +216,7 @@ func assistantOptions(o Options, closing func() <-chan struct{}) mcp.Options {
 // Schema returns the schema as one file, which the server sends at gateway.SDLPath.
 func Schema() string { return gateway.SDL(graph.NewExecutableSchema(graph.Config{}).Schema()) }
 
-// ledgerOf reads the usage of the caller's company.
+// ledgerOf returns a function that reads the usage of the caller's company.
 func ledgerOf(store *db.Store) rest.Ledger {
 	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
 		principal, _ := model.PrincipalOf(ctx)
@@ -224,7 +224,7 @@ func ledgerOf(store *db.Store) rest.Ledger {
 	}
 }
 
-// auditLogOf reads the audit events of the caller's company.
+// auditLogOf returns a function that reads the audit events of the caller's company.
 func auditLogOf(store *db.Store) rest.AuditLog {
 	return func(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.AuditEvent, error] {
 		principal, _ := model.PrincipalOf(ctx)
@@ -257,7 +257,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	if o.Workers > 0 {
 		delivering.Go(func() { o.Store.DeliverWebhooks(ctx, o.Engine.PostWebhook, o.AuditWebhook, o.Log) })
 	}
-	// Not earlier, because the start leaves less garbage with Go's default settings.
+	// Tune only now, because the start leaves less garbage with Go's default settings.
 	tuneMemory()
 	go settle(ctx, func() int64 { return a.server.Load().ResponseBytes })
 	failed := make(chan error, 1)

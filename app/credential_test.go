@@ -42,7 +42,8 @@ func TestCredentialsAreCachedBriefly(t *testing.T) {
 	for range requests {
 		g.must(t, key, "{ __typename }", nil, nil)
 	}
-	// The key is read again once the replica receives signals and, on a slow machine, every 1.5 s until then.
+	// The key is read again when the replica starts to receive signals. Until then it is also read every 1.5 s, which
+	// matters on a slow machine.
 	require.LessOrEqual(t, reads.Load()-before, 2+int64(time.Since(start)/time.Second))
 
 	status := func() int {

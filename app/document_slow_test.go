@@ -27,7 +27,7 @@ func TestStalledUploadIsRefused(t *testing.T) {
 	for _, path := range []string{"/Dataset/dataset_none/document", "/graphql"} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			// http.Client cannot be used: it may report that it cannot write before it reads the response.
+			// http.Client cannot be used: it may return the error of a failed write instead of the response.
 			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(g.url, "http://"))
 			require.NoError(t, err)
 			defer func() { _ = conn.Close() }()

@@ -77,8 +77,8 @@ func newHostileFixture(t testing.TB, store *db.Store, address string, items, lar
 	return e
 }
 
-// passages adds a document to one of the datasets. The document has the given number of passages with words of the
-// question, and labeled questions.
+// passages adds a document to one of the datasets, and labeled questions that it answers. The document has the given
+// number of passages, each with words of the question.
 func passages(t testing.TB, tenant *db.Tenant, count int) {
 	t.Helper()
 	ctx := t.Context()

@@ -112,7 +112,7 @@ func TestMCPRefusesRealCallsBesideMocks(t *testing.T) {
 			"toolMocking": mocking}).text("id")
 		test := w.use("get_test", members{"testId": id})
 		require.Equal(t, wanted, test.text("toolMocking.sideEffects"))
-		// What get_test returns can be sent back.
+		// update_test accepts the values that get_test returns.
 		w.use("update_test", members{"testId": id, "checks": test["checks"], "toolMocking": test["toolMocking"]})
 		require.Equal(t, test, w.use("get_test", members{"testId": id}))
 	}

@@ -228,7 +228,7 @@ func TestMCPQueryMutatesIfTheKeyAllowsIt(t *testing.T) {
 		require.NotContains(t, text, "Done:", test.name)
 	}
 
-	// The answer names the changes before an error, so that nobody repeats them.
+	// The answer names the changes that were made before the error, so that nobody repeats them.
 	_, key := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeWrite, model.APIKeyScopeMutate)
 	text, failed := callTool(t, assistant(t, g.url, key, nil), "query", map[string]any{"document": `mutation {
 		one: createTool(input: {name: "c", technicalName: "c"}) { tool { name } }
@@ -473,7 +473,7 @@ func TestMCPSendsProgressAndLinks(t *testing.T) {
 	require.Contains(t, text, "It is still in progress: call get_results")
 }
 
-// When a server stops, it answers tools that are still waiting, instead of cutting them off.
+// When a server stops, it answers tool calls that are still waiting, instead of cutting them off.
 func TestMCPStopsWaitingWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	store := startGateway(t).store

@@ -154,7 +154,7 @@ func TestAgentsChooseModels(t *testing.T) {
 	require.Contains(t, gone.Errors[0].Message, `the agent's model "my gem" is not one of this server's models`)
 }
 
-// A run and an execution sum up the usage of the agent's answers. Usage of the contact and the judge does not count.
+// The usage of a run or an execution is the sum over the agent's answers. The contact and the judge do not count.
 func TestUsageOfRunsIsSummedUp(t *testing.T) {
 	t.Parallel()
 	spoken := fixture{"match": fixture{}, "response": fixture{"content": "Which day?",

@@ -28,7 +28,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// said has a contact's message. It must not appear in traces.
+// said is a message of a contact. It must not appear in traces.
 const said = "My secret is kumquat"
 
 // watched is the program with an observer. Its agent has a knowledge base and a tool with a real endpoint.

@@ -150,7 +150,7 @@ func TestVisitorsShareTheLimitsOfTheKey(t *testing.T) {
 	require.Greater(t, left, 40, "three tokens were created, and two visitors were admitted eight times")
 }
 
-// Each event of a subscription that selects an expensive field counts as a request. Others are free.
+// Each event of a subscription that selects an expensive field counts as a request. Other events are free.
 func TestExpensiveEventsCountAsRequests(t *testing.T) {
 	t.Parallel()
 	const limit, items = 10, 20

@@ -42,7 +42,7 @@ func invented(kind, companyID string, i int, signature string) string {
 func TestUnknownCredentialsCostFewStatements(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
-	// These credentials were created without a secret key, and with another secret key.
+	// unsigned and late are created without a secret key, foreign with a key other than the program's.
 	before := dbtest.Open(t, address, db.Options{})
 	company, err := before.CreateCompany(t.Context(), "Strangers")
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestInvalidToolMockingIsRefused uses REST, where every fault is a 422 that names it.
+// TestInvalidToolMockingIsRefused uses REST, which answers every fault with a 422 that names the fault.
 func TestInvalidToolMockingIsRefused(t *testing.T) {
 	t.Parallel()
 	c := openClinic(t)
@@ -20,7 +20,7 @@ func TestInvalidToolMockingIsRefused(t *testing.T) {
 	tool := func(id string, more mocking) mocking { return mocking{"mockedTools": []mocking{mockedTool(id, more)}} }
 	for name, test := range map[string]struct {
 		mocking mocking
-		// faulty has the path of the fault, and says a part of the detail.
+		// faulty is the path of the fault. says is a part of the detail.
 		faulty, says string
 	}{
 		"rules of a tool": {tool(c.book, mocking{"rules": []mocking{}}), "toolMocking.mockedTools.0.rules", "rules"},

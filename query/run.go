@@ -61,7 +61,7 @@ func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]a
 func (a *response) release() {
 	for i := range a.plan.reads {
 		f := &a.lookups[i]
-		// The keys are slices of the values.
+		// The keys are slices of the values, whose memory would otherwise stay in use.
 		clear(f.keys)
 		clear(f.places)
 		f.rows.large = nil

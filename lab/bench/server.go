@@ -125,7 +125,7 @@ func (s *server) answers() error {
 
 // logTail returns the end of the server's log.
 func (s *server) logTail() string {
-	text, _ := os.ReadFile(s.log) // a missing log means that nothing was said
+	text, _ := os.ReadFile(s.log) // a missing log means that the server wrote nothing
 	return string(text[max(len(text)-2000, 0):])
 }
 

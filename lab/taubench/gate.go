@@ -14,7 +14,7 @@ import (
 const (
 	suites     = 2_500
 	maxRepeats = 20
-	// worse is the factor of all pass rates in a suite that got worse.
+	// worse is the factor by which all pass rates of a suite are multiplied to simulate that it got worse.
 	worse = 0.8
 )
 

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newRefunds returns a bench with the agent "Refunds", and the number of real calls of its tool, which a person
-// approves.
+// newRefunds returns a bench with the agent "Refunds", and the number of real calls of its tool. Each call needs the
+// approval of a person.
 func newRefunds(t *testing.T) (*bench, *atomic.Int32) {
 	t.Helper()
 	made := &atomic.Int32{}

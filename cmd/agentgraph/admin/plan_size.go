@@ -29,7 +29,7 @@ const (
 	bloat = 1.3
 	// busiestHour is the share of a day's work that falls into its busiest hour.
 	busiestHour = 0.15
-	// turnsPerCPU is how many turns of chats or tests a processor completes in a second, with its part of Postgres.
+	// turnsPerCPU is how many turns of chats or tests a processor completes in a second if it also runs Postgres.
 	turnsPerCPU = 100
 	// maxPostgres is the size, in bytes, from which one Postgres takes hours to back up, restore or upgrade.
 	maxPostgres = 1e12

@@ -54,7 +54,7 @@ func (c *blameCommand) Validate() error {
 	)
 }
 
-// Run shows why a test is red. With a yes, it searches for the cause and returns the verdict as the exit code.
+// Run shows why a test is red. If the user agrees, it searches for the cause and returns the verdict as the exit code.
 func (c *blameCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)

@@ -159,8 +159,8 @@ func (c *runCommand) input() client.Variables {
 }
 
 // repetition returns how often to run each test, and when to stop earlier. A comparison repeats each test until its
-// runs show that it is good, unless the number of runs was given. A test that always passes then needs a third of the
-// runs.
+// runs show that it is good, unless the number of runs was given. With this early stop, a test that always passes needs
+// a third of the maximum number of runs.
 func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
 	repeats = model.MaxRepeats
 	rates := c.UntilDecided

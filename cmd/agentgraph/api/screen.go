@@ -20,7 +20,7 @@ type screen interface {
 	message(chatMessage)
 	// failed shows why there is no answer.
 	failed(error)
-	// end shows that the contact ended the chat, or why ending it failed.
+	// printEnd shows that the chat has ended, or why ending it failed.
 	printEnd(error)
 }
 

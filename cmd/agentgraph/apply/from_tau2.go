@@ -207,8 +207,8 @@ func spelled(text string) string {
 
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
-// exactWrites adds checks that the agent makes the same writes as the reference solution, each as often, and no others.
-// Failed calls of the solution's tools do not count. Reads are not checked.
+// exactWrites adds checks that the agent makes the same writes as the reference solution, each equally often, and no
+// others. Failed calls of the solution's tools do not count. Reads are not checked.
 func (t *carried) exactWrites(gold []object, writes []string) {
 	for _, name := range writes {
 		var of []object

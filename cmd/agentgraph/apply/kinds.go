@@ -4,8 +4,8 @@ package apply
 type kind struct {
 	// name is the singular in messages. list is the key of the list in files.
 	name, list string
-	// typeName is the GraphQL type, which is part of the mutations' names. payload is the field of the mutations'
-	// payloads with the object. id is the field of their inputs with its id.
+	// typeName is the GraphQL type, which is part of the mutations' names. payload is the field for the object in the
+	// mutations' payloads. id is the field for the object's id in their inputs.
 	typeName, payload, id string
 	// query reads a page of resources into nodes.
 	query string

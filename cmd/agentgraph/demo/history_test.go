@@ -164,8 +164,8 @@ func sameTake(a, b take) string {
 		cmpopts.EquateEmpty())
 }
 
-// separator returns the text before element n. For the first element, 0, that is the argument before. For others, it is
-// a comma, a line break, and before without its leading brace and line breaks.
+// separator returns the text to write ahead of element n. For the first element, 0, it returns before unchanged. For
+// other elements, it returns a comma, a line break, and before without its leading brace and line breaks.
 func separator(n int, before string) string {
 	if n == 0 {
 		return before

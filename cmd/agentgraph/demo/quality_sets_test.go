@@ -88,7 +88,7 @@ type indexedSet struct {
 	plain, bigrams, stems *inverted
 }
 
-// newIndexedSet indexes each document of the set as one chunk of a document.
+// newIndexedSet indexes each document of the set as a single chunk.
 func newIndexedSet(t *testing.T, s *set) *indexedSet {
 	t.Helper()
 	address := dbtest.URL(t)

@@ -47,7 +47,7 @@ func (c *Dev) directory() (string, func(), error) {
 const (
 	temporaryName = "agentgraph-ephemeral-"
 	// memory is the in-memory file system on Linux. It is used only if memoryRoom is free, which is more than a
-	// database without documents needs. In Docker and Kubernetes it is smaller by default.
+	// database without documents needs. In Docker and Kubernetes the file system is smaller by default.
 	memory     = "/dev/shm"
 	memoryRoom = 1 << 30
 )

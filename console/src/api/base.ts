@@ -1,4 +1,5 @@
-// Chunks are in assets/, right below the console. With a literal, Vite would take the directory for a file.
+// Chunks are in assets/, right below the console. Vite would treat new URL("../", import.meta.url) as the address of
+// a file, so the second argument is a constant.
 const chunk = import.meta.url;
 
 /** The console's address, with a slash at its end. It includes any prefix that a proxy strips. */

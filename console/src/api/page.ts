@@ -15,7 +15,8 @@ export interface Answer<Data> {
 /**
  * Reads a page's data. `onFocus` reads it again whenever the tab becomes visible; `isFresh` bypasses the cache. When the
  * variables change, the old data disappears, so that nobody acts on the wrong object. `keeps` shows it until the new data
- * has loaded: use it for filtered lists whose rows have their own actions, and for objects of which another key can see less.
+ * has loaded. Use it for filtered lists whose rows have their own actions, and for objects that another key can read
+ * only in part.
  */
 export function usePage<Data, Variables extends AnyVariables>(
   query: DocumentInput<Data, Variables>,

@@ -1,6 +1,6 @@
 import { applyEdits, format } from "jsonc-parser";
 
-// Replaces Prettier's parser and printer of JSON with comments, which include a whole JavaScript parser.
+// A small substitute for Prettier's JSONC parser and printer, which include a whole JavaScript parser.
 
 interface Text {
   text: string;

@@ -25,13 +25,13 @@ interface Versions {
   bad: number;
 }
 
-/** The sentence or the sentences of changes, without the marks of lists. */
+/** The sentence or the sentences of changes, without list markers. */
 export function sentencesOf(changes: readonly Change[]): string {
   const texts = changes.map(({ number, before, after }) => withoutMark(before ?? after ?? `Change ${number}`));
   return texts.join(" ");
 }
 
-/** A sentence without the mark of an item. */
+/** A sentence without its list marker. */
 export function withoutMark(sentence: string): string {
   return sentence.replace(/^\s*(?:[-*+]|\d+[.)])\s+/, "");
 }
@@ -44,7 +44,7 @@ export function nounOf(changes: readonly Change[]): string {
   return isHidden ? "One change" : `One ${one.after === null ? "lost" : one.before === null ? "added" : "rewritten"} sentence`;
 }
 
-/** The news of the page: what broke the test, as far as it is known. */
+/** The headline of the page and its explanation: what broke the test, as far as it is known. */
 export function newsOf(changes: readonly Change[], suspects: readonly Change[], cause: readonly Change[], search: Search | undefined, { good, bad }: Versions): { title: string; text: string } {
   const between = `between prompt v${good} and v${bad}`;
   if (search?.status === "Running") return { title: "Searching for the cause", text: `Draft runs of v${bad}, with some of its ${plural(changes.length, "change")} restored, show which one broke the test.` };

@@ -5,7 +5,7 @@ export interface CSVRecord {
 }
 
 /**
- * Reads CSV after RFC 4180, separated by commas, semicolons or tabs, whichever is most frequent in the first line.
+ * Reads CSV as in RFC 4180, separated by commas, semicolons or tabs, whichever is most frequent in the first line.
  * Quoted values may contain line breaks. Empty lines are left out. Throws an error with the line of a quote that never ends.
  */
 export function readCSV(text: string): CSVRecord[] {

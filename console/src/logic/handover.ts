@@ -1,6 +1,6 @@
 import type { Request } from "./curl";
 
-/** The fragment of the explorer's address that opens an operation there. Browsers send fragments nowhere. */
+/** The fragment of the explorer's address that opens an operation there. Browsers do not send fragments to servers. */
 export function fragmentOf({ query, variables }: Request): string {
   const shown = variables && Object.keys(variables).length > 0 ? JSON.stringify(variables, undefined, 2) : "";
   return `#${new URLSearchParams({ query, ...(shown && { variables: shown }) }).toString()}`;

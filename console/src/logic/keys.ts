@@ -25,7 +25,7 @@ export function actionOf(key: string, isAfterG: boolean): KeyAction {
   return key === "g" ? "wait" : undefined;
 }
 
-/** Whether the page at the path is for writing, so that single keys are never commands: every chat. */
+/** Whether the page at the path is a chat. There, single keys are text and never commands. */
 export function expectsText(path: string): boolean {
   return /\/chats\/[^/]+$/.test(path);
 }

@@ -20,7 +20,7 @@ const moves = [0, 1, -1, 2, -2].map((steps) => steps * (height + gap));
 
 /**
  * Gives the labels of lines a width, and moves those up or down that would cover another label or a box. Labels for
- * which there is no room stay where they are, and labels without text take none.
+ * which there is no room stay where they are, and labels without text take up no room.
  */
 export function placed(labels: readonly Label[], boxes: readonly Point[] = [], box: Size = { width: 0, height: 0 }): (Label & Size)[] {
   const taken: (Point & Size)[] = boxes.map((each) => ({ ...each, ...box }));

@@ -1,4 +1,4 @@
-/** How many contacts were done at a moment, in milliseconds. */
+/** The number of contacts that were done at a moment. `at` is the moment in milliseconds. */
 export interface Sample {
   at: number;
   done: number;

@@ -30,7 +30,7 @@ export function delegations(agents: readonly Delegator[], agentId: string, calls
   return found;
 }
 
-/** The width of a line that was used so often, from 1.25 for never to 4 pixels for the most used one. */
+/** The width of a line in pixels, from 1.25 for one that was never used to 4 for the most used one. */
 export function widthOf(uses: number, most: number): number {
   return uses === 0 || most === 0 ? 1.25 : 1.75 + 2.25 * Math.sqrt(uses / most);
 }

@@ -40,7 +40,10 @@ export function promptDiff(from: string, to: string): DiffPiece[] {
   return pieces;
 }
 
-/** Where a sentence ends: after a line or, unless the mark is of an item's number, before a word without a small letter. */
+/**
+ * Where a sentence ends: after a line break, or after a punctuation mark and spaces unless a lower-case letter follows.
+ * The period after the number of a list item ends no sentence.
+ */
 const sentenceEnd = /(?<=\n)|(?<=[.!?]["”»)]*[ \t]+)(?<!^[ \t]*\d+\.[ \t]+)(?=[^\s\p{Ll}])/mu;
 
 /** The sentences with the white space after them, so that they join to the text. The last one gets a line end for the comparison. */
@@ -76,7 +79,7 @@ function words(sentence: string): string[] {
   return sentence.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
 }
 
-/** How many unchanged lines are shown beside a change, and how many are hidden at least. */
+/** How many unchanged lines are shown before and after a change, and the minimum number of lines to hide. */
 const shown = 3;
 const leastHidden = 6;
 

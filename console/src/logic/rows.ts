@@ -34,7 +34,7 @@ function rowsOfLines(text: string): TestRow[] {
       const values: unknown = JSON.parse(line);
       if (typeof values === "object" && values !== null && !Array.isArray(values)) return [rowOf(values as Record<string, unknown>)];
     } catch {
-      // The message below says so.
+      // The error below reports it.
     }
     throw new Error(`Line ${i + 1} is not a JSON object.`);
   });

@@ -1,4 +1,7 @@
-/** When to stop repeating a test. With rates: once its runs show the good one. Without rates: once a run fails. Null: never. */
+/**
+ * When to stop repeating a test. With rates: once its runs clearly favor the good rate. Without rates: once a run
+ * fails. Null: never.
+ */
 export type Stopping = { good?: number | null; bad?: number | null } | null;
 
 /** The choices, with their labels. */
@@ -10,7 +13,7 @@ export const stoppings = [
 
 export type StoppingName = (typeof stoppings)[number][0];
 
-/** Pass rates that few runs of a good test tell apart. */
+/** Pass rates that a small number of runs of a good test can distinguish. */
 export const usualRates = { good: 0.9, bad: 0.5 };
 
 export function stoppingName(stopping: Stopping | undefined): StoppingName {

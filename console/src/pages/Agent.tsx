@@ -29,7 +29,7 @@ const repeats = 5;
 /** An agent: its prompt and test results, with everything else about it in tabs. */
 export default function Agent() {
   const { id = "", tab = "prompt" } = useParams<{ id: string; tab?: string }>();
-  // The tests read the agent together with its tests.
+  // The tests tab reads the agent itself, together with its tests.
   return tab === "tests" ? <TestsOf agentId={id} isTab /> : <AgentTabs id={id} tab={tab} />;
 }
 

@@ -140,7 +140,7 @@ function usesOf(agents: readonly AgentNode[], chats: readonly GraphChat[]): Read
   return uses;
 }
 
-/** The calls of a chat that started since the graph follows it. The list of chats has them only after the turn. */
+/** The calls that started since the graph began to follow the chat. The list of chats has them only after the turn. */
 function useStartedCalls(chatId: string | undefined): readonly MadeCall[] {
   const [started, setStarted] = useState<{ chatId: string | undefined; calls: readonly MadeCall[] }>({ chatId, calls: [] });
   useLive(

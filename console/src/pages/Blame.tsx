@@ -19,7 +19,7 @@ import { RestoreButton, Trial } from "./blame/Restore";
 import { TestTabs } from "./blame/TestTabs";
 import { ThenAndNow } from "./blame/ThenAndNow";
 
-/** The runs of each step of a search. */
+/** The number of runs in each step of a search. */
 const repeats = 5;
 
 /** What broke a red test: the sentence that was lost, the answers before and after, and the proof. */

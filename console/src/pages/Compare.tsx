@@ -44,7 +44,7 @@ export default function Compare() {
 function Executions() {
   const [params] = useSearchParams();
   const [baseId, headId] = [params.get("base"), params.get("head")];
-  // An address may name a variant of each execution. An empty name is as none.
+  // An address may name a variant of each execution. An empty name counts as no name.
   const variants = { baseVariant: params.get("baseVariant") || undefined, headVariant: params.get("headVariant") || undefined };
   const answer = usePage(CompareQuery, { baseId: baseId ?? "", headId: headId ?? "", ...variants }, { pause: !baseId || !headId, onFocus: true });
   if (!baseId || !headId) {

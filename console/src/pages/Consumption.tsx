@@ -37,7 +37,7 @@ type Subscription = NonNullable<ResultOf<typeof ConsumptionQuery>["company"]["su
 
 const presetNames = [["This month"], ["Last month"], ["12 months"]] as const;
 
-/** From this many days on there are weeks instead of days. */
+/** Ranges of more than this many days are shown by weeks instead of days. */
 const mostDays = 60;
 
 /** Where the company's credits went. */

@@ -75,7 +75,7 @@ function SingleRun({ id }: { id: string }) {
   );
 }
 
-/** Since when the run's test fails. */
+/** Since when the run's test has been failing. */
 type Failing = NonNullable<NonNullable<ResultOf<typeof RunQuery>["agentTestRun"]>["test"]>["failingSince"];
 type Siblings = ResultOf<typeof SiblingsQuery>;
 

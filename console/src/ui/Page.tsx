@@ -28,7 +28,7 @@ export function Page({ title, name = title, face, crumbs = [], facts, actions, m
   /** Entries of the menu More. */
   more?: ReactNode;
   tabs?: ReactNode;
-  /** The content fills the window and scrolls inside; with "wide" not on telephones. */
+  /** The content fills the window and scrolls inside. With "wide" it does so except on telephones. */
   isFull?: boolean | "wide";
   children: ReactNode;
 }) {

@@ -26,7 +26,7 @@ const TestsBlame = graphql(`
   }
 `);
 
-/** The agent's tests, with the prompt version since which red ones fail; the results of each version; and the fields. */
+/** The agent's tests, red ones with the first failing prompt version; the results of each version; and the fields. */
 export function AgentHealth({ agent }: { agent: AgentOfPage }) {
   const answer = usePage(TestsBlame, { id: agent.id, seesVersions: may("prompts") });
   const tests = answer.data?.agent;

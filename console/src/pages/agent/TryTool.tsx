@@ -51,7 +51,7 @@ export function TryTool({ tool, onClose }: { tool: ToolOfPage; onClose: () => vo
   );
 }
 
-/** A result with line breaks, if it is JSON. */
+/** The result, indented if it is JSON. */
 function readable(result: string): string {
   try {
     return written(JSON.parse(result));

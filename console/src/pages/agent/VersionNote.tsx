@@ -10,7 +10,7 @@ const SaveNote = graphql(`
   }
 `);
 
-/** The note why a version was written, and a field to change the note. */
+/** The note on why a version was written, and a field to change the note. */
 export function VersionNote({ version }: { version: { id: string; version: number; note: string | null } }) {
   const save = useAction(SaveNote);
   const [isOpen, setOpen] = useState(false);

@@ -34,7 +34,7 @@ function isHeading({ before, after }: PromptChange): boolean {
   return [before, after].some((text) => text?.startsWith("#"));
 }
 
-/** Whether the change before is in the section, or is its heading. */
+/** Whether the preceding change is in the section, or is its heading. */
 function isUnder(section: string, before: PromptChange | undefined): boolean {
   return (before?.section === section && !isHeading(before)) || [before?.before, before?.after].some((text) => text?.replace(/^#+\s*/, "") === section);
 }

@@ -3,13 +3,13 @@ import font from "../../ui/inter-latin1.woff2?url";
 /** The properties of an element's style that are written into the file. */
 const properties = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "font-family", "font-size", "font-weight", "letter-spacing", "text-anchor"];
 
-/** What only the page needs. */
+/** The attributes that only the page needs. */
 const unneeded = ["class", "role", "tabindex", "aria-pressed", "data-s", "data-lit", "data-near", "data-hue"];
 
 /** The space around the drawing, in pixels. */
 const margin = 16;
 
-/** Saves a drawing as an SVG file that looks the same alone: with its styles, its background and the letters of its font. */
+/** Saves a drawing as an SVG file that looks as it does on the page: with its styles, background and font. */
 export async function saveDrawing(svg: SVGSVGElement, name: string): Promise<void> {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const [from, to] = [[...svg.querySelectorAll("*")], [...copy.querySelectorAll("*")]];

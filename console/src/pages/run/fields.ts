@@ -24,7 +24,7 @@ export type RunOfPage = ResultOf<typeof RunFields>;
 
 type CriterionResult = RunOfPage["criteriaResults"][number];
 
-/** A verdict of a run: first those of its checks, then those of its criteria. */
+/** A verdict of a run, on one of its checks or criteria. */
 export interface Verdict extends Pick<CriterionResult, "weight" | "passed" | "applies" | "decidedBy" | "agreement" | "evidence"> {
   /** The criterion as written; undefined for a check. */
   criterion?: string;

@@ -23,7 +23,7 @@ export function setPerson(name: string): void {
   localStorage.setItem(setting, name);
 }
 
-/** The person as an argument. */
+/** The person as an argument of an operation; undefined for an empty name. */
 export function asPerson(name: string): string | undefined {
   return name.trim() || undefined;
 }

@@ -140,7 +140,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
   );
 }
 
-/** The pass rates between which a test is decided. */
+/** Fields for the pass rates of a good and a bad test. Repetition stops once the runs clearly favor the good rate. */
 function Rates({ of, error }: { of: Schedule["stopRepeating"] | undefined; error: CombinedError | undefined }) {
   return (
     <>

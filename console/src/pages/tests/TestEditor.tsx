@@ -112,7 +112,7 @@ export function TestEditor({ agent, testId, onClose }: { agent: AgentOfTests; te
   );
 }
 
-/** The test's times of change before and after a change of only its rows. */
+/** The test's `updatedAt` before and after a change of only its rows. */
 interface Stored {
   from: string;
   to: string;

@@ -20,7 +20,7 @@ const previewed = 5;
 export function TestRows({ test, reread, onStored }: {
   test: { id: string; updatedAt: unknown; rows?: unknown };
   reread: () => void;
-  /** Receives the test's times of change before and after. */
+  /** Receives the test's `updatedAt` before and after the change of its rows. */
   onStored: (from: string, to: string) => void;
 }) {
   const save = useAction(SaveRows);

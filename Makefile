@@ -7,8 +7,8 @@ GOLANGCI_LINT_VERSION := v2.15.0
 # The compiler flags of all targets here. With equal flags, targets share the build cache. Debugging information would
 # take an eighth of the time of a first compilation. Stack traces and profiles do not need it, and debuggers compile
 # with their own flags. Inlining in the generated executor would add 5 s and 1.6 MB, and saves no measurable time.
-# Without C, the program is static, as in its image, and takes 1 to 3 MB less memory when idle. Only the race detector
-# needs C.
+# Without C, the program is static, as in the container image, and takes 1 to 3 MB less memory when idle. Only the race
+# detector needs C.
 export CGO_ENABLED ?= 0
 race e2e: export CGO_ENABLED := 1
 COMPILING := -gcflags=all=-dwarf=false '-gcflags=github.com/agentgraph/agentgraph/graph=-dwarf=false -l'
@@ -58,7 +58,7 @@ test-scale: postgres ## the database tests behind a pooler, and queries on a ten
 	CI=1 DBTEST_POOLER=1 $(GO) test -count=1 ./db
 	@$(MAKE) --no-print-directory bench-growth ARGS="-scale 0.1 $(ARGS)"
 
-# OLD is a revision whose migrations are part of this tree's.
+# This tree must contain all migrations of the revision OLD.
 test-upgrade: postgres ## under load, upgrade replicas from the revision OLD to this tree, downgrade them, and upgrade again
 	@test -n "$(OLD)" || { echo 'set the revision to upgrade from: make test-upgrade OLD=v1.2.0'; exit 2; }
 	$(GO) build -o bin/agentgraph ./cmd/agentgraph
@@ -91,7 +91,7 @@ bench-hostile: postgres ## the cost of hostile requests, and how long another cl
 	$(GO) test -run '^$$' -bench BenchmarkHostile -benchtime 1x ./app
 
 # A full run takes about ten minutes and ten GB. ARGS="-scale 0.1" is a shorter run, and -dir sets the directory.
-bench-growth: postgres ## compare queries on a database with years of data with those on a small one
+bench-growth: postgres ## measure queries on a database with years of data and on a small one
 	$(GO) build -o bin/growth ./lab/growth
 	@exec bin/growth $(ARGS)
 

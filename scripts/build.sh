@@ -18,8 +18,8 @@ log=$(mktemp)
 shown=
 trap 'rm -f "$log"; [ -z "$shown" ] || kill "$shown"' EXIT
 trap 'exit 130' INT TERM
-# progress rewrites a line each second, until it is killed. The line has the fetched libraries or the compiled packages
-# of all packages to compile, and the elapsed time.
+# progress rewrites a line each second, until it is killed. The line shows the number of fetched libraries or, once
+# compilation has started, of compiled packages and of all to compile. The elapsed time follows.
 progress() {
 	started=$(date +%s)
 	all=

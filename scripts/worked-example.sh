@@ -17,7 +17,7 @@ export GIT_CEILING_DIRECTORIES=${copy%/*}
 newest=$({ basename -a db/migrations/*.sql; grep -oh '"[0-9]\{4\}_[a-z_]*\.go"' db/schema/migrate*.go | tr -d '"'; } | sort | tail -n 1)
 next=$(printf %04d $((10#${newest%%_*} + 1)))
 
-carry_out() { # the language of a block, the file that it names, its text
+carry_out() { # arguments: the language of a block, the file that it names, and its text
 	case $1 in
 	diff)
 		echo "apply $(sed -n 's/^+++ b\///p' <<<"$3" | paste -sd ' ')"

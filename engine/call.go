@@ -32,7 +32,7 @@ type call struct {
 	arguments content.Values
 	// written has the arguments as JSON, the text that is sent and stored.
 	written model.JSONObject
-	// number counts the calls of a mocked target in the chat from 0.
+	// number is the index of this call among the calls of the same mocked target in the chat, from 0.
 	number int32
 	// wrong has the model's mistake in the call, which the model can correct. The call is carried out only if wrong is
 	// nil.

@@ -32,7 +32,7 @@ func (e *Engine) Coverage(
 }
 
 // Callable returns the calls that each agent, or an agent that it delegates to, could make without a mocking, by the id
-// of the agent. It does not read known speakers again.
+// of the agent. It does not read the speakers in known again.
 func (e *Engine) Callable(
 	ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*Speaker,
 ) (map[string][]*model.CallCoverage, error) {

@@ -33,8 +33,9 @@ type Options struct {
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
 	// MaxModelCalls bounds the requests to the language model in one turn, and in each conversation with a sub-agent. Zero
-	// means 25. The bound for all of them together is MaxDepth times as high. Of the calls in the last answer, only the
-	// transfer and the end are carried out, because the model could not read the other results.
+	// means 25. The bound for all of them together is MaxDepth times as high. The calls in the last possible answer are
+	// not carried out, because the model could not read their results. Only a transfer and the end of the conversation
+	// still are.
 	MaxModelCalls int
 	// MaxDepth bounds nested delegations. Zero means 5.
 	MaxDepth int

@@ -34,8 +34,9 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 }
 
 // remembered reports whether the model sees a call of an earlier turn. It sees calls of the chat's own agent if the
-// turn was kept. It also sees calls that had, or may have had, a real effect, because they must not be repeated. It
-// does not see retrievals, nor calls whose target does not exist, because a provider may reject the name.
+// turn was kept, which means that it did not fail. It also sees calls that had, or may have had, a real effect, because
+// they must not be repeated. It does not see retrievals, nor calls whose target does not exist, because a provider may
+// reject the name.
 func remembered(call *model.ToolCall) bool {
 	isUnknown := call.Kind == model.ToolCallKindTool && call.TargetID == nil
 	isDone := !call.Mocked && (call.Error == nil || call.MayHaveHappened())

@@ -87,7 +87,7 @@ func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.
 	if err := r.mocking.Check(s.Tools, s.SubAgents); err != nil {
 		return nil, nil, err
 	}
-	own := *s // others may have the same speaker
+	own := *s // other runs may share the speaker
 	own.Agent = r.run.Snapshot.Agent
 	e := r.engine
 	counted := &Meter{}

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// loadWindow is how long a run waits for others, to read their agents together. The contact's model works in the
-	// meantime.
+	// loadWindow is how long a run waits for other runs, so that their agents are read together. The contact's model
+	// writes its message during this wait.
 	loadWindow  = 5 * time.Millisecond
 	loadTimeout = 10 * time.Second
 )
@@ -23,8 +23,8 @@ type speakerOf struct {
 	tenant             *db.Tenant
 }
 
-// speakers reads the agents of runs that start at the same time together. It caches nothing: it reads the rows after
-// each request.
+// speakers batches the reads of agents for runs that start at about the same time. It caches nothing: each request gets
+// rows that were read after it.
 type speakers = dataloader.Loader[speakerOf, *Speaker]
 
 func newSpeakers() *speakers {

@@ -86,8 +86,8 @@ func (t *target) decide(denied, possible bool) *target {
 	return t
 }
 
-// sample lets a sample answer the calls of a tool whose endpoint has one, instead of a real call or a mock without a
-// result.
+// sample makes the sample of a tool's endpoint, if there is one, answer the calls. It replaces real calls, and a mock
+// that has neither a result nor rules.
 func (t *target) sample(samples map[string]*model.Mock) *target {
 	if t.tool == nil || t.tool.Endpoint == nil {
 		return t

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// restore reads the outcome of real transfers in earlier turns. A kept turn with a transfer ends the chat, so these
-// turns were not kept.
+// restore reads the outcome of real transfers in earlier turns. All of these turns failed, because a transfer in a turn
+// that succeeds ends the chat.
 func (t *transfer) restore(calls []*model.ToolCall) {
 	for _, call := range calls {
 		switch {

@@ -100,7 +100,7 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	}
 }
 
-// stopwatch returns a function that returns the milliseconds since now, including delays that were skipped.
+// stopwatch returns a function that returns the milliseconds since the call of stopwatch, including skipped delays.
 func (t *turn) stopwatch() func() float64 {
 	skipped := t.skipped
 	if skipped == nil {

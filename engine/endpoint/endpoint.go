@@ -40,7 +40,7 @@ type Options struct {
 type Caller struct {
 	guard     *guard
 	transport *http.Transport
-	// tools follows redirects, the others do not. operators may also connect to private addresses.
+	// Only tools follows redirects. operators may also connect to private addresses.
 	tools, webhooks, operators http.Client
 	maxResponse                int64
 }

@@ -36,10 +36,10 @@ func (c *Caller) OffersOf(ctx context.Context, e model.ToolEndpoint, headers map
 	return s.offers(ctx)
 }
 
-// CallMcp calls a tool of an MCP server and returns the text of its result, as Call does. Several contents are
-// separated by line breaks, and a result without contents is the JSON of its structured content. If the list of tools
-// is outdated, or the call fails although the server answered, CallMcp also returns the tools that the server offers
-// now, or nil if they cannot be listed.
+// CallMcp calls a tool of an MCP server and returns the text of its result, as Call does. Line breaks separate several
+// pieces of content. If there are none, the text is the JSON of the structured content. If the list of tools is
+// outdated, or the call fails although the server answered, CallMcp also returns the tools that the server offers now,
+// or nil if they cannot be listed.
 func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[string]string, name string,
 	arguments model.JSONObject, isOutdated bool) (text string, offers []model.McpOffer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))

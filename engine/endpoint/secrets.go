@@ -63,8 +63,8 @@ func (s secrets) longest() int {
 // hide replaces the secrets in a text, ignoring the case of A to Z. Overlapping secrets are replaced together.
 func (s secrets) hide(text string) string { return s.hideUntil(text, len(text)) }
 
-// hideUntil does the same as hide, for the beginning of a text, up to the limit most in bytes. It also hides a secret
-// that begins there and ends later.
+// hideUntil does the same as hide for the first bytes of a text, as many as most says. It also hides a secret that
+// begins in them and ends later.
 func (s secrets) hideUntil(text string, most int) string {
 	spelled := lower(text)
 	var found [][2]int

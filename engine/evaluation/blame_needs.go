@@ -36,8 +36,8 @@ var (
 // needs are what the failed checks and criteria of a run look for in a conversation.
 type needs struct {
 	texts []neededText
-	// words are the folded words of checks and criteria that name no text or call, and of quotes that met these in the run
-	// that passed.
+	// words are folded words of checks and criteria that name no text or call. They include words of the quotes that
+	// showed that these held in the passed run.
 	words []string
 }
 

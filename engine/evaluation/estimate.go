@@ -77,7 +77,7 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 	return e
 }
 
-// noticedFalls returns what comparisons with the repeats and with the most repeats notice.
+// noticedFalls returns the falls that comparisons notice: with the given repeats, and with the maximum of repeats.
 func noticedFalls(repeats int32, stop *model.StopRepeating) []*model.NoticedFall {
 	falls := []*model.NoticedFall{noticedFall(repeats, stop)}
 	if repeats < model.MaxRepeats {

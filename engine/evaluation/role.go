@@ -24,8 +24,8 @@ var (
 	// speaker matches a name in front of what somebody says, at the start of a line.
 	speaker = lazyregexp.New(`(?m)^[ \t*_]*(\[)?(\pL[\pL .'’-]{0,40})(\])?[*_]*[ \t\x{a0}\x{202f}]?([:：])?[*_]*[ \t]*(.*)$`)
 
-	// direction matches a stage direction: three words between asterisks or two in brackets, a whole message in such
-	// marks, or the word for what an actor does.
+	// direction matches a stage direction: at least three words between asterisks or two in brackets, a word for what an
+	// actor does, or a whole message in asterisks, brackets or parentheses.
 	direction = lazyregexp.New(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
 		`\*[\pL'’]+(?:,? [\pL\d'’,-]+){2,}[.]?\*|\[[\pL'’]+,?(?: [\pL\d'’,-]+)+[.]?\](?:[^(]|$)|` +
 		`(?:^\s*|[*\[])[*(\[]?\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` + acts + `)[^*)\]]*[*)\]]`)
@@ -48,9 +48,9 @@ const (
 	acts = `laugh|sighs?\b|paus(?:es|ing)|smil|nods?\b|nodding|chuckl|whispers|hangs? up|hanging up|clears? (?:his|her|their)? ?throat|grin|shrug|frown|` +
 		`rit\b|rire|soupir|sourit|raccroche|hoche|lacht\b|lachend|seufz|lächel|nickt|legt auf|ríe|se ríe|suspir|sonríe|cuelga|ride\b|` +
 		`sospira|sorride|riattacca|ri\b|sorri|desliga|zucht|lacht|knikt|con (?:voce|voz|tono)\b|com voz|d'une voix|mit \pL+er stimme|in a \pL+ voice|with a sigh`
-	// recital is the number of consecutive words of the scenario that count as reading it out. retold is the part of
-	// its words that counts as telling all of it. loop is the minimum number of words for a message that counts as a
-	// repetition.
+	// recital is the number of consecutive words of the scenario that count as reading it out. retold is the share of the
+	// scenario's words that counts as telling all of it. loop is the minimum number of words for a message that counts as
+	// a repetition.
 	recital = 8
 	retold  = 0.65
 	loop    = 4
@@ -124,8 +124,8 @@ func nameIn(scenario string) (before, name string) {
 	return "", ""
 }
 
-// namesSpeakers reports whether a text has the form of a script: a line begins with the name of the person, or with the
-// word for a speaker and something that is said. A value behind such a word is data: "Customer: 20-447".
+// namesSpeakers reports whether a text has the form of a script: a line has the name of the person, or a word for a
+// speaker, in front of what somebody says. A value behind such a word is data: "Customer: 20-447".
 func namesSpeakers(text, scenario string) bool {
 	_, person := nameIn(scenario)
 	first, _, _ := strings.Cut(person, " ")

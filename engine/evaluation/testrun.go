@@ -61,7 +61,7 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 		held.SpentMicro = int64(t.spent(run.TurnCount))
 	}
 	if t.isReviewed {
-		// A simulation that went wrong has no end: there is nothing to judge, now or later.
+		// Without a successful review, the run gets no end and no Held: there is nothing to judge, now or later.
 		if err := t.review(ctx, run, given, *end, values); err != nil {
 			return conclude(ctx, run, false, err)
 		}

@@ -149,8 +149,8 @@ func (m transcriptMessage) shortened() transcriptMessage {
 	return m
 }
 
-// ends returns which messages to keep: messages[:head] and messages[tail:]. Together they have at most about most
-// bytes, a quarter of them at the beginning. The first and the last message are always kept.
+// ends returns which messages to keep: messages[:head] and messages[tail:]. Their total size is at most about the limit
+// most, in bytes, with a quarter of it at the beginning. The first and the last message are always kept.
 func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
 	tail = len(messages)
 	for used := 0; head < tail; head++ {

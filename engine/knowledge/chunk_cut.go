@@ -34,7 +34,7 @@ type cutter struct {
 func (c *cutter) count(text string) int {
 	n, err := c.tokens.Count(text)
 	if err != nil {
-		// This has never been observed. Few tokens are shorter than two bytes.
+		// The tokenizer has never failed so far. Few tokens are shorter than two bytes, so this estimate is rarely too low.
 		return len(text)/2 + 1
 	}
 	return n

@@ -17,7 +17,8 @@ var (
 )
 
 // pairs keeps each question with its answer. Pairs are two columns of a row, lines with marks such as "Q:" and "A:", or
-// lines with a tab between them, else headings with the text under them. Text between pairs is cut by the method naive.
+// lines with a tab between them. Without any of these, each heading and the text under it are a pair. Text between
+// pairs is cut by the method naive.
 func (c *cutter) pairs(text Text) string {
 	blocks, _ := asRows(text)
 	p := pairing{cutter: c}

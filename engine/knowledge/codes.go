@@ -32,8 +32,8 @@ var (
 	// first group may have letters.
 	joined = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
 	spaced = lazyregexp.New(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
-	// pointed finds a number with decimals, a version or a list. Such texts are not codes, unless grouped matches them,
-	// too: numbers with thousands separators, and dates or telephone numbers with points.
+	// pointed finds a number with decimals, a version or a list. Such texts are not codes, unless grouped matches them as
+	// well. It finds numbers with thousands separators, and dates or telephone numbers with points.
 	pointed    = lazyregexp.New(`\p{N}\.\p{N}|,`)
 	grouped    = lazyregexp.New(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
 	separators = lazyregexp.New(`[-‐–.,/_ ]`)

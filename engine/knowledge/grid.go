@@ -191,9 +191,9 @@ func widest(rows []gridRow) int {
 }
 
 // titles counts the rows above a table. They fill at most half of its columns, have the same text in each cell, or come
-// before a full row of texts above numbers. A row that fills half of the columns can still be a header: if it omits the
-// first of two columns, or if it has only texts and the row below has other cells. A merged cell that omits the first
-// column is also a header.
+// before a full row of texts above numbers. A row that fills half of the columns can still be a header. It is one if it
+// omits the first of two columns, or if it has only texts and the row below has other cells. A merged cell that omits
+// the first column is also a header.
 func (r *gridReader) titles(rows []gridRow) int {
 	start := maxColumns
 	for _, row := range rows {

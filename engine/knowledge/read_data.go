@@ -247,7 +247,8 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip returns the end of a text. It begins with a whole character, and has at most the limit most in bytes.
+// clip cuts off the beginning of a text that has more bytes than the limit most. The result begins with a whole
+// character.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -17,11 +17,12 @@ const (
 	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
 	// maxWaits bounds a document's waits before it fails, about a day in all. Waits for the database count, too.
 	maxWaits = 290
-	// outageTime is the time without requests to a model that was unavailable.
+	// outageTime is how long no requests are sent to a model after it was unavailable.
 	outageTime = 15 * time.Second
 )
 
-// outage records that the embedding model was just unavailable, which saves reading documents in vain.
+// outage records that the embedding model was just unavailable. Until it ends, no document is read, because the reading
+// would be wasted.
 type outage struct {
 	until   time.Time
 	failure *llm.Error

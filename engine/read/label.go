@@ -13,8 +13,8 @@ import (
 var afterLabel = lazyregexp.New(
 	`^(?:(?: [\pL]+){0,3}(?::| (?i:is|est|called)\b)\s*((?:[“"«]\s*)?[^.,;\n!?”"»]{2,60})|\.? (\p{Lu}[\pL\pN'’-]+(?: \p{Lu}[\pL\pN'’-]+)*))`)
 
-// Labelled finds the value after the first label that has one. A label is the word, ignoring case, but not as part of
-// another word.
+// Labelled finds the value after the first label that has one. A label is the word in upper or lower case, unless it is
+// part of another word.
 func Labelled(text, word string) (string, bool) {
 	// No letter may follow a label, so it must end like a word.
 	if !isWordByte(word[len(word)-1]) {

@@ -32,7 +32,7 @@ func isSingle(r rune) bool { return strings.ContainsRune("'’‘", r) }
 // elision matches the short words that French, Italian and Portuguese join to the next one.
 var elision = regexp.MustCompile(`(?i)^(?:l|d|n|s|c|j|m|t|qu|jusqu|lorsqu|un|dell|all|nell|dall|sull|quell)'`)
 
-// identifier matches a name that no language writes so: with an underscore, or a capital after a small letter.
+// identifier matches a name in a form that no language has: with an underscore, or with a capital after a small letter.
 var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(?:_[A-Za-z0-9_-]+|[a-z0-9][A-Z][A-Za-z0-9]*)$`)
 
 // lex splits a criterion into tokens without a class, except quotations, JSON and marks.

@@ -23,7 +23,7 @@ const (
 	transferVerb
 	endVerb
 	callNoun
-	// talk is a conversation or a message, and human is to whom an agent transfers.
+	// talk is a conversation or a message, and human is a person to whom an agent transfers.
 	talk
 	human
 	messageNoun
@@ -34,7 +34,7 @@ const (
 	// ne needs another word to negate: "ne … pas".
 	ne
 	nor
-	// ordered words say that the parts of a criterion come in its order.
+	// ordered words say that things must happen in the order in which the criterion names them.
 	ordered
 	nothing
 	anything

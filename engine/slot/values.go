@@ -91,7 +91,7 @@ func (p Property) choice(text string, asked bool) (any, bool) {
 // tens matches a number in two words, such as "twenty five".
 var tens = lazyregexp.New(`\b((?:twen|thir|for|fif|six|seven|eigh|nine)ty) (one|two|three|four|five|six|seven|eight|nine)\b`)
 
-// number takes a number near a word of the property, and as an answer the first number.
+// number takes the first number if the text is an answer, and otherwise a number near a word of the property.
 func (p Property) number(text string, asked bool) (any, bool) {
 	tokens := strings.Fields(tens().ReplaceAllString(read.Fold(text), "$1-$2"))
 	for i, token := range tokens {

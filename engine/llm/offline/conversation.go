@@ -109,7 +109,7 @@ func (c *conversation) answer() *reply {
 	if next == nil {
 		return say(c.speak.greeting, c.ability(c.speak))
 	}
-	if next.tool == "" && next.text == "" { // an example has no answer whose names all have values
+	if next.tool == "" && next.text == "" { // no answer of the example can be filled
 		next = say(c.speak.lost, c.ability(c.speak))
 	}
 	if len(c.heard) == 1 && next.tool == "" && !c.hasExamples() && c.urgent == nil {

@@ -119,7 +119,7 @@ func readScript(text string, isBuiltIn bool) *script {
 	return s
 }
 
-// setLanguage sets the language of a block.
+// setLanguage sets the language of an exchange and its replies to that of the block.
 func (e *exchange) setLanguage(block string) {
 	e.language, _ = read.Detect(block)
 	for _, reply := range e.replies {

@@ -121,7 +121,7 @@ var phrases = [...]phrasebook{
 	},
 }
 
-// fill replaces the % of a phrase.
+// fill replaces the % of a phrase with a text.
 func fill(phrase, text string) string { return strings.Replace(phrase, "%", text, 1) }
 
 // phrase returns the question for a property. It is the title of the property's schema, if that is a question in this

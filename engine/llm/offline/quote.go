@@ -15,8 +15,8 @@ const (
 	leastBeside = 3
 	// maxQuoted bounds the sentences that one reply quotes.
 	maxQuoted = 3
-	// A quoted sentence has at least leastQuoted of the weight of the message's subject words. At most maxWanted words
-	// count.
+	// A quoted sentence has at least the share leastQuoted of the message's subject words. It has at least leastWords of
+	// them, or one if the message has fewer than three.
 	leastQuoted, leastWords = 0.5, 2
 )
 

@@ -121,8 +121,8 @@ func TestSmallResponsesTakeOneWrite(t *testing.T) {
 	}
 }
 
-// A server that does not read a whole request first closes only the sending half of the connection, so that the client
-// receives the response.
+// A server that responds before it has read the whole request closes the sending half of the connection first, so that
+// the client receives the response.
 func TestUnreadRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	listener := serveLetters(t)
@@ -138,5 +138,5 @@ func TestUnreadRequestsAreAnswered(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := conn.Write([]byte("x"))
 		return err != nil
-	}, patience, 10*time.Millisecond, "and the other half a little later")
+	}, patience, 10*time.Millisecond, "the server also closes the receiving half a little later")
 }

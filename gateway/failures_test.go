@@ -41,7 +41,8 @@ func TestUnverifiedCredentialLookupsAreRateLimited(t *testing.T) {
 	for range 10 * unverifiedPerMinute {
 		require.NoError(t, lookUp("198.51.100.1:1", false), "valid credentials do not count")
 	}
-	// Credentials from a guessing address are no longer looked up, long before the total limit is reached.
+	// The limit of the guessing address is reached long before the total limit. After that, its credentials are not looked
+	// up.
 	lookedUp = 0
 	for range failedPerMinute {
 		require.NoError(t, lookUp("203.0.113.7:1", true))

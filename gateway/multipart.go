@@ -80,7 +80,7 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 	return nil, nil
 }
 
-// place replaces the null at a path of the variables by a file. It reports false if there is no null.
+// place replaces the null at a path of the variables with a file. It reports false if there is no null.
 func place(variables map[string]any, path string, upload graphql.Upload) bool {
 	steps := strings.Split(path, ".")
 	if steps[0] != "variables" {

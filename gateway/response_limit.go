@@ -24,7 +24,7 @@ type responseLimit struct {
 	memory   *responseMemory
 }
 
-// Bytes that each value counts in addition to its name and text, and that each object in a list counts.
+// These bytes are counted for each value, in addition to its name and text, and for each object in a list.
 const (
 	bytesPerValue  = 64
 	bytesPerObject = 512
@@ -41,9 +41,9 @@ const (
 // rows. The executor takes one or two microseconds for each value.
 const workPerStatement = 125
 
-// All responses together may hold the bytes of maxLarge responses of the largest size, until they are written. Beyond
-// that, only responses of mutations may exceed 1/largeShare of that size. Most responses are far smaller. A mutation's
-// own reads may take ownShare times that size. They count together with its response.
+// Until they are written, all responses together may hold maxLarge times the maximum size of a response. Beyond that,
+// only responses of mutations may exceed 1/largeShare of the maximum size. Most responses are far smaller. A mutation's
+// own reads may take ownShare times the maximum size. They count together with its response.
 const (
 	maxLarge   = 4
 	largeShare = 8
@@ -257,8 +257,8 @@ func (l responseLimit) addBytes(s *size, bytes int64) {
 	}
 }
 
-// perObject is what an object counts in advance: the number of its selected fields, of all possible types, and the
-// bytes of __typename, for which the executor does not call InterceptField.
+// perObject is counted in advance for each object: the number of its selected fields, of all possible types, and the
+// bytes of __typename. The executor does not call InterceptField for __typename.
 type perObject struct{ fields, typenameBytes int }
 
 func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
@@ -297,7 +297,7 @@ func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	return each
 }
 
-// written returns the bytes that a text of the given length counts.
+// written returns how many bytes are counted for a text of the given length.
 func written(bytes int) int {
 	if bytes > largeText {
 		bytes *= timesWritten

@@ -32,8 +32,8 @@ type execution struct {
 	isExpensive bool
 }
 
-// expensiveEvent is the cost from which an event counts as a request. Most events cost tens or hundreds, and retrieve
-// nothing.
+// expensiveEvent is the cost from which an event counts as a request. Most events cost tens or hundreds, and search no
+// knowledge base.
 const expensiveEvent = 10_000
 
 // begin starts an operation, which runs until ctx ends.

@@ -217,7 +217,7 @@ func hasObject(schema *ast.Schema, t *ast.Type, value any) bool {
 	})
 }
 
-// asSpelled replaces each object of a custom scalar by the JSON that the client sent for it. It does not parse a text
+// asSpelled replaces each object of a custom scalar with the JSON that the client sent for it. It does not parse a text
 // without such objects.
 func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
 	if text == nil || !hasObject(schema, t, value) {

@@ -24,8 +24,8 @@ import (
 // maxAnswer bounds the JSON of an answer, in bytes.
 const maxAnswer = 100_000
 
-// The input for mocks, its member that allows real calls, and the value that refuses them. For assistants, refusal is
-// the default even beside other mocks, so that an assistant must ask for real calls.
+// The input for mocks, its member that allows or refuses real calls, and the value that refuses them. For assistants,
+// refusal is the default even if the input has other mocks, so that an assistant must ask for real calls.
 const (
 	mocks    = "toolMocking"
 	calls    = "sideEffects"
@@ -114,7 +114,7 @@ func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 	if result := cmp.Or(one.answer, one.operation); result != nil {
 		last := result.Fields[len(result.Fields)-1]
 		output := d.Object(t.schema.Types[last.Definition.Type.Name()], last.SelectionSet, "")
-		output.Type = "object" // clients require it, also beside anyOf
+		output.Type = "object" // clients require it, even next to anyOf
 		described.OutputSchema = output
 	}
 	return described, d.Err

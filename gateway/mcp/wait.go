@@ -78,7 +78,8 @@ func (t *Transport) wait(ctx context.Context, r *sdk.CallToolRequest, o *stored.
 	}
 }
 
-// send tells the client how far the work is, unless it does not want to know or nothing has ended since the last time.
+// send tells the client how far the work is. It sends nothing if the client did not ask for progress, or if nothing has
+// ended since the last message.
 func (p progress) send(ctx context.Context, r *sdk.CallToolRequest, last float64) float64 {
 	done, total, what := p.Counts.Total-p.Counts.Queued-p.Counts.Running, p.Counts.Total, "runs"
 	if total == 0 {

@@ -40,8 +40,8 @@ type route struct {
 	faults model.Code
 	// deprecated has the dates for the parts of the operation that the schema marks @deprecated.
 	deprecated deprecation
-	// also maps other names of the body's members, which come from other routes, to the members. Such a name counts only
-	// if its value is a list.
+	// also maps alternative names, which other routes use, to members of the body. Such a name counts only if its value is
+	// a list.
 	also map[string]string
 	// state reads the current state of the resource, for If-Match.
 	state state

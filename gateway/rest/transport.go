@@ -251,7 +251,7 @@ func (t *Transport) respond(w http.ResponseWriter, e *endpoint, parts ...[]byte)
 	}
 }
 
-// fillLocation replaces the {member} segments of a path by members of a JSON object.
+// fillLocation replaces the {member} segments of a path with members of a JSON object.
 func fillLocation(location string, result []byte) string {
 	var members map[string]any
 	if err := json.Unmarshal(result, &members); err != nil {

@@ -35,7 +35,7 @@ type Decoder struct {
 	ListsKnown bool
 	// V1 makes fields with @beyondV1 unknown properties.
 	V1 bool
-	// Also maps other names of members at the top level to the members. Such a name counts only if its value is a list.
+	// Also maps alternative names to members at the top level. Such a name counts only if its value is a list.
 	Also map[string]string
 	// Emptied names a member at the top level that null sets to "".
 	Emptied string

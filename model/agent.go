@@ -107,7 +107,7 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 	}, now)
 }
 
-// Duplicate returns a new agent with another name. Its prompt is version 1. It returns BAD_INPUT for the name.
+// Duplicate returns a new agent with another name. Its prompt is version 1. It returns BAD_INPUT for an invalid name.
 func (a *Agent) Duplicate(name string, now time.Time) (*Agent, error) {
 	other := *a
 	other.ID, other.CreatedAt, other.UpdatedAt, other.PromptVersion = NewID("agent"), now, now, 1

@@ -277,7 +277,7 @@ func (f *Fields) resultSchema(path string, schema JSONObject) {
 	}
 }
 
-// expression records a fault when a text is not a regular expression of bounded cost. Nil is no fault.
+// expression records a fault when a text is not a regular expression of bounded cost. Nil is valid.
 func (f *Fields) expression(path string, text *string) {
 	if text == nil {
 		return

@@ -37,11 +37,11 @@ type AgentTestExecution struct {
 	Votes     int32
 	State     AgentTestExecutionStatus `bun:"status"`
 	RetryOfID *string
-	// ScheduleID is the schedule that started it, which may be deleted by now. ScheduledFor is the time for which it
-	// was scheduled.
+	// ScheduleID is the schedule that started the execution. The schedule may be deleted by now. ScheduledFor is the time
+	// for which it was scheduled.
 	ScheduleID   *string
 	ScheduledFor *time.Time
-	// BlameSearchID is the search that it is a step of, which may be deleted by now.
+	// BlameSearchID is the search in which the execution is a step. The search may be deleted by now.
 	BlameSearchID *string
 	// RejudgeOfID is the execution whose conversations JudgeModel judges again. Nil if the execution has its own
 	// conversations.

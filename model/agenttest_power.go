@@ -3,9 +3,9 @@ package model
 // noticed is the probability with which a comparison must detect a drop of the pass rate to count as noticing it.
 const noticed = 0.9
 
-// NoticedRate returns the smallest drop of a test's pass rate from 1 that a comparison detects in nine of ten cases, as
-// the new rate: a multiple of 0.1. The test passed base times before. It now runs repeats times, or until stop decides;
-// a nil stop never decides. NoticedRate returns false if the comparison detects no drop.
+// NoticedRate returns the highest pass rate below 1 that a comparison calls a drop from 1 in nine of ten cases. Only
+// multiples of 0.1 are tried. The test passed base times before. It now runs repeats times, or until stop decides; a
+// nil stop never decides. NoticedRate returns false if the comparison detects no drop.
 func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok bool) {
 	for tenths := 9; tenths >= 0; tenths-- {
 		rate := float64(tenths) / 10

@@ -86,8 +86,8 @@ func (t *AgentTestRow) JudgedAs(present *AgentTestRow) *AgentTestRow {
 	return &judged
 }
 
-// Judged returns the test with the criteria that the input overrides, or the test itself if there are none. It
-// returns BAD_INPUT with each bound that they break.
+// Judged returns the test with the criteria and checks that the input gives for it, or the test itself if the input
+// gives none. It returns BAD_INPUT with each bound that they break.
 func (in *RejudgeAgentTestExecutionInput) Judged(test *AgentTestRow) (*AgentTestRow, error) {
 	at := slices.IndexFunc(in.Tests, func(t *RejudgedTestInput) bool { return t.TestID == test.ID })
 	if at < 0 {

@@ -219,7 +219,7 @@ func (s *AgentTestSchedule) IsDue(now time.Time) bool {
 	return s.NextRunAt != nil && !s.NextRunAt.After(now) && (s.LastRunAt == nil || now.Sub(*s.LastRunAt) >= ScheduleGap)
 }
 
-// Started records that the schedule started the execution, which covers everything that became due before it.
+// Started records that the schedule started the execution. That execution covers everything that became due before it.
 func (s *AgentTestSchedule) Started(executionID string, now time.Time) {
 	s.LastRunAt, s.LastExecutionID, s.LastError = &now, &executionID, nil
 	s.scheduleNext(now)
@@ -231,7 +231,7 @@ func (s *AgentTestSchedule) Failed(err error, now time.Time) {
 	s.scheduleNext(now)
 }
 
-// scheduleNext sets the next time.
+// scheduleNext makes the schedule due at the next time of Cron, if there is one.
 func (s *AgentTestSchedule) scheduleNext(now time.Time) {
 	var faults Fields // no fault is possible: NewAgentTestSchedule and Update have checked the times
 	s.CronAt = s.nextTime(&faults, now)

@@ -30,13 +30,13 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 // missedBad bounds the share of bad tests that stop as good.
 const missedBad = 0.05
 
-// IsDecided reports whether the judged runs of a test decide. For at most 5 % of bad tests, the likelihood ratio of
-// good to bad ever exceeds 1/0.05, however many runs there are and however often it is checked (Ville's inequality).
-// The same holds for tests that are worse than bad.
+// IsDecided reports whether a test needs no further runs after these judged ones. For at most 5 % of bad tests, the
+// likelihood ratio of good to bad ever exceeds 1/0.05, however many runs there are and however often it is checked
+// (Ville's inequality). The same holds for tests that are worse than bad.
 //
 // With rates, a test never stops as bad. Stopping for futility alone raises no false alarms of a comparison at the end
 // (Lan, Simon and Halperin 1982, "Stochastically curtailed tests in long-term clinical trials"). A test that stops when
-// it fails looks worse than it is: with such a bound, up to 14 % of unchanged suites raised an alarm.
+// it fails looks worse than it is. When tests could also stop as bad, up to 14 % of unchanged suites raised an alarm.
 func (s *StopRepeating) IsDecided(passed, failed int32) bool {
 	if s.Good == nil || s.Bad == nil {
 		return failed > 0

@@ -41,8 +41,8 @@ func (v TestVariant) Apply(agent *Agent, saved string) *Agent {
 	return &tried
 }
 
-// ComparedVariants names the variants that a comparison is limited to. Nil stands for an execution without variants.
-// Without both, all runs are compared.
+// ComparedVariants names the variants that a comparison is limited to. A nil label stands for an execution without
+// variants. If both are nil, all runs are compared.
 type ComparedVariants struct{ Base, Head *string }
 
 // Check returns UNPROCESSABLE unless the executions can be compared in these variants.

@@ -148,7 +148,7 @@ func (s *BlameSearch) Fail(reason string, now time.Time) {
 	s.End(BlameStatusFailed, now)
 }
 
-// End ends the search.
+// End ends the search with a status.
 func (s *BlameSearch) End(status BlameStatus, now time.Time) {
 	s.Status, s.FinishedAt = status, &now
 }

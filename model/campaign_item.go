@@ -174,7 +174,7 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + punctuation + "]{0,2}[" + digits +
 	"]){6,}")
 
-// mask replaces the digits of phone numbers in a text by asterisks, and keeps the last four digits of each.
+// mask replaces the digits of phone numbers in a text with asterisks, except the last four digits of each.
 func mask(text string) string {
 	return phoneLike.ReplaceAllStringFunc(text, func(number string) string {
 		masked := []rune(number)

@@ -26,7 +26,7 @@ type recordedCall struct {
 	// key is a canonical text of the arguments.
 	key     string
 	outcome outcome
-	// number numbers the calls of the target that the test can make, from 0. It is -1 for earlier calls.
+	// number is the index of the call among the calls of the target that the test can make. It is -1 for earlier calls.
 	number int32
 }
 

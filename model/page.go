@@ -190,8 +190,8 @@ type Edge[T Node] struct {
 	args PageArgs
 }
 
-// NewPage returns the page of the arguments. rows are in the order of the list, with one more row than the page has if
-// there are further rows in its direction.
+// NewPage returns the page of the arguments. rows are in the order of the list. They include one more row than the page
+// if there are further rows in its direction.
 func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32, error)) *Page[T] {
 	page := &Page[T]{Nodes: Within(rows, args), Count: count, args: args}
 	hasMore := len(page.Nodes) < len(rows)

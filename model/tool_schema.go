@@ -200,7 +200,7 @@ func (s steps) count(schema *jsonschema.Schema, depth int) int { //nolint:funlen
 	return sum
 }
 
-// subschema returns the value as a schema, or nil if it is none.
+// subschema returns the value as a schema, or nil if it is not one.
 func subschema(value any) *jsonschema.Schema {
 	schema, _ := value.(*jsonschema.Schema)
 	return schema

@@ -62,7 +62,7 @@ func TestCallsOfOneAnswerRunConcurrently(t *testing.T) {
 		played := make(chan outcome)
 		go func() { played <- s.play(t) }()
 		synctest.Wait()
-		require.EqualValues(t, maxCallsAtOnce, running.Load(), "no more calls run at once")
+		require.EqualValues(t, maxCallsAtOnce, running.Load(), "no more than maxCallsAtOnce calls run at once")
 		close(release)
 		got := <-played
 		require.NoError(t, got.err)
@@ -112,7 +112,7 @@ func TestInvalidCallIsReportedToTheModel(t *testing.T) {
 			s := newScene(do(test.call, test.args, "look", "{}"), say("Sorry"))
 			got := s.play(t)
 			require.NoError(t, got.err)
-			require.Equal(t, []string{"look{}"}, s.effected, "the other call is carried out, and it alone")
+			require.Equal(t, []string{"look{}"}, s.effected, "only the other call is carried out")
 			require.Equal(t, []string{test.told, "result of look"}, s.resultsBefore(1))
 			require.Len(t, got.calls, 2)
 			for _, call := range got.calls {
@@ -170,7 +170,7 @@ func TestArgumentsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// A model does not see the results of calls in the last answer that it may give.
+// No tool is called for the last answer that the model may give, because the model could not read the result.
 func TestCallsWithoutReadableResultsAreNotMade(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`), do("book", `{"day":"x"}`).saying("One moment."))
@@ -186,7 +186,7 @@ func TestCallsWithoutReadableResultsAreNotMade(t *testing.T) {
 	got = s.play(t)
 	require.Contains(t, requireFault(t, got.err), "gave no final answer to 2 requests in one turn, the limit "+
 		"including sub-agents")
-	require.Empty(t, s.effected, "the last answer of all is the sub-agent's")
+	require.Empty(t, s.effected, "the last possible answer was the sub-agent's, so its call is not made")
 }
 
 func TestWrongCallsOfOneAnswerAreCorrectedTogether(t *testing.T) {
@@ -266,7 +266,7 @@ func TestConversationEndsAfterItsLastCallsSucceed(t *testing.T) {
 	s.main.Tools[1].Endpoint = nil
 	got = s.play(t)
 	require.NoError(t, got.err)
-	require.Nil(t, got.reply.EndReason, "the agent learns of what failed before it hangs up")
+	require.Nil(t, got.reply.EndReason, "the conversation continues, so that the agent sees the failure")
 	require.Equal(t, "The call failed: the conversation continues, because another call of the same answer failed.",
 		s.resultsBefore(1)[0])
 	require.Equal(t, "Goodbye\n\nI could not look.", got.reply.Text)
@@ -289,7 +289,7 @@ func TestCancelledTurnStopsItsCalls(t *testing.T) {
 	}
 	got := s.playUntil(ctx, t)
 	require.ErrorIs(t, got.err, context.Canceled)
-	require.Len(t, got.calls, 2, "what was called is told although the turn failed")
+	require.Len(t, got.calls, 2, "calls are announced even if the turn fails")
 	require.True(t, got.calls[0].IsOutcomeUnknown)
 	require.Equal(t, "booked", *got.calls[1].Result)
 	require.ElementsMatch(t, []string{"look", "book"}, s.started)

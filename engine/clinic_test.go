@@ -68,7 +68,7 @@ func results(req llm.Request) []string {
 	return results
 }
 
-// once makes the calls in each turn, and then says their results.
+// once is a model that makes the calls once in each turn, and then says their results.
 func once(namesAndArguments ...string) actor {
 	return func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		if told := results(req); len(told) > 0 {
@@ -78,13 +78,13 @@ func once(namesAndArguments ...string) actor {
 	}
 }
 
-// reads counts the statements that read rows without locking them. It omits signals, because their number depends on
-// timing.
+// reads counts the statements that read rows without locking them. It does not count notifications, whose number
+// depends on timing. It also lets some statements fail.
 type reads struct {
 	atomic.Int64
-	// broken is the beginning of statements that fail. It may be nil.
+	// Statements that begin with broken fail. It may be nil.
 	broken atomic.Pointer[string]
-	// holding is a text. Every statement that contains it fails. It may be nil.
+	// Statements that contain holding fail. It may be nil.
 	holding atomic.Pointer[string]
 }
 

@@ -48,13 +48,13 @@ func TestCoverageCountsCallsByEffect(t *testing.T) {
 	require.EqualValues(t, 8, c.reads.Load()-before)
 	before = c.reads.Load()
 	coverage(two)
-	require.EqualValues(t, 4, c.reads.Load()-before, "nothing is behind what is mocked")
+	require.EqualValues(t, 4, c.reads.Load()-before, "nothing is read behind a mocked delegation")
 	require.Empty(t, coverage())
 
 	for chat, mocking := range map[*model.SimulationChat]*model.ToolMocking{one: nil, two: &two.ToolMocking} {
 		coming, err := e.CoverageOfAgents(t.Context(), c.tenant, []string{c.agent.ID}, mocking)
 		require.NoError(t, err)
-		require.Equal(t, coverage(chat)[chat.ID], coming[c.agent.ID], "it is what a chat with the mocking would have")
+		require.Equal(t, coverage(chat)[chat.ID], coming[c.agent.ID], "a chat with the mocking has the same coverage")
 	}
 }
 

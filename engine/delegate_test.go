@@ -35,7 +35,7 @@ func TestSubAgentAnswersADelegation(t *testing.T) {
 	for _, tool := range first.Tools {
 		names = append(names, tool.Name)
 	}
-	require.Equal(t, []string{"dig", llm.TransferCall}, names, "its own, and no end of the chat")
+	require.Equal(t, []string{"dig", llm.TransferCall}, names, "the sub-agent has its own tools, and cannot end the chat")
 
 	ask, dig := got.calls[0], got.calls[1]
 	require.Equal(t, model.ToolCallKindSubAgent, ask.Kind)
@@ -80,9 +80,9 @@ func TestDelegationFailureIsReportedToTheModel(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err, "the agent can say so")
 			require.Equal(t, "Sorry", got.reply.Text)
-			require.Equal(t, "the sub-agent could not answer", *got.calls[0].Error, "no provider and no status")
+			require.Equal(t, "the sub-agent could not answer", *got.calls[0].Error, "it names no provider or status")
 			require.Equal(t, []string{"The call failed: the sub-agent could not answer."}, s.resultsBefore(1))
-			require.Len(t, got.causes, 1, "the log has more")
+			require.Len(t, got.causes, 1, "the log has the cause")
 			require.ErrorContains(t, got.causes[0], test.cause)
 		})
 	}
@@ -108,7 +108,7 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, []string{"42"}, s.resultsBefore(1))
-	require.Equal(t, "43", *got.calls[1].Result, "what its parent knows is known to it")
+	require.Equal(t, "43", *got.calls[1].Result, "a sub-agent gets the values of its parent's fields")
 	require.Equal(t, []string{"the sub-agent ask_expert answers without values for mood, because the data bag has none"},
 		got.warnings)
 	require.Equal(t, []string{"ask_expert", "deeper"}, s.started)
@@ -121,7 +121,7 @@ func TestSubAgentHasItsOwnFields(t *testing.T) {
 	require.Nil(t, got.calls[0].Error)
 	require.Contains(t, got.warnings,
 		"the sub-agent ask_expert answers without values for shoe, because the data bag has none",
-		"it is asked all the same")
+		"the sub-agent is asked despite the missing value")
 }
 
 // chain makes agent_0 delegate to agent_1 and so on, and the last agent to the first.
@@ -211,7 +211,7 @@ func TestMocksApplyInsideDelegations(t *testing.T) {
 	require.NoError(t, got.err)
 	require.Empty(t, s.effected)
 	require.Equal(t, string(denied), *got.calls[1].Error)
-	require.Equal(t, "43", *got.calls[2].Result, "to delegate is no side effect")
+	require.Equal(t, "43", *got.calls[2].Result, "delegating is not a side effect")
 }
 
 // The console starts chats with this mocking and calls them sandboxed if their coverage has no real call.

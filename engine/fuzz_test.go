@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// FuzzRender compares filled placeholders with those of a regular expression.
+// FuzzRender requires that Render fills the same placeholders as a replacement by a regular expression.
 func FuzzRender(f *testing.F) {
 	f.Add("Hello {firstName}, {agency} here.", "firstName", "Ana")
 	f.Add(`{"name": "{name}", "list": [{}, {a.b}]}`, "name", "{name}")
@@ -79,7 +79,7 @@ func FuzzArguments(f *testing.F) {
 		if !strings.Contains(written, `\u0000`) {
 			require.Equal(t, want, digits(string(text)))
 		}
-		// Clients read the other numbers as 64-bit floating point.
+		// Clients read numbers as 64-bit floating point, so each must be in its range.
 		require.NoError(t, json.Unmarshal(text, new(any)))
 		var compact bytes.Buffer
 		require.NoError(t, json.Compact(&compact, text))
@@ -125,7 +125,7 @@ func FuzzMockCondition(f *testing.F) {
 	})
 }
 
-// FuzzToolSchema requires that each JSON Schema that is accepted for a tool can be used, and that its errors are short.
+// FuzzToolSchema requires that every accepted JSON Schema of a tool can be used, and that its errors are short.
 func FuzzToolSchema(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"object","properties":{"a":{"type":"string","enum":["x"]}},"required":["a"],"additionalProperties":false}`,

@@ -64,7 +64,7 @@ func TestHistoryContainsCallsOfEarlierTurns(t *testing.T) {
 		call("9", "book", `{}`), result("9", "booked"),
 		call("10", "ask", `{}`), result("10", "The call was started, and it is not known whether it succeeded. Do not repeat "+
 			"it unless that does no harm."),
-	}, got), "what is not mocked is remembered even when its turn failed")
+	}, got), "the model sees real calls even if their turn failed")
 	requireAnswered(t, llm.Request{Messages: got})
 	require.Equal(t, map[string]int32{"a": 2}, mockedBefore(calls))
 }

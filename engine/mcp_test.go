@@ -85,7 +85,7 @@ func TestAgentsCallToolsOfMcpServers(t *testing.T) {
 	require.False(t, call.Mocked)
 	require.Equal(t, `price{"day":"Monday"}`, *call.Result)
 
-	// Mocks, denials and coverage are those of any tool.
+	// Mocks, denials and coverage work as for any other tool.
 	mocked := s.start(t, s.e, &model.ToolMocking{MockAllTools: true})
 	require.Contains(t, s.said(t, mocked), "success")
 	refused := s.start(t, s.e, &model.ToolMocking{SideEffects: model.SideEffectsDeny})
@@ -163,7 +163,7 @@ func TestCallsReadAnOutdatedListAgain(t *testing.T) {
 		require.NoError(t, err)
 		return len(server.Offers)
 	}
-	require.Equal(t, 1, offered(), "the list is new")
+	require.Equal(t, 1, offered(), "the stored list is recent, so the call does not refresh it")
 	conn, err := pgx.Connect(t.Context(), s.address)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(t.Context()) }()

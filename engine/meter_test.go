@@ -54,9 +54,9 @@ func TestMeterCountsTokens(t *testing.T) {
 		require.NoError(t, err)
 		break
 	}
-	require.Equal(t, llm.Usage{InputTokens: 100, OutputTokens: 20}, m.total(), "what failed or was left is not counted")
+	require.Equal(t, llm.Usage{InputTokens: 100, OutputTokens: 20}, m.total(), "failed and abandoned answers do not count")
 
-	// There is no report, so 28 bytes read and 16 bytes written are counted.
+	// This model reports no tokens. They are estimated from 28 bytes of input and 16 bytes of output.
 	_, err = ask(counting{})
 	require.NoError(t, err)
 	require.Equal(t, llm.Usage{InputTokens: 107, OutputTokens: 24}, m.total())

@@ -369,7 +369,7 @@ func TestMocksAreIndependent(t *testing.T) {
 			for _, target := range s.main.targets(&test.mocking, true)[1:] {
 				effects = append(effects, target.Effect)
 			}
-			require.Equal(t, test.want, effects, "what coverage says is what happens")
+			require.Equal(t, test.want, effects, "targets have the effects that coverage reports")
 		})
 	}
 }

@@ -23,13 +23,13 @@ func TestTranscriptIncludesCallsBeforeTheSimulation(t *testing.T) {
 	s := &Speaker{Tools: []*model.Tool{{ID: "tool_1", TechnicalName: "find"}}}
 	s.recognize(calls)
 	require.Equal(t, "tool_1", *calls[0].TargetID)
-	require.EqualValues(t, 2, mockedBefore(calls)["tool_1"], "rules of mocks that count calls go on")
+	require.EqualValues(t, 2, mockedBefore(calls)["tool_1"], "mocks count the calls of the starting messages")
 	chat := []*model.SimulationChatMessage{}
 	for i, m := range start {
 		chat = append(chat, &model.SimulationChatMessage{Sequence: int32(i), Role: m.Role, Text: m.Text})
 	}
 	told := history(chat, calls)
-	require.Len(t, told, 7, "a call of what the agent does not have is not told")
+	require.Len(t, told, 7, "the model does not see a call whose target the agent lacks")
 	require.Equal(t, `{"day":"Monday"}`, told[1].ToolCalls[0].Arguments)
 	require.Equal(t, llm.Message{Role: llm.RoleTool, ToolCallID: calls[0].ID, Text: "free"}, told[2])
 }

@@ -54,7 +54,7 @@ func TestTestAgentRemembersItsTurns(t *testing.T) {
 		require.NotNil(t, c.Result)
 		made = append(made, c.TechnicalName+": "+*c.Result)
 	}
-	require.Contains(t, strings.Join(made, "\n"), `book: {"status":"success"`, "the rule was for the first call alone")
+	require.Contains(t, strings.Join(made, "\n"), `book: {"status":"success"`, "the rule applies to the first call only")
 	require.Contains(t, made, "dig: result of dig")
 
 	// The second turn begins with the messages and calls of the first.

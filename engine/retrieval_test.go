@@ -99,7 +99,7 @@ func TestAgentAnswersFromItsKnowledgeBase(t *testing.T) {
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, aboutFlu)
 	require.NoError(t, err)
 
-	// retrieve returns exactly what the agent received, including the scores.
+	// Retrieve returns exactly what the agent received, including the scores.
 	want, err := e.Knowledge().Retrieve(t.Context(), c.tenant, l.chat, aboutFlu)
 	require.NoError(t, err)
 	require.Len(t, want, 2)
@@ -284,7 +284,7 @@ func TestSubAgentAnswersFromItsOwnKnowledgeBase(t *testing.T) {
 	_, messages, err := send(t.Context(), e, c.tenant, chat.ID, "How much?")
 	require.NoError(t, err)
 	require.Equal(t, "true [1]", messages[1].Text)
-	require.Empty(t, messages[1].Citations, "the numbers of another conversation")
+	require.Empty(t, messages[1].Citations, "[1] refers to the sub-agent's sources")
 	calls := c.calls(t, chat.ID)
 	require.Len(t, calls, 2)
 	require.Equal(t, ask.ID, *calls[0].TargetID)

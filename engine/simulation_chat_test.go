@@ -170,7 +170,7 @@ func TestStartedChatBeginsWithTheWelcomeMessage(t *testing.T) {
 	}
 	page, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
-	require.Len(t, page.Nodes, 1, "what was refused left nothing")
+	require.Len(t, page.Nodes, 1, "refused inputs created no chat")
 }
 
 func TestOfflineModelHoldsAConversation(t *testing.T) {

@@ -214,7 +214,7 @@ func TestCallsOfAFailedTurnAreKept(t *testing.T) {
 		require.NotNil(t, call.Result)
 		require.Equal(t, int32(1), call.MessageSequence)
 	}
-	require.Equal(t, told[0], told[2], "the agent does not remember what its contact never said")
+	require.Equal(t, told[0], told[2], "the agent does not remember a turn that failed")
 }
 
 func TestCallsOfAnEndedChatAreKept(t *testing.T) {

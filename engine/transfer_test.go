@@ -110,7 +110,7 @@ func TestFinishedTurnDoesNotFail(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err)
 			require.Equal(t, test.want, got.reply.Text)
-			require.Equal(t, test.want, got.text, "what is streamed is what is kept")
+			require.Equal(t, test.want, got.text, "the streamed text equals the reply")
 			require.Equal(t, "wants a human", *got.reply.EndReason)
 			if test.failure == "" {
 				require.NoError(t, got.reply.failure)
@@ -178,7 +178,7 @@ func TestSubAgentTransfersTheContact(t *testing.T) {
 			got := s.play(t)
 			require.NoError(t, got.err)
 			require.Equal(t, "A colleague takes over.", got.reply.Text)
-			require.Equal(t, "wants a human", *got.reply.EndReason, "the whole call is gone")
+			require.Equal(t, "wants a human", *got.reply.EndReason, "a sub-agent's transfer ends the whole conversation")
 			require.Equal(t, test.done, s.effected)
 			require.Equal(t, got.calls[0].ID, *got.calls[1].DelegationID)
 		})

@@ -32,10 +32,10 @@ func TestAccessTokenIsParsed(t *testing.T) {
 	require.NotEqual(t, text, other)
 
 	_, _, ok = ParseAPIKey(text)
-	require.False(t, ok, "a token is no key")
+	require.False(t, ok, "a token is not a key")
 	_, secret := newKey(t, NewID("company"))
 	_, _, ok = ParseAccessToken(secret)
-	require.False(t, ok, "a key is no token")
+	require.False(t, ok, "a key is not a token")
 	require.False(t, IsAccessToken(secret))
 }
 

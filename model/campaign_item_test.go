@@ -195,7 +195,7 @@ func TestItemsStoreTheirResults(t *testing.T) {
 	require.False(t, booked.IsSystem)
 	require.Regexp(t, `^#[0-9A-F]{6}$`, booked.Tag.Color)
 	require.Equal(t, booked.Tag, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Booked"}}).Tag,
-		"equal for one name")
+		"tags with the same name are equal")
 	require.NotEqual(t, booked.Tag.ID, processed(&CampaignItemResultInput{Tag: &CampaignItemTagInput{Name: "Refused"}}).
 		Tag.ID)
 	require.Equal(t, "Yes", booked.Conversation.Messages[0].Text)

@@ -93,7 +93,7 @@ func TestPricesAreAddedAndRoundedOnce(t *testing.T) {
 	require.Equal(t, model.MaxEntryCredits, dear.Of(1, 0, 0, 0))
 	require.Equal(t, model.MaxEntryCredits/1_000*999, dear.Of(0, 499, 0, 500))
 	require.Equal(t, model.MaxEntryCredits, dear.Of(math.MaxInt64, math.MaxInt64, 0, math.MaxInt64),
-		"nothing wraps around")
+		"the sum does not overflow")
 	beyond := model.Prices{Message: math.MaxInt64, InputTokens: math.MaxInt64, OutputTokens: math.MaxInt64}
 	require.Equal(t, model.MaxEntryCredits, beyond.Of(1, 1, 0, 1))
 }

@@ -76,7 +76,7 @@ func TestSecretsNameCompaniesWithOtherIDs(t *testing.T) {
 		}
 	}
 	_, ok := companyOfName(importedCompany + crockford.EncodeToString([]byte("company_01abc")))
-	require.False(t, ok, "it has another name")
+	require.False(t, ok, "a generated id has another form in secrets")
 }
 
 func TestIDsAreValidated(t *testing.T) {

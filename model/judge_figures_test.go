@@ -31,9 +31,9 @@ func TestKappa(t *testing.T) {
 	require.Nil(t, meanKappa(map[string]*ratedPairs{"b": {{10, 0}, {0, 0}}}))
 }
 
-// With errors of a binary judge on one execution's runs, the rate is that of Tenenbein (1970): the shares of the
-// verdicts, times the shares of good runs among the labeled ones. With labeled runs of other executions alone, it
-// is that of Rogan and Gladen (1978). Both have no priors, so they differ a little.
+// If the labeled runs are the execution's own and the judge is binary, the rate is that of Tenenbein (1970): the shares
+// of the verdicts, times the shares of good runs among the labeled ones. If all labeled runs are of other executions,
+// the rate is that of Rogan and Gladen (1978). Both have no priors, so they differ a little.
 func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -183,7 +183,7 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 		count("two", new("other"), AgentTestRunStatusPassed, 1), count("none", nil, AgentTestRunStatusPassed, 9),
 	}
 	rates := CorrectRates([]string{"own", "two", "none"}, counts, labelled)
-	require.Len(t, rates, 1, "neither with two judges nor without one")
+	require.Len(t, rates, 1, "executions with two judges or without one have no corrected rate")
 	own := rates["own"]
 	require.InDelta(t, (0.375*80+80)/160, own.Rate, 0.01)
 	require.Equal(t, []int32{40, 40}, []int32{own.Labels, own.LabelledRuns})

@@ -119,7 +119,7 @@ func TestMcpServersAreCalled(t *testing.T) {
 			server.RemoveTools("echo")
 			_, offers, err = call("echo", `{"text":"hello"}`)
 			require.ErrorContains(t, err, "the MCP server refused: ")
-			require.Len(t, offers, 6, "a failed call tells what the server has now")
+			require.Len(t, offers, 6, "a failed call returns the tools that the server has now")
 		})
 	}
 }

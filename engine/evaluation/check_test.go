@@ -35,7 +35,7 @@ func TestUndecidedCheckKeepsTheOthers(t *testing.T) {
 		{Expect: model.TestExpectation{TurnsAtMost: new(int32(9))}}}
 	results, err := decideChecks(t.Context(), rules.NewChecker(), all, nil, held)
 	require.ErrorContains(t, err, "the gateway")
-	require.Len(t, results, 1, "the others are decided all the same")
+	require.Len(t, results, 1, "the other check is decided")
 
 	says := model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -43,7 +43,7 @@ func TestJudgeRunsAtTemperatureZero(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "Yes.", answer.Text)
 	}
-	require.Len(t, p.asked, 3, "it is not asked at the temperature again that it rejected")
+	require.Len(t, p.asked, 3, "the rejected temperature is not sent again")
 	require.NotNil(t, p.asked[0])
 	require.Nil(t, p.asked[2])
 
@@ -51,5 +51,5 @@ func TestJudgeRunsAtTemperatureZero(t *testing.T) {
 	m = &deterministic{Model: p}
 	_, err = llm.Collect(m.Chat(t.Context(), llm.Request{}))
 	require.ErrorContains(t, err, "400")
-	require.False(t, m.takesNone.Load(), "the temperature was not what it rejected")
+	require.False(t, m.takesNone.Load(), "the model rejected something other than the temperature")
 }

@@ -161,7 +161,7 @@ func TestJudgeVerdictsAreValidated(t *testing.T) {
 
 			results, err = judge(t.Context(), nil, as(lines(test.first), model.RunErrorCauseJudge), []string{"Books"}, shown)
 			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), test.wrong)
-			require.Empty(t, results, "an unusable verdict is none")
+			require.Empty(t, results, "an unusable verdict is not returned")
 		})
 	}
 }

@@ -83,7 +83,7 @@ func TestRowFillsMockConditionsAndFailures(t *testing.T) {
 	require.Equal(t, []string{"a.b", `^a\.b$`, "closed"}, []string{*rule.When[0].Equals, *rule.When[0].Matches,
 		*rule.Failure.Body})
 	require.Equal(t, "{day}", *before.ToolMocking.MockedTools[0].Rules[0].When[0].Equals,
-		"others may have been given the same")
+		"other runs may share the snapshot's test")
 
 	long := model.JSONObject(`{"x":"` + strings.Repeat("x", 10_000) + `"}`)
 	run.RowValues = &long

@@ -22,7 +22,7 @@ func TestCallsBeforeASimulationDoNotCount(t *testing.T) {
 	}
 	start, calls := startOf(messages, time.Now())
 	require.Nil(t, start[1].ToolCalls)
-	require.NotNil(t, messages[1].ToolCalls, "others may have been given the same")
+	require.NotNil(t, messages[1].ToolCalls, "startOf does not change its argument, which other runs may share")
 	require.Len(t, calls, 3)
 	require.True(t, calls[0].Mocked && calls[0].IsTurnKept)
 	require.EqualValues(t, 0, calls[0].MessageSequence, "it helped to answer the first message")

@@ -213,7 +213,7 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 				require.Contains(t, run.Error.Message, test.err)
 				require.NotContains(t, run.Error.Message, "secret")
 				require.NotContains(t, run.Error.Message, "10.0.0.1")
-				require.Error(t, err, "the log is told what was behind it")
+				require.Error(t, err, "the log gets the cause")
 				require.Empty(t, run.CriteriaResults)
 				return
 			}
@@ -276,7 +276,7 @@ func TestSimulationKeepsMessagesAndCalls(t *testing.T) {
 	for i := 2; i < len(run.Messages); i++ {
 		require.True(t, run.Messages[i].Timestamp.After(*run.Messages[i-1].Timestamp))
 	}
-	require.Len(t, r.test.ConversationMessages, 1, "the snapshot stays as it was")
+	require.Len(t, r.test.ConversationMessages, 1, "the snapshot does not change")
 
 	require.Len(t, r.situations, 3)
 	require.Equal(t, content.Values{"name": "Ana", "age": json.Number("41"), "vip": true,
@@ -312,7 +312,7 @@ func TestRunsEndWithTheirContext(t *testing.T) {
 			require.Nil(t, run.Error)
 			require.Empty(t, run.CriteriaResults)
 			if name == "while the agent answers" {
-				require.Len(t, run.ToolCalls, 1, "what was called stays known")
+				require.Len(t, run.ToolCalls, 1, "the run keeps its calls")
 			}
 		})
 	}

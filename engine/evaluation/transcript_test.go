@@ -61,7 +61,7 @@ func TestLongConversationsAreJudged(t *testing.T) {
 	require.Equal(t, first.System, second.System)
 	at := strings.LastIndex(first.Messages[0].Text, `,"criterion":`)
 	require.Equal(t, first.Messages[0].Text[:at], second.Messages[0].Text[:at],
-		"providers keep what requests begin with in common")
+		"providers cache the common beginning of requests")
 	require.Less(t, len(first.Messages[0].Text), maxTranscript)
 	require.Greater(t, len(first.Messages[0].Text), maxTranscript/2)
 	require.Contains(t, first.Messages[0].Text, `"leftOutBefore":`)
@@ -84,7 +84,7 @@ func TestBoundedTranscriptCountsLeftOutMessages(t *testing.T) {
 	}
 	require.Equal(t, whole, whole.bounded(10_000_000))
 	require.Len(t, whole.bounded(1).Messages, 2)
-	require.Len(t, *whole.Messages[1].Calls[0].Result, 7_200, "the whole transcript stays as it was")
+	require.Len(t, *whole.Messages[1].Calls[0].Result, 7_200, "the whole transcript does not change")
 }
 
 func TestConversationForTheContactIsBounded(t *testing.T) {

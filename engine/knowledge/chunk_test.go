@@ -299,7 +299,7 @@ func TestSectionsKeepTheirPathInEveryChunk(t *testing.T) {
 	}
 	got, _ = cut(t, "a.md", "# "+strings.Repeat("A long title ", 40)+"\n\n## Short\n\nText.\n\n## Last", "manual",
 		config(16, "\n"))
-	require.Contains(t, got, "Short\nText.", "a path that is too long begins further in")
+	require.Contains(t, got, "Short\nText.", "a path that is too long lacks its outermost headings")
 	require.Contains(t, got, "Last", "a heading with nothing under it is kept")
 	_, note := cut(t, "a.txt", "no headings at all", "laws", config(16, "\n"))
 	require.Contains(t, note, "no headings")

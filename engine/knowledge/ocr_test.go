@@ -89,7 +89,7 @@ func TestScansAreBounded(t *testing.T) {
 	require.Len(t, whole.Blocks, 8)
 	cut, err := knowledge.RecognizeWithin(t.Context(), recognizes(t, writes), 1, picture, file, scan)
 	require.NoError(t, err)
-	require.Len(t, cut.Blocks, 2, "a page that takes the bytes is the last")
+	require.Len(t, cut.Blocks, 2, "the page that exceeds the bytes is the last")
 	require.Contains(t, cut.Warning, "only the first 1 pages")
 
 	const late = "longer than a minute for an image, or five minutes"

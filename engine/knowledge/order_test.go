@@ -54,7 +54,7 @@ func TestFrequentWordsCountForChunksWithAnother(t *testing.T) {
 	l.chat.PromptSettings.SimilarityThreshold = 0
 	l.base = l.base.Glancing(10)
 	require.Equal(t, "parcel delivery", texts(l.ask("parcel delivery"))[0],
-		"both words are in more chunks than are looked at")
+		"both words are in more chunks than the search visits")
 	found := texts(l.ask("zebra delivery parcel"))
 	require.Equal(t, []string{"a zebra", "parcel delivery"}, found[:2])
 	require.Greater(t, len(found), 2, "chunks with one of the frequent words are found too")

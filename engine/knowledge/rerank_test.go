@@ -61,12 +61,12 @@ func TestRerankerReordersChunks(t *testing.T) {
 
 	l.chat.PromptSettings.RerankModel = "best"
 	l.chat.PromptSettings.TopN = 2
-	require.Equal(t, []string{"red", "red apples"}, texts(l.ask(question)), "more is ranked than is returned")
+	require.Equal(t, []string{"red", "red apples"}, texts(l.ask(question)), "more chunks are ranked than returned")
 	require.Equal(t, "best", asked["model"])
 	require.Equal(t, question, asked["query"])
 	require.Len(t, asked["documents"], 3)
 	require.Equal(t, []string{"best"}, watched)
-	require.Equal(t, 5, retrieved, "three, and two")
+	require.Equal(t, 5, retrieved, "the two questions found three chunks and two")
 	require.EqualValues(t, 3, asked["top_n"])
 	require.Empty(t, log.String())
 
@@ -81,7 +81,7 @@ func TestRerankerReordersChunks(t *testing.T) {
 	require.Equal(t, 4, failed)
 	require.NotContains(t, log.String(), "secret")
 	l.chat.PromptSettings.RerankModel = "gone"
-	require.Equal(t, plain, texts(l.ask(question)), "a model that is configured no more")
+	require.Equal(t, plain, texts(l.ask(question)), "a model that is no longer configured")
 }
 
 func TestInvalidRerankersAreRefused(t *testing.T) {

@@ -133,7 +133,7 @@ func TestRetrieveFollowsItsSettings(t *testing.T) {
 	require.Less(t, found[0].DocumentID, found[1].DocumentID)
 	require.Zero(t, found[4].Score)
 	require.Equal(t, []string{"red apples", "green apples", "red pears", "blue plums", "red apples"}, texts(l.ask("?!")),
-		"nothing is asked for")
+		"without words, the order is by document and position")
 	settings.SimilarityThreshold = 1e-9
 	require.Len(t, l.ask("red apples"), 4)
 	require.Empty(t, l.ask("?!"))
@@ -179,7 +179,7 @@ func TestChunksBelowTheThresholdAreMarked(t *testing.T) {
 	require.Equal(t, "green apples", texts(found)[0])
 	terms := found[0].MatchedTerms
 	require.Len(t, terms, 2)
-	require.Equal(t, []string{"green", "aplpes"}, []string{terms[0].Word, terms[1].Word}, "the weightiest first")
+	require.Equal(t, []string{"green", "aplpes"}, []string{terms[0].Word, terms[1].Word}, "the highest weight first")
 	require.InDelta(t, terms[0].Credit*(1-1.0/6), terms[1].Credit, 1e-9)
 	// Of five chunks, one is green and two are about apples. The stop word gets the mean rarity of these two words.
 	green, apples := math.Log2(6)*math.Log(1+4.5/1.5), math.Log2(7)*math.Log(1+3.5/2.5)
@@ -203,7 +203,7 @@ func TestRareWordsWeighMore(t *testing.T) {
 		l.base = base
 		require.Equal(t, "le colis", texts(l.ask("remboursement colis"))[0])
 	}
-	require.InDelta(t, 1.0, l.ask("remboursement")[0].Score, 1e-9, "a score remains a share")
+	require.InDelta(t, 1.0, l.ask("remboursement")[0].Score, 1e-9, "a score does not exceed 1")
 }
 
 // Chunks with equal scores are in the order of documents and positions, whatever order they were created in.

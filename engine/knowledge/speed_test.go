@@ -162,8 +162,8 @@ func (s filled) copy(t *testing.T, to string, rows *bytes.Buffer) {
 	rows.Reset()
 }
 
-// questions returns questions of about as many characters. If they are misspelled, every second word has a wrong
-// letter.
+// questions returns questions of about the given length, in characters. If they are misspelled, every second word lacks
+// a letter.
 func (s filled) questions(length int, isMisspelled bool) []string {
 	questions := make([]string, max(16, min(400, 40_000/length)))
 	for i := range questions {
@@ -214,7 +214,6 @@ func (s filled) measure(t *testing.T, questions []string) string {
 	return fmt.Sprintf("%s | %s | %s | %s", at(0.5), at(0.99), each(here), each(there))
 }
 
-// processorTime returns the processor time of this process.
 func processorTime(t *testing.T) time.Duration {
 	t.Helper()
 	var usage syscall.Rusage

@@ -74,7 +74,7 @@ func TestTypingErrorsAreCorrectedToKnownWords(t *testing.T) {
 	require.Empty(t, l.ask("refnuded"))
 	added := l.add(datasets[0].ID, "more.csv", shop[1])
 	require.Equal(t, shop[1:2], texts(l.ask("refnuded")))
-	require.Equal(t, shop[4:], texts(l.ask("livrasion")), "the other dataset is as it was")
+	require.Equal(t, shop[4:], texts(l.ask("livrasion")), "the other dataset is unchanged")
 
 	another := l.add(datasets[1].ID, "another.csv", "Damaged goods are refinded.")
 	require.Equal(t, []string{"Damaged goods are refinded.", shop[1]}, sorted(texts(l.ask("refnded"))))

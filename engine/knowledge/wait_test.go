@@ -77,7 +77,7 @@ func TestDocumentsWaitForTheirEmbeddingModel(t *testing.T) {
 	eventually := func(want int, query string) {
 		require.Eventually(t, func() bool { return count(query) == want }, time.Minute, 10*time.Millisecond, query)
 	}
-	// A job may fail far less often.
+	// A job that counted these waits as failures would have ended long before.
 	const rounds = 8
 	hurry := func() {
 		_, err := conn.Exec(ctx, "UPDATE jobs SET ready_at = $1 WHERE river_job_id IS NULL AND ready_at > $1", time.Now())

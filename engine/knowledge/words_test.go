@@ -95,7 +95,7 @@ func TestPostgresKeepsEachWordWhole(t *testing.T) {
 		for _, token := range found {
 			if !exponent().MatchString(token.Word) {
 				require.Contains(t, token.Terms, token.Word)
-				require.LessOrEqual(t, len(token.Terms), 5, "as it is, and the stems of both languages with accents and without")
+				require.LessOrEqual(t, len(token.Terms), 5, "the word, and its stems in both languages with and without accents")
 			}
 		}
 	})
@@ -106,7 +106,7 @@ func TestWordsOfRandomTextAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		words := knowledge.WordsOf(text)
-		require.Equal(t, words, knowledge.WordsOf(text+" — "+text), "saying it twice adds nothing")
+		require.Equal(t, words, knowledge.WordsOf(text+" — "+text), "repeated text adds no words")
 		for _, word := range words {
 			require.NotEmpty(t, word.Folded)
 			require.True(t, utf8.ValidString(word.Folded+word.Written))
@@ -116,7 +116,7 @@ func TestWordsOfRandomTextAreValid(t *testing.T) {
 	})
 }
 
-// BenchmarkWords also measures only splitting the text at white space, for comparison.
+// For comparison, BenchmarkWords also measures splitting the text at white space and nothing else.
 func BenchmarkWords(b *testing.B) {
 	text := strings.Repeat("Le client peut demander le remboursement de sa commande dans les trente jours. ", 25)
 	b.Run("words", func(b *testing.B) {

@@ -88,8 +88,8 @@ func (l listed) conversation() *rules.Conversation {
 	return held
 }
 
-// requireDocumented requires the figures of a list and of its part that was kept apart in a row of agent-tests.md. With
-// AGENTGRAPH_LISTS it only logs them.
+// requireDocumented requires that a row of agent-tests.md has these figures: of a list, and of the part of it that was
+// set aside. With AGENTGRAPH_LISTS it only logs them.
 func requireDocumented(t *testing.T, row string, figures [2]string) {
 	t.Helper()
 	t.Logf("%s: %q", row, figures)

@@ -47,7 +47,7 @@ func TestTheNearestExampleIsFound(t *testing.T) {
 	require.Less(t, words.nearest(exchanges, words.parts("do you sell bicycles")).score, likely)
 	talk := filter(readScript(smallTalk, true).exchanges, func(e *exchange) bool { return e.language == read.English })
 	words = newLexicon(talk)
-	require.Less(t, words.nearest(talk, words.parts("three hundred")).score, near, "it is no threat")
+	require.Less(t, words.nearest(talk, words.parts("three hundred")).score, near, "it is not a threat")
 }
 
 func TestWordsThatOneExampleHasDecide(t *testing.T) {
@@ -58,7 +58,7 @@ func TestWordsThatOneExampleHasDecide(t *testing.T) {
 	require.Zero(t, words.votes(exchanges[0], parts[0].hearing))
 	shed := words.parts("shed")
 	require.Greater(t, words.votes(exchanges[1], shed[0].hearing), words.votes(exchanges[1], parts[0].hearing),
-		"two examples share the door")
+		"two examples share the word door")
 }
 
 func TestDenialsAreRecognized(t *testing.T) {

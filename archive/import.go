@@ -35,8 +35,9 @@ type ImportOptions struct {
 }
 
 // Import creates a company from an archive in one transaction, and returns the manifest with the imported numbers. It
-// returns db.ErrImportedBefore if the company was imported from the same archive before, and CONFLICT if that archive
-// had the same id but other contents. Errors name the entry and the line.
+// returns db.ErrImportedBefore if the company came from this archive. It returns CONFLICT if the company exists for
+// another reason, such as an import of an archive with the same id but other contents. Errors name the entry and the
+// line.
 func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOptions) (*Manifest, error) {
 	r, err := newReader(from)
 	if err != nil {

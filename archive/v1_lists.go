@@ -65,7 +65,7 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 	return nil
 }
 
-// readCampaigns reads the items of campaigns.
+// readCampaigns reads the fields and items of campaigns.
 func (m *v1Move) readCampaigns(ctx context.Context) error {
 	for _, id := range m.Campaigns {
 		if _, isKnown := m.campaigns[id]; !isKnown {

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Read returns the values after a position in order, as many as fit in memory. It has read everything up to the
-// position upTo. known is the last position of the log. If upTo equals after, a value up to known is not visible yet.
-// It returns io.EOF if the topic no longer exists.
+// Read returns some of the values after a position, in order. It has read everything up to the position upTo. known is
+// the last position of the log. If upTo equals after, a value up to known is not visible yet. Read returns io.EOF if
+// the topic no longer exists.
 type Read[E any] func(ctx context.Context, after, known Position) (values []Stored[E], upTo Position, err error)
 
 const (

@@ -88,7 +88,8 @@ func newMetrics(version string) *metrics {
 	return m
 }
 
-// Collectors returns collectors of all metrics of this package, to document them. They have no values to collect.
+// Collectors returns collectors of all metrics of this package, to document them. Call only their method Describe: they
+// are not connected to a store.
 func Collectors() []prometheus.Collector { return append(newMetrics("").own, &state{}) }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {

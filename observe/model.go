@@ -149,7 +149,7 @@ func (c *modelCall) ask(req llm.Request) {
 	}
 }
 
-// firstText records the first text of the answer.
+// firstText records the time until the first text of the answer.
 func (c *modelCall) firstText() {
 	if c.metrics != nil {
 		c.metrics.modelFirst.WithLabelValues(c.operation, c.model).Observe(secondsSince(c.begin))

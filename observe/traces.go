@@ -41,7 +41,7 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The variables take precedence over the attributes above.
+	// The variables come last, because they take precedence over these attributes.
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
 		resource.WithAttributes(semconv.ServiceName("agentgraph"), semconv.ServiceVersion(o.Version)), resource.WithFromEnv())
 	if err != nil {

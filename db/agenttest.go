@@ -219,8 +219,8 @@ func (t *Tenant) updateTest(
 	})
 }
 
-// checkTest returns UNPROCESSABLE when the test expects or mocks tools or sub-agents that its agent does not have. The
-// agent must be locked.
+// checkTest returns UNPROCESSABLE when the test expects tags, or mocks tools or sub-agents, that its agent does not
+// have. The agent must be locked.
 func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent *model.Agent) error {
 	if test.Kind == model.AgentTestKindClassification {
 		return checkTags(test, agent)

@@ -10,8 +10,8 @@ import (
 )
 
 // RetryAgentTestExecution runs tests of a finished execution again, as a new execution. The old one does not change.
-// Tests that were deleted since then are left out. It returns CONFLICT when the execution is not finished, and
-// UNPROCESSABLE when no run is left to repeat.
+// Tests that were deleted since then are left out. It returns CONFLICT when the execution is not finished. It returns
+// UNPROCESSABLE when no run is left to repeat, or when the execution only judged the conversations of another.
 func (t *Tenant) RetryAgentTestExecution(ctx context.Context,
 	in model.RetryAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	execution, err := t.retry(ctx, in)

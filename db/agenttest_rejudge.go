@@ -19,8 +19,8 @@ var (
 )
 
 // RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution. It returns
-// CONFLICT when the execution is not finished. It returns UNPROCESSABLE when the execution only judged the
-// conversations of another, or was judged again too often.
+// CONFLICT when the execution is not finished. It returns UNPROCESSABLE when the execution has no finished
+// conversation, only judged the conversations of another, or was judged again too often.
 func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
 	in model.RejudgeAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {

@@ -18,8 +18,8 @@ const startTime = 2 * time.Second
 // startFaults are the codes of errors that every later attempt to start the same execution would return.
 var startFaults = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
 
-// startScheduled starts the executions of schedules that are due, the longest overdue first. A schedule that fails
-// does not block the others.
+// startScheduled starts the executions of schedules that are due: company by company, and the longest overdue first in
+// each. A schedule that fails does not block the others.
 func (s *Store) startScheduled(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, (*model.AgentTestSchedule)(nil), "next_run_at <= ?", now())
 	errs := []error{err}

@@ -13,7 +13,8 @@ import (
 
 // ClaimCampaignItems claims due items of a running campaign for the caller, the longest waiting first. It returns them
 // with the id of the claim, or nil and no items when none is due. No other caller gets the items until the lease ends,
-// unless it is renewed. Claimed items stay Pending, so a claim that expires needs no cleanup.
+// unless it is renewed. Claimed items stay Pending, so a claim that expires needs no cleanup. ClaimCampaignItems
+// returns CONFLICT when the campaign is not running.
 func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	in model.ClaimCampaignItemsInput) (*string, []*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {

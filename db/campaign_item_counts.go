@@ -63,7 +63,7 @@ func saveCounterRows(change *bun.UpdateQuery, higher int, by func(place int) any
 		Set("counted_at = CASE WHEN "+areCounted+" THEN "+countersVersion+" + ? ELSE counted_at END", higher)
 }
 
-// countItems selects the counters of a campaign's items, in order.
+// countItems is a query that counts the items of a campaign from their rows, in the order of its counters.
 var countItems = func() string {
 	counts := []string{}
 	for _, archived := range []string{"NOT item.is_archived", "item.is_archived"} {
@@ -135,8 +135,8 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	return counts, err
 }
 
-// ofCounters maps conditions of lists of items to conditions on a campaign's counters. kept.place is the index of a
-// counter.
+// ofCounters maps conditions of lists of items to conditions on a campaign's counters. In the query of countByCounters,
+// kept.place is the index of a counter.
 var ofCounters = map[string]string{
 	"?TableAlias.campaign_id = ?": "campaign.id = ?",
 	"?TableAlias.running_status = ?": "(ARRAY['" + strings.Join(namesOf(countedStates), "', '") +

@@ -139,7 +139,7 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 }
 
 // Rows adds rows to one of ArchivedTables. Each row is a JSON object whose keys are the columns. Add the rows that they
-// refer to before them, or in the same call. A RowError names the first row that breaks a bound.
+// refer to before them, or in the same call. A RowError names the first faulty row.
 func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.RawMessage) error {
 	complete := make([]json.RawMessage, len(lines))
 	for n, line := range lines {

@@ -116,7 +116,7 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 	return claimed[0], nil
 }
 
-// firstChunks reads few rows of a large dataset: each document is looked up by its key.
+// firstChunks reads few rows of a large dataset: it looks up the first chunk of each document separately.
 const firstChunks = `SELECT chunk.content FROM (
 		SELECT id FROM documents WHERE company_id = $1 AND dataset_id = $2 AND chunk_count > 0
 		ORDER BY created_at DESC, id DESC LIMIT $3) AS document

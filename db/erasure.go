@@ -20,8 +20,8 @@ var errDryRun = errors.New("dry run")
 // EraseContact deletes the campaign items with a contact's number, and the simulated chats that contain it. In other
 // items and in test runs, whose results stay, it replaces the number by nines. It works through all rows of the
 // company in parts, each in its own transaction unless the Tenant is in one. After an interruption, call it again.
-// During a call with the contact, it erases nothing and returns CONFLICT. A dry run does everything in one
-// transaction and rolls it back.
+// During a call with the contact, and during the evaluation of the call, it erases nothing and returns CONFLICT. A dry
+// run does everything in one transaction and rolls it back.
 func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (model.Erasure, error) {
 	var erased model.Erasure
 	number, pattern, err := in.Number()

@@ -88,8 +88,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 			&folder.ID
 	})
 	tagged := newClassificationTest(t, tenant, agent.ID, mark+" tags")
-	// There are three executions: the second is a retry of the first, and the third judges it again. No run is in
-	// progress.
+	// The first execution is judged again and retried. No run is in progress.
 	execution := start(t, tenant, test.ID, tagged.ID)
 	held := runsOf(t, tenant, execution.ID)
 	hold(t, tenant, held[0].ID, false)

@@ -138,7 +138,7 @@ func (p *topic) release() {
 	}
 }
 
-// forget makes the next follower start from the beginning.
+// forget removes the topic, unless it has new followers. The next follower gets a new topic.
 func (p *topic) forget() {
 	p.topics.mu.Lock()
 	defer p.topics.mu.Unlock()

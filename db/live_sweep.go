@@ -14,7 +14,7 @@ const (
 	// Because a signal may be lost, topics are checked again after 5 to 10 s.
 	minRest = 5 * time.Second
 	maxRest = 10 * time.Second
-	// missedRest is how long possibly missed signals are collected before all topics are notified.
+	// missedRest is the wait between signals that may have been missed and a check of all topics.
 	missedRest = 20 * time.Millisecond
 	// sweepSize bounds the rows of one statement.
 	sweepSize = 1_000

@@ -76,7 +76,7 @@ var lastMessages = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		[]string{"sequence", "role", "text"}
 })
 
-// lastCalls is the statement for the last calls of a chat after a message, and its real transfers.
+// lastCalls is the statement for the last calls of a chat from a message on, and for all of its real transfers.
 var lastCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	// Real transfers come before all other calls, so that none is left out.
 	const newest = "?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked DESC, " +

@@ -38,9 +38,9 @@ func (t *Tenant) FollowMessages(ctx context.Context, chatID string,
 }
 
 // FollowEvents delivers the events of a chat from now on: the contact's message, every saved message, and the end of
-// the chat. If the chat has ended, it delivers the end immediately. It also delivers the text of the reply during
-// generation, if the reader keeps up. It closes the channel after the end, when the chat was deleted, and when ctx
-// ends.
+// the chat. If the chat has ended, it delivers the end immediately. It also delivers the text and the calls of a reply
+// during generation, if the reader keeps up. It closes the channel after the end, when the chat was deleted, and when
+// ctx ends.
 func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.SimulationChatEvent, error) {
 	p, r, chat, err := t.followChat(ctx, chatID)
 	if err != nil {

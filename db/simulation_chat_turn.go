@@ -19,7 +19,7 @@ import (
 
 // ChatTurn is the right to answer the contact in a chat. One ChatTurn at a time holds a chat, by a lease. If its
 // process dies during the turn, the chat is usable again when the lease ends, and later writes of the turn have no
-// effect. Finish or Release ends the turn.
+// effect. Finish, Release or Suspend ends the turn.
 type ChatTurn struct {
 	ID string
 	// Chat is the chat at the start of the turn.
@@ -216,8 +216,8 @@ func (u *ChatTurn) ending(w *pg.Batch, chat *model.SimulationChat) {
 	w.Add(endTurn, nil, chat.ID, u.ID, chat.State, chat.LastSequence, warnings, at, reason)
 }
 
-// Announce sends an event to the chat's subscribers: the turn or a call started or ended, or the turn failed. The
-// event is not saved.
+// Announce sends an event to the chat's subscribers: the turn started or failed, a call started or finished, or the
+// approval of a call changed. The event is not saved.
 func (u *ChatTurn) Announce(event model.SimulationChatEvent) {
 	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
 }

@@ -159,7 +159,8 @@ const (
 	addSum     = addCredits + ", entries = kept.entries + excluded.entries"
 )
 
-// addEntries adds entries and returns the keys of the new ones. addToEntries adds credits to existing entries.
+// addEntries adds entries and returns the keys of the new ones. addToEntries also adds entries. If the key of an entry
+// exists, it adds the credits to the existing entry.
 var (
 	addEntries = ledgerInsert("usage_entries", "idempotency_key, at", "key, last::timestamptz",
 		"(company_id, idempotency_key) DO NOTHING", "idempotency_key")

@@ -145,7 +145,7 @@ func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookI
 	})
 }
 
-// deliver delivers due messages, oldest first, and deletes excess messages.
+// deliver delivers due messages, the longest overdue first, and deletes excess messages.
 func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID string) error {
 	for start := time.Now(); time.Since(start) < workerTime && ctx.Err() == nil; {
 		to, message, err := t.nextMessage(ctx, webhookID)
@@ -185,8 +185,8 @@ func attempted(at time.Time, status int, err error) model.WebhookAttempt {
 	return attempt
 }
 
-// nextMessage returns the oldest due message of an enabled webhook and reserves it for messageLease. It returns nil
-// when there is none.
+// nextMessage returns the longest overdue message of an enabled webhook and reserves it for messageLease. It returns
+// nil when there is none.
 func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webhook, *model.WebhookDelivery, error) {
 	to, messages := []*model.Webhook{}, []*model.WebhookDelivery{}
 	if err := t.db.Select(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
@@ -250,7 +250,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 	})
 }
 
-// release returns a message that was not delivered because the program is shutting down.
+// release makes a message due again if it was not delivered because the program is shutting down.
 func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()

@@ -248,8 +248,8 @@ func payloads(signals []signal) []string {
 	return texts
 }
 
-// notify sends until the Hub closes. It sends signals immediately or after the interval rest, text after the interval
-// window, and failed signals again after sendAgain.
+// notify sends until the Hub closes. After each send, new signals wait for at most the interval rest, new text for at
+// most the interval window, and failed signals for at most sendAgain.
 func (h *Hub) notify() {
 	wakes, texts := h.outbox.wakes, h.outbox.texts
 	var rested, after, again <-chan time.Time

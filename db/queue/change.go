@@ -79,7 +79,7 @@ func (c Change) enqueue(batch *pgx.Batch) {
 		ON CONFLICT (company_id, id) DO NOTHING`, c.CompanyID, ids, kinds, now().Add(c.In), attempt)
 }
 
-// Withdraw deletes a job that no worker has been given, and reports whether it did.
+// Withdraw deletes a job unless it is admitted, and reports whether it did.
 func Withdraw(ctx context.Context, tx pgx.Tx, companyID, id string) (bool, error) {
 	tag, err := tx.Exec(ctx, "DELETE FROM jobs WHERE company_id = $1 AND id = $2 AND river_job_id IS NULL", companyID, id)
 	return tag.RowsAffected() > 0, err

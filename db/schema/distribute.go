@@ -26,7 +26,7 @@ type Distribution struct {
 // DistributionStep is sharded in one transaction: a table, or several tables with circular references.
 type DistributionStep struct {
 	Tables []string `json:"tables"`
-	// Cut lists the references that close the circle. They are dropped before the step, and created again after it.
+	// Cut lists the references that close the circle. The transaction drops them first and creates them again at its end.
 	Cut []TableConstraint `json:"cut"`
 }
 
@@ -228,7 +228,8 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 	return nil
 }
 
-// within returns the statements between those that drop and create the circular references.
+// within returns the statements, preceded by those that drop the references in Cut, and followed by those that create
+// the references again.
 func (s DistributionStep) within(statements []string) []string {
 	all := []string{}
 	for _, c := range s.Cut {
@@ -255,7 +256,7 @@ func unsecure(tables []string) (statements []string) {
 
 // settings are the settings of Citus for the transactions of Distribute. Without the first one, a reference table makes
 // Citus manage all local tables that refer to it, and it then rejects their references to sharded tables. The second
-// one is needed because a table has references to reference tables.
+// one is needed because sharded tables refer to reference tables.
 var settings = []string{
 	"SET LOCAL citus.enable_local_reference_table_foreign_keys = off",
 	"SET LOCAL citus.multi_shard_modify_mode = 'sequential'",

@@ -22,7 +22,7 @@ func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTests
 	return testsOf(tests), err
 }
 
-// createTests inserts tests after checking them against their agents, and that their names are unique. Faults of a test
+// createTests checks tests against their agents, checks that their names are unique, and inserts them. Faults of a test
 // are under its path. The number of statements does not depend on the number of tests.
 func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	if err := t.findTestFolders(ctx, tests, path); err != nil {

@@ -223,8 +223,8 @@ func counted(q *bun.SelectQuery) *bun.SelectQuery {
 	return q
 }
 
-// CancelAgentTestExecution cancels an execution and returns it. Queued runs are cancelled immediately. Workers are
-// signaled to stop running ones, and the execution is finished after the last of them ends. Cancelling it again
+// CancelAgentTestExecution cancels an execution and returns it. Queued runs are cancelled immediately. The workers of
+// other runs are signaled to stop, and the execution is finished when the last run has ended. Cancelling it again
 // changes nothing. It returns CONFLICT when the execution is finished.
 func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 	in model.CancelAgentTestExecutionInput) (*model.AgentTestExecution, error) {

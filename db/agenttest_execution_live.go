@@ -107,8 +107,8 @@ func (r *executionReader) readStored(ctx context.Context, after,
 // maxRuns bounds the runs that readRuns returns at once.
 const maxRuns = 100
 
-// Runs are ordered by version, and by position within a version. runAt is the position after one run, runsUpTo the
-// position after all runs of a version.
+// Live positions order runs by version, then by their position in the execution. runAt is the live position after one
+// run, runsUpTo the one after all runs of a version.
 func runAt(version, position int32) live.Position {
 	return live.Position(int64(version)<<32 | (int64(position) + 1))
 }

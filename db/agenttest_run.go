@@ -101,8 +101,8 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 
 // ClaimRun assigns a run to the caller and returns it, or nil when there is nothing to do. The attempt counts how often
 // the queue has delivered the run, from 1. Of two callers with the same attempt, only one gets the run. A later attempt
-// means that the previous worker was lost. After model.MaxLost lost workers the run ends as an Error of the
-// infrastructure.
+// means that the previous worker was lost. After model.MaxLost lost workers the run ends in the state Error, with the
+// cause Infrastructure.
 func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
 	run, claimed := t.preclaimed(id, attempt)
 	if claimed {
@@ -150,8 +150,8 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	return lostOr(run, err)
 }
 
-// ReleaseRun returns a run that the caller has claimed, and cannot finish, to the queue. It drops the partial
-// results, and does not count as a lost worker. If the execution has been cancelled, so is the run. If the
+// ReleaseRun gives up a run that the caller has claimed, so that the queue delivers it again. It drops the partial
+// results, and does not count as a lost worker. If the execution has been cancelled, ReleaseRun cancels the run. If the
 // claim was lost, it changes nothing and returns CONFLICT and ErrRunLost.
 func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error {
 	err := t.transition(ctx, run.ID,

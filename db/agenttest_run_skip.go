@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// skipDecided ends the queued runs of tests that finished runs already decide, and chooses the next runs that are
-// needed. It applies only to executions that stop repeating decided tests.
+// skipDecided ends the queued runs of tests that are already decided by their finished runs, and chooses the next runs
+// that are needed. It applies only to executions that stop repeating decided tests.
 func (t tenantTx) skipDecided(ctx context.Context, b *transitionBatch, at time.Time) error {
 	for _, execution := range b.executions {
 		if execution.StopRepeating == nil || execution.State == model.AgentTestExecutionStatusCancelled {
@@ -61,8 +61,8 @@ type tallyOfRow struct {
 // ofRow identifies a test or a row of it in a variant. Each is decided separately.
 const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key, coalesce(?TableAlias.variant, '')"
 
-// skip ends queued runs from a position on: those of tests and rows that are decided by the runs that end now and by
-// earlier runs.
+// skip ends queued runs from a position on, if their test or row is decided. The runs that end now count, as well as
+// earlier ones.
 func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun,
 	first int32, at time.Time) error {
 	tested := make([]string, len(ended))

@@ -157,7 +157,7 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 }
 
 // countScheduledRuns records a fault when the schedule's current tests make more runs than an execution may have.
-// Folders and agents without tests are no fault: tests may be added before the schedule is due.
+// Folders and agents without tests are not faults: tests may be added before the schedule is due.
 func (t *Tenant) countScheduledRuns(ctx context.Context, s *model.AgentTestSchedule, faults *model.Fields) error {
 	path, in, runs := "testIds", s.Execution(), 0
 	q := t.db.Select((*model.AgentTestRow)(nil)).ColumnExpr("coalesce(sum(greatest(json_array_length(?TableAlias.rows), " +

@@ -12,7 +12,7 @@ import (
 )
 
 // snapshotOfRun is the snapshot of a run: its own copy in old runs, otherwise the one that its execution stores for all
-// runs. ?0 is the company. Each table is compared with this constant, because otherwise Citus locks no rows.
+// runs. ?0 is the company. The company of each table is compared with ?0, because otherwise Citus locks no rows.
 const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 	SELECT json_build_object('test', test.definition, 'agent', agent.definition, 'virtualTime', execution.virtual_time,
 		'votes', execution.votes,

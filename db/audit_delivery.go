@@ -94,7 +94,8 @@ func (t *Tenant) deliverAuditEvents(ctx context.Context, deliver Deliver) error 
 	limited, cancel := context.WithTimeout(ctx, deliveryTimeout)
 	defer cancel()
 	var failures int
-	// Citus accepts only immutable functions in this WHERE. It compares due_at with now().
+	// This WHERE compares due_at with the current time. It computes the time from excluded.due_at, because Citus accepts
+	// only immutable functions here.
 	err := t.db.NewRaw(`INSERT INTO audit_deliveries AS d (company_id, target, failures, due_at) VALUES (?0, 'Webhook', 0,
 			now() + ?1 * interval '1 microsecond')
 		ON CONFLICT (company_id, target) DO UPDATE SET due_at = excluded.due_at WHERE d.due_at AT TIME ZONE 'UTC' <=

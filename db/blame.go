@@ -17,9 +17,9 @@ type BlamedRuns struct {
 	Good, Bad *model.AgentTestRun
 }
 
-// BlamedRunsOfTests returns the runs to compare for each red test that has passed before, by the test's id. For a test
-// with rows, they are those of the failing row whose last passed run is oldest. The runs have their conversations and
-// verdicts.
+// BlamedRunsOfTests returns the runs to compare for each failing test that has passed before, by the test's id. For a
+// test with several failing rows, it returns the runs of the row whose last passed run is oldest. The runs have their
+// conversations and verdicts.
 func (t *Tenant) BlamedRunsOfTests(ctx context.Context, ids []string) (map[string]*BlamedRuns, error) {
 	rows := []*struct {
 		Run     model.AgentTestRun `bun:"embed:"`

@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// benchmarkCampaign returns a running campaign with 1,000 times thousands items.
+// benchmarkCampaign returns a running campaign. thousands is the number of its items, in thousands.
 func benchmarkCampaign(b *testing.B, thousands int) (*db.Tenant, *model.Campaign) {
 	b.Helper()
 	store := dbtest.Open(b, dbtest.URL(b), db.Options{MaxConnections: 24})

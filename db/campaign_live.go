@@ -61,7 +61,7 @@ func newCampaignReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	}
 }
 
-// campaignAt returns the position of a campaign. A campaign with version 0 comes after the start.
+// campaignAt returns the position of a campaign: one more than its version, because the position 0 is the start.
 func campaignAt(campaign *model.Campaign) live.Position { return live.Position(campaign.Version()) + 1 }
 
 func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {

@@ -106,7 +106,7 @@ func (t tokensIn) SQL(*pg.Tables) (string, []string) {
 }
 
 // vocabularyVersion changes whenever the terms of a dataset change. Indexing a document replaces its terms, and
-// deleting the document deletes them. It differs between companies, even for datasets with the same id.
+// deleting the document deletes them. The version differs between companies, even for datasets with the same id.
 const (
 	vocabularyVersion = `?0 || ' ' || coalesce(sum(` + documentVersion + `), 0)::text`
 	documentVersion   = "hashtextextended(document.id, (date_part('epoch', document.indexed_at) * 1e6)::bigint)"

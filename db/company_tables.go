@@ -60,7 +60,7 @@ var (
 	ofUnmarkedExecution = notOfMarked("execution_id", "agent_test_executions")
 )
 
-// archivedTables are in the order in which their rows refer to each other. Cyclic references are deferrable.
+// archivedTables lists each table after those that its rows refer to. Cyclic references are deferrable.
 var archivedTables = []archivedTable{
 	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: func() map[string]any {
 		return with(created(), map[string]any{"llm_settings": model.DefaultLlmSettings,
@@ -176,7 +176,7 @@ var (
 	defaultParser = model.ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12}
 )
 
-// atFirst is the first position in a list.
+// atFirst returns the default position of a row: the first in its list.
 func atFirst() map[string]any { return map[string]any{"position": 0} }
 
 // absentOfTest returns the defaults of a simulation, the same as createSimulationTest. Classifications have none.

@@ -159,7 +159,7 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 	require.Nil(t, blind.Entries[0].Passed)
 	require.Nil(t, blind.Entries[0].Rationale)
 
-	// A verdict stays in the queue if the person chose to label it, and leaves the queue if the queue chose it.
+	// A labeled verdict stays in the queue if the person chose it, and leaves the queue if the queue chose it.
 	chosen := right(entries[0].RunID, "Is polite", "Ann", true)
 	chosen.IsSampled = false
 	_, err = tenant.LabelCriterionResult(ctx, chosen)

@@ -34,9 +34,9 @@ func (t *Tenant) CriterionQueue(ctx context.Context, args model.CriterionQueueAr
 	return t.queue(ctx, args, person)
 }
 
-// queueOrder is the place of a run. The runs of each kind are in a random order that never changes: by hash, the MD5 of
-// their ids. Two doubtful runs are followed by one other run. Runs that another person has labeled come last, except
-// three of sixteen, whose hash begins with a digit below 3.
+// queueOrder is the place of a run. Two doubtful runs are followed by one other run. Doubtful runs, and other runs, are
+// each in a random order that never changes: by hash, the MD5 of their ids. Runs that another person has labeled come
+// last, except three of sixteen, whose hash begins with a digit below 3.
 const queueOrder = `CASE WHEN is_doubtful THEN nth + (nth - 1) / 2 ELSE 3 * nth END`
 
 func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,

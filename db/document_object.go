@@ -221,8 +221,8 @@ func (t *Tenant) moveToPostgres(ctx context.Context, d *model.Document) error {
 	})
 }
 
-// relocate stores the new object of a document in one transaction with further changes, or returns errMoved if it no
-// longer has the old object.
+// relocate stores the new object of a document in one transaction with further changes. It returns errMoved if the
+// document no longer has the old object.
 func (t *Tenant) relocate(ctx context.Context, d *model.Document, from *string,
 	also func(context.Context, tenantTx) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {

@@ -10,7 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Bounds of the newest labels of an agent that figures and corrected pass rates read, and of the labeled runs.
+// Maximum numbers of an agent's labels that figures and corrected pass rates read, newest first, and of the labeled
+// runs that both read.
 const (
 	labelsOfFigures    = 2_000
 	labelsOfCorrection = 1_000
@@ -90,7 +91,7 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	// An execution with the tests of several agents has only its own labels.
+	// For an execution with the tests of several agents, only its own labels count.
 	targets, agents := map[string][]string{}, []string{}
 	for _, execution := range executions {
 		of := execution.ID
@@ -135,8 +136,8 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	return rates, err
 }
 
-// sampledLabels returns the newest labels from the queue on the tests of each agent, or in each execution, by the id of
-// the agent or execution.
+// sampledLabels returns the newest labels on verdicts that the queue chose, by the id of an agent or an execution. They
+// are those on the tests of the agent, or those in the execution.
 func (t *Tenant) sampledLabels(ctx context.Context, of []string) (map[string][]*model.CriterionLabel, error) {
 	rows := []*struct {
 		Label model.CriterionLabel `bun:"embed:"`

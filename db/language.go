@@ -41,7 +41,7 @@ func stems(language, words string) string {
 	case !isKnown:
 		return "''::tsvector"
 	case language == "fr":
-		// The stemmer recognizes "é" and "ée" by their accents. This makes them equal without accents.
+		// The stemmer recognizes "é" and "ée" by their accents. The replacement makes both endings equal without accents.
 		words = "replace(replace(" + words + " || ' ', 'ees ', 'es '), 'ee ', 'e ')"
 	}
 	return "to_tsvector('" + configuration + "', " + words + ")"

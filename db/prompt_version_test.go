@@ -78,7 +78,7 @@ func TestPromptVersionsAreNumberedAndRestored(t *testing.T) {
 	require.Nil(t, versions[2].APIKeyID)
 	require.True(t, versions[0].CreatedAt.Equal(restored.UpdatedAt))
 
-	// The recorded key remains when it is revoked.
+	// A version still names its API key after the key was revoked.
 	_, err = tenant.RevokeAPIKey(ctx, key.ID)
 	require.NoError(t, err)
 	same(t, versions, versionsOf(t, tenant, agent.ID))

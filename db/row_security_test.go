@@ -226,7 +226,7 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
 }
 
-// River's tables have no company. A company's statements can use only the table of jobs, to enqueue and end them.
+// River's tables have no company. A company's statements can use only one of them, river_job, to enqueue and end jobs.
 func TestCompaniesCannotAccessQueueTables(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -84,7 +84,8 @@ func TestTurnReadsTheEndOfItsChat(t *testing.T) {
 	}
 }
 
-// The length of the texts is bounded too: a turn reads no messages before the one that exceeds the bound.
+// Not only the number of messages is bounded, but also the length of their texts: a turn reads no messages before the
+// one that exceeds the bound.
 func TestContextOfATurnIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// arguments returns values for a parameter. If the parameter has ids, the first value has only ids of the own company.
-// Each further value has one id of the other company. known is false for an unknown type.
+// arguments returns values for a parameter. If the parameter has ids, the first value has only ids of the fixture own.
+// Each further value has ids of the fixture other. known is false for an unknown type.
 func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	switch of {
 	case reflect.TypeFor[string]():
@@ -176,8 +176,8 @@ var oneTarget = []reflect.Type{
 	reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
 }
 
-// inputs returns a valid input with ids of the own company. For each of these ids it also returns an input that has the
-// other company's id instead.
+// inputs returns a valid input with ids of the fixture own. For each of these ids it also returns an input that has an
+// id of the fixture other instead.
 func inputs(of reflect.Type, own, other fixture) []any {
 	valid := reflect.New(of).Elem()
 	texts := map[string]string{

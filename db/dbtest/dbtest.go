@@ -104,7 +104,7 @@ func start(ctx context.Context) error {
 	return cluster.err
 }
 
-// makeTemplate creates the database that is copied for tests. The address is the address of a database that is never
+// makeTemplate creates the database that is copied for tests. admin is the address of another database, which is never
 // copied.
 func makeTemplate(ctx context.Context, admin string) (err error) {
 	if cluster.pool, err = pgxpool.New(ctx, admin); err != nil {
@@ -204,7 +204,8 @@ func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	return stores
 }
 
-// Locks returns the addresses of two fresh, migrated databases, by what separates the companies in them.
+// Locks returns the addresses of two fresh, migrated databases. The keys say what separates the companies in each: the
+// program and the database, or the program alone.
 func Locks(t testing.TB) map[string]string {
 	t.Helper()
 	alone := URL(t)

@@ -76,7 +76,8 @@ func distribute(ctx context.Context, coordinator string) error {
 	return migrator.Distribute(ctx, shards, func(string) {})
 }
 
-// createOnNodes creates a database on every node as a copy of another one. It joins copies of template0 to a cluster.
+// createOnNodes creates a database on every node as a copy of another one. If that is template0, createOnNodes also
+// joins the copies into a cluster.
 func createOnNodes(ctx context.Context, name, from string) error {
 	coordinator := inDatabase(nodes()[0], name)
 	for i, node := range nodes() {

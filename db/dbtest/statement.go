@@ -35,7 +35,7 @@ const (
 type token struct {
 	kind kind
 	text string
-	// group is the parenthesis that the token is in, nil outside of any. A subquery's parenthesis is no group.
+	// group is the pair of parentheses that the token is in, nil outside of any. That of a subquery is not a group.
 	group *group
 }
 
@@ -52,7 +52,7 @@ func (t token) is(texts ...string) bool {
 
 func (t token) isName() bool { return t.kind == quotedWord || t.kind == word && !t.is(reserved...) }
 
-// reserved are the words that can follow a table, and therefore are no alias.
+// reserved are the words that can follow a table, and therefore are not aliases.
 var reserved = strings.Fields("as on using where group order limit offset having set returning window for fetch " +
 	"union intersect except join left right inner cross full lateral only select from values do default with and or not natural")
 

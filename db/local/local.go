@@ -250,8 +250,8 @@ func (c *cluster) awaitReady(ctx context.Context, p *process, isNew bool) error 
 	}
 }
 
-// Abandoned reports whether the directory of Options can be removed: a program of this user has used it at least a
-// minute ago, and has ended.
+// Abandoned reports whether the directory of Options can be removed: a program of this user began to use it at least a
+// minute ago, and no running program uses it now.
 func Abandoned(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || int(owner(info).Uid) != os.Geteuid() {

@@ -204,8 +204,8 @@ func (b *Batch) sendInTx(ctx context.Context) error {
 	}
 }
 
-// maxStale returns how many connections may hold outdated statements. Each one is closed when Postgres rejects it,
-// so the next attempt uses another connection.
+// maxStale returns how many connections may hold outdated statements. A connection is closed when Postgres rejects one
+// of its statements, so the next attempt uses another connection.
 func (b *Batch) maxStale() int { return int(b.scope.db.pools.writes.Config().MaxConns) }
 
 // Send sends the statements in one round trip. If Postgres returns an error, none of their changes are kept. If ctx

@@ -120,7 +120,7 @@ func BindWant(w Want) Bound {
 	return Bound{query: wantedRows{w.Rows, strings.Join(w.Columns, " ")}, values: []any{w.Keys}, rows: slice(w.Rows.Model)}
 }
 
-// Wanted returns the rows of the values that BindWant returned, after they were read.
+// Wanted returns the rows of queries that BindWant made, after the queries have run.
 func (s Scope) Wanted(of []Bound) [][]model.Row {
 	all := make([][]model.Row, len(of))
 	for i, b := range of {

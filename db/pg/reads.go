@@ -49,7 +49,7 @@ func (d *DB) trace(ctx context.Context, conn *pgx.Conn, reads []Read) (traced co
 	return ctx, func(err error) { tracer.TraceBatchEnd(ctx, conn, pgx.TraceBatchEndData{Err: err}) }
 }
 
-// beginBlock begins a transaction block. Connections for reads have the isolation that it needs as their default.
+// beginBlock begins a transaction block. It does not set the isolation, which connections for reads have by default.
 const beginBlock = "BEGIN"
 
 // begin returns the statement that makes all reads see one snapshot, or "" if none is needed. Citus sends reads to

@@ -279,8 +279,8 @@ func (t *Tables) OneRow(r Rows, key Key, columns []string, joins ...Join) Statem
 		Where(r.Key+" = ?", bun.Safe(key)))
 }
 
-// ManyRows returns the statement that reads rows by a list of keys. Each row is its key, followed by the columns.
-// Rows that are read by their own ids have the key as their first column.
+// ManyRows returns the statement that reads rows by a list of keys. Each row is its key, followed by the columns. For
+// rows that are read by their own ids, no key is added, because the id is the first column.
 func (t *Tables) ManyRows(r Rows, columns []string, joins ...Join) Statement {
 	return statementOf(t.rowsOfKeys(r, Param(1), Param(2), columns, joins))
 }

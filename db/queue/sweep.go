@@ -180,8 +180,8 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 }
 
 // across runs a query over all companies. If that fails because one of several machines is down, it queries each
-// company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The query has %s
-// after its WHERE clause, where across adds a condition on the company.
+// company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The query ends its
+// WHERE clause with %s, which across replaces by a condition on the company or by nothing.
 func across[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
 	found, err := collect[R](ctx, q, fmt.Sprintf(query, ""), args...)
 	if !IsMachineAway(err) {

@@ -92,8 +92,8 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting 
 	return err
 }
 
-// free returns the ended deliveries whose River jobs may carry the company's next jobs, after the batch is done. It
-// returns none if another job waits for a worker.
+// free returns the ended deliveries whose River jobs may carry the company's next jobs. The list is filled when the
+// batch runs. It stays empty if another job waits for a worker.
 func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*Delivery {
 	free := &[]*Delivery{}
 	going, riverIDs := map[int64]*Delivery{}, []int64{}

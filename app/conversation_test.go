@@ -93,6 +93,8 @@ func TestSubAgentAnswersItsAgent(t *testing.T) {
 	require.Equal(t, c.expert, *made[0].TargetID)
 	require.Equal(t, "Take the stairs.", *made[0].Result)
 	require.False(t, made[0].Mocked)
+	require.True(t, made[0].IsReal)
+	require.False(t, made[1].IsReal)
 	require.Nil(t, made[0].DelegationID)
 	require.Equal(t, c.dig, *made[1].TargetID)
 	require.Equal(t, made[0].ID, *made[1].DelegationID)

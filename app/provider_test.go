@@ -305,7 +305,8 @@ type keptCall struct {
 	TargetID                *string
 	Arguments               json.RawMessage
 	Result, Error           *string
-	Mocked, IsTurnKept      bool
+	Mocked, IsReal          bool
+	IsTurnKept              bool
 	MessageSequence         int
 	DurationMs              int
 	DelegationID            *string
@@ -315,7 +316,7 @@ func (s *served) kept(t *testing.T, chatID string) keptChat {
 	t.Helper()
 	a := s.ask(t, `query ($id: ID!) { simulationChat(id: $id) {
 		status messages { role text }
-		toolCalls { id kind targetId technicalName arguments result mocked error isTurnKept messageSequence durationMs
+		toolCalls { id kind targetId technicalName arguments result mocked isReal error isTurnKept messageSequence durationMs
 			delegationId }
 	} }`, map[string]any{"id": chatID})
 	require.Empty(t, a.Errors)

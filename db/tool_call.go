@@ -61,7 +61,7 @@ func (u *ChatTurn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 		w.Insert(&started)
 	} else { // AskApproval has inserted the row
 		started.ApprovalUntil = nil
-		w.Update(&started, started.ID, "result", "error", "is_outcome_unknown", "approval_until")
+		w.Update(&started, started.ID, "result", "error", "is_outcome_unknown", "is_real", "approval_until")
 	}
 	isKept, err := w.Commit(ctx)
 	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two statements
@@ -85,7 +85,7 @@ func (u *ChatTurn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 		call.Position, call.IsTurnKept = int32(i), kept
 		w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = "+
 			"EXCLUDED.error, "+
-			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, approval = EXCLUDED.approval, approval_until = "+
+			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, is_real = EXCLUDED.is_real, approval = EXCLUDED.approval, approval_until = "+
 			"EXCLUDED.approval_until, approval_note = EXCLUDED.approval_note, duration_ms = EXCLUDED.duration_ms, is_turn_kept = "+
 			"tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
 	}

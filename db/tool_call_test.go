@@ -41,6 +41,7 @@ func TestCallIsRecordedBeforeItIsMade(t *testing.T) {
 	require.Len(t, begun, 1)
 	require.Equal(t, call.ID, begun[0].ID)
 	require.True(t, begun[0].IsOutcomeUnknown)
+	require.True(t, begun[0].IsReal())
 	require.Nil(t, begun[0].Result)
 	require.False(t, begun[0].IsTurnKept)
 	require.Equal(t, int32(2), begun[0].MessageSequence)

@@ -42,7 +42,6 @@ type call struct {
 	// answer is the result of the call that the model sees.
 	answer   string
 	failed   bool
-	isReal   bool
 	cause    error
 	warnings []string
 	// delay is the mock's delay, even if the turn did not wait for it.

@@ -222,6 +222,7 @@ func TestToolFailureIsReportedToTheModel(t *testing.T) {
 			require.NoError(t, got.err)
 			require.Equal(t, "Sorry", got.reply.Text)
 			require.Equal(t, test.want, *got.calls[0].Error)
+			require.True(t, got.calls[0].IsReal(), "it may have reached the endpoint")
 			require.Equal(t, []string{"The call failed: " + test.want + "."}, s.resultsBefore(1))
 		})
 	}
@@ -234,6 +235,7 @@ func TestToolWithoutEndpointIsNotCalled(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Equal(t, "the tool has no endpoint, so it cannot be called", *got.calls[0].Error)
+	require.False(t, got.calls[0].IsReal())
 	require.Empty(t, s.effected)
 }
 

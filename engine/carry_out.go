@@ -128,7 +128,7 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 			events <- event{started: &started}
 			running.Go(func() {
 				c.perform(inner, call, func(e event) { events <- e })
-				events <- event{finished: &finished{call.record, call.isReal, call.cause, call.warnings}}
+				events <- event{finished: &finished{call.record, call.cause, call.warnings}}
 				<-slots
 			})
 		}
@@ -152,7 +152,7 @@ func (c *conversation) begin(call *call) model.ToolCall {
 	call.record = model.ToolCall{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: content.Clip(call.requested.Name,
 			maxTechnicalName),
-		Arguments: call.written, DelegationID: c.delegation, StartedAt: c.effects.now(),
+		Arguments: call.written, DelegationID: c.delegation, StartedAt: c.effects.now(), Real: new(false),
 	}
 	if t := call.target; t != nil && t != &end {
 		call.record.Kind, call.record.TargetID, call.record.TechnicalName = t.Kind, t.TargetID, t.TechnicalName
@@ -173,10 +173,10 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 	text := content.Cut(messageForModel(err), maxError)
 	isBrokenOff := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	switch call.failed = true; {
-	case ctx.Err() != nil && call.isReal && isBrokenOff:
+	case ctx.Err() != nil && call.record.IsReal() && isBrokenOff:
 		call.record.Begin()
 		text = *call.record.Error
-	case ctx.Err() != nil && !call.isReal:
+	case ctx.Err() != nil && !call.record.IsReal():
 		text = "the turn ended before the call did"
 		call.record.Error = &text
 	default:
@@ -226,7 +226,7 @@ func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	if err := c.effects.begin(ctx, &call.record); err != nil {
 		return err
 	}
-	call.isReal = true
+	call.record.Real = new(true)
 	return nil
 }
 

@@ -231,13 +231,13 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 		}
 	}
 	call := &done.call
-	if done.isReal {
+	if call.IsReal() {
 		s.saveEvents(ctx, call)
 	}
 	s.turn.Announce(model.ToolCallFinished{
 		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName,
 		MessageSequence: s.turn.Chat.LastSequence + 1, DelegationID: call.DelegationID, Result: call.Result,
-		Mocked: call.Mocked, MockRule: call.MockRule, DurationMs: call.DurationMs, Error: call.Error,
+		Mocked: call.Mocked, IsReal: call.IsReal(), MockRule: call.MockRule, DurationMs: call.DurationMs, Error: call.Error,
 	})
 	if done.cause != nil {
 		s.warn(ctx, "call failed", "call", call.ID, "name", call.TechnicalName, "error", done.cause, llm.Reasons(done.cause))

@@ -83,8 +83,6 @@ type event struct {
 
 type finished struct {
 	call model.ToolCall
-	// isReal is set if the call really started.
-	isReal bool
 	// cause is the cause of the call's error. It is only for the log, and nil if the record has all details.
 	cause error
 	// warnings are about placeholders without a value: in the mock, or in the prompt of the sub-agent.

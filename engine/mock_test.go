@@ -358,6 +358,7 @@ func TestMocksAreIndependent(t *testing.T) {
 						continue
 					}
 					require.Equal(t, test.want[i] == model.CallEffectMocked, call.Mocked, kind)
+					require.Equal(t, test.want[i] == model.CallEffectReal, call.IsReal(), kind)
 					if test.want[i] == model.CallEffectDenied {
 						require.Equal(t, string(denied), *call.Error)
 					} else {

@@ -6696,6 +6696,11 @@ type ToolCall {
   result: String
   "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
+  """
+  Whether the call was made for real: a request was sent to the tool's endpoint or MCP server, a sub-agent was asked, or
+  the contact was transferred. False if it was mocked or refused before that, and for searches of the knowledge base.
+  """
+  isReal: Boolean!
   "The index of the mock rule that answered, from 0; null if no rule did."
   mockRule: Int
   "The number of the contact's message that was being answered."
@@ -6770,6 +6775,11 @@ type ToolCallFinished {
   result: String
   "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
+  """
+  Whether the call was made for real: a request was sent to the tool's endpoint or MCP server, a sub-agent was asked, or
+  the contact was transferred. False if it was mocked or refused before that, and for searches of the knowledge base.
+  """
+  isReal: Boolean!
   "The index of the mock rule that answered, from 0; null if no rule did."
   mockRule: Int
   "How long it took, in milliseconds."
@@ -10744,6 +10754,8 @@ func (ec *executionContext) childFields_ToolCall(ctx context.Context, field grap
 		return ec.fieldContext_ToolCall_result(ctx, field)
 	case "mocked":
 		return ec.fieldContext_ToolCall_mocked(ctx, field)
+	case "isReal":
+		return ec.fieldContext_ToolCall_isReal(ctx, field)
 	case "mockRule":
 		return ec.fieldContext_ToolCall_mockRule(ctx, field)
 	case "messageSequence":

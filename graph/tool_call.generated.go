@@ -494,6 +494,29 @@ func (ec *executionContext) fieldContext_ToolCall_mocked(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("ToolCall", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _ToolCall_isReal(ctx context.Context, field graphql.CollectedField, obj *model.ToolCall) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCall_isReal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsReal(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCall_isReal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCall", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _ToolCall_mockRule(ctx context.Context, field graphql.CollectedField, obj *model.ToolCall) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -905,6 +928,29 @@ func (ec *executionContext) _ToolCallFinished_mocked(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_ToolCallFinished_mocked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _ToolCallFinished_isReal(ctx context.Context, field graphql.CollectedField, obj *model.ToolCallFinished) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ToolCallFinished_isReal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsReal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ToolCallFinished_isReal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ToolCallFinished", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -1405,6 +1451,11 @@ func (ec *executionContext) _ToolCall(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "isReal":
+			out.Values[i] = ec._ToolCall_isReal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "mockRule":
 			out.Values[i] = ec._ToolCall_mockRule(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1525,6 +1576,11 @@ func (ec *executionContext) _ToolCallFinished(ctx context.Context, sel ast.Selec
 			}
 		case "mocked":
 			out.Values[i] = ec._ToolCallFinished_mocked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isReal":
+			out.Values[i] = ec._ToolCallFinished_isReal(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -37,6 +37,8 @@ type ToolCall struct {
 	// IsOutcomeUnknown is set if the real call has started and not ended. It may still end, or its turn or its
 	// process ended first and its outcome will never be known.
 	IsOutcomeUnknown bool `bun:",nullzero" json:",omitempty"`
+	// Real is set if the call was made for real, see IsReal. Nil in rows of older versions.
+	Real *bool `bun:"is_real" json:",omitempty"`
 	// IsTurnKept is false if the turn failed after the call.
 	IsTurnKept bool
 	// Approval is nil if no person was asked.
@@ -86,14 +88,23 @@ func (in AnswerToolApprovalInput) Validate() error {
 	return faults.Err()
 }
 
-// Begin marks the call's outcome as unknown until the call ends.
+// Begin marks the call as real and its outcome as unknown until the call ends.
 func (c *ToolCall) Begin() {
 	text := outcomeUnknown
-	c.Result, c.Error, c.IsOutcomeUnknown = nil, &text, true
+	c.Result, c.Error, c.IsOutcomeUnknown, c.Real = nil, &text, true, new(true)
 }
 
 // Failed reports whether the call failed or its outcome is unknown.
 func (c *ToolCall) Failed() bool { return c.Error != nil }
+
+// IsReal reports whether the call was neither mocked nor refused: a request was sent, a sub-agent was asked, or the
+// contact was transferred. It is false for searches, and for failed calls of versions that did not store it.
+func (c *ToolCall) IsReal() bool {
+	if c.Real != nil {
+		return *c.Real
+	}
+	return !c.Mocked && c.Kind != ToolCallKindRetrieval && (!c.Failed() || c.MayHaveHappened())
+}
 
 // MayHaveHappened reports whether the call was started for real and its outcome is unknown.
 func (c *ToolCall) MayHaveHappened() bool {

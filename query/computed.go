@@ -25,6 +25,18 @@ var computed = map[string]computation{
 		message := model.SimulationChatMessage{ChatID: string(value(0)), Sequence: int32(integerOf(value(1)))}
 		return appendText(dst, message.ID())
 	}},
+	"ToolCall.isReal": {[]string{"is_real", "mocked", "kind", "error", "is_outcome_unknown"},
+		func(dst []byte, value func(int) []byte) []byte {
+			call := model.ToolCall{Mocked: isTrue(value(1)), Kind: model.ToolCallKind(value(2)),
+				IsOutcomeUnknown: isTrue(value(4))}
+			if real := value(0); real != nil {
+				call.Real = new(isTrue(real))
+			}
+			if message := value(3); message != nil {
+				call.Error = new(string(message))
+			}
+			return strconv.AppendBool(dst, call.IsReal())
+		}},
 	"CampaignItemEvent.id": {[]string{"item_id", "number"}, func(dst []byte, value func(int) []byte) []byte {
 		event := model.CampaignItemEvent{ItemID: string(value(0)), Number: int32(integerOf(value(1)))}
 		return appendText(dst, event.ID())
@@ -46,6 +58,8 @@ var computed = map[string]computation{
 			return append(dst, "null"...)
 		}},
 }
+
+func isTrue(value []byte) bool { return len(value) > 0 && value[0] != 0 }
 
 func optionalTime(value []byte) *time.Time {
 	if value == nil {

@@ -26,6 +26,7 @@ export interface LiveCall {
   arguments?: Record<string, unknown> | null;
   result?: string | null;
   mocked?: boolean;
+  isReal?: boolean;
   error?: string | null;
   durationMs?: number;
 }

@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { wasSent } from "../logic/sent";
 import { Avatar } from "./Avatar";
 import { duration } from "./format";
 import { Icon } from "./Icon";
@@ -42,6 +41,7 @@ interface ShownCall {
   arguments?: Record<string, unknown> | null;
   result?: string | null;
   mocked?: boolean;
+  isReal?: boolean;
   mockRule?: number | null;
   error?: string | null;
   durationMs?: number;
@@ -92,7 +92,7 @@ function Effect({ call }: { call: ShownCall }) {
   if (call.isRunning) return <Status of="Running" />;
   if (call.kind === "Retrieval") return null;
   if (!call.mocked && call.kind === "SubAgent") return call.error ? null : <Status of="Delegates" />;
-  if (!call.mocked) return wasSent(call.error) ? <Status of="Real" /> : null;
+  if (!call.mocked) return call.isReal ? <Status of="Real" /> : null;
   return (
     <span title={call.mockRule === null || call.mockRule === undefined ? undefined : `By rule ${call.mockRule + 1} of the mock`}>
       <Status of="Mocked" />

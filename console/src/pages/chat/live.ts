@@ -16,7 +16,7 @@ export const ChatEvents = graphql(`
       ... on TurnStarted { messageSequence text }
       ... on MessageDelta { turnId offset text }
       ... on ToolCallStarted { id kind technicalName arguments messageSequence delegationId }
-      ... on ToolCallFinished { id kind technicalName messageSequence delegationId result mocked mockRule durationMs error }
+      ... on ToolCallFinished { id kind technicalName messageSequence delegationId result mocked isReal mockRule durationMs error }
       ... on TurnFailed { turnId reason }
       ... on ChatEnded { endedAt }
     }

@@ -24,7 +24,7 @@ const QueueQuery = graphql(`
         run {
           id testName rowNumber rowName
           messages { role text }
-          toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
+          toolCalls { id kind technicalName arguments result mocked isReal mockRule messageSequence delegationId durationMs error isTurnKept }
           criteriaResults @skip(if: $isBlind) { criterion expected weight passed applies rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
           execution { id repeats status votes judgeModel agent { id name } }
         }

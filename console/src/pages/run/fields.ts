@@ -10,7 +10,7 @@ export const RunFields = graphql(`
     criteriaResults { criterion expected weight passed applies rationale decidedBy agreement evidence { messageIndex quote toolCallId speaker } }
     classificationResult { tagExpected tagProduced passed rationale }
     error { cause message }
-    toolCalls { id kind technicalName arguments result mocked mockRule messageSequence delegationId durationMs error isTurnKept }
+    toolCalls { id kind technicalName arguments result mocked isReal mockRule messageSequence delegationId durationMs error isTurnKept }
     usage { models fallbacks inputTokens outputTokens credits firstTokenMs { p50 } }
     execution { id repeats status votes judgeModel agent { id name } }
     labels { ...LabelFields }

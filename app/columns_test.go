@@ -62,23 +62,25 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 		asked = asked[:1] // resolvers still answer the selection of all fields
 	}
 	for typeName, queries := range ways {
-		selections, all := selectionsOf(schema, typeName)
-		for _, query := range queries {
-			var among any
-			g.must(t, key, fmt.Sprintf(query, all), nil, &among)
-			var amongResolved any
-			resolved.must(t, key, fmt.Sprintf(query, all), nil, &amongResolved)
-			require.Equal(t, asJSON(t, amongResolved), asJSON(t, among), query)
-			for name, selection := range selections {
-				want := asJSON(t, only(name, among))
-				require.Contains(t, want, `"`+name+`"`, "%s leads to no %s", query, typeName)
-				for _, way := range asked {
-					var alone any
-					way.must(t, key, fmt.Sprintf(query, selection), nil, &alone)
-					require.Equal(t, want, asJSON(t, alone), "%s.%s: %s", typeName, name, query)
+		t.Run(typeName, func(t *testing.T) {
+			selections, all := selectionsOf(schema, typeName)
+			for _, query := range queries {
+				var among any
+				g.must(t, key, fmt.Sprintf(query, all), nil, &among)
+				var amongResolved any
+				resolved.must(t, key, fmt.Sprintf(query, all), nil, &amongResolved)
+				require.Equal(t, asJSON(t, amongResolved), asJSON(t, among), query)
+				for name, selection := range selections {
+					want := asJSON(t, only(name, among))
+					require.Contains(t, want, `"`+name+`"`, "%s leads to no %s", query, typeName)
+					for _, way := range asked {
+						var alone any
+						way.must(t, key, fmt.Sprintf(query, selection), nil, &alone)
+						require.Equal(t, want, asJSON(t, alone), "%s.%s: %s", typeName, name, query)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 

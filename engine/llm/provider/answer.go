@@ -54,8 +54,8 @@ var cuts = map[string]llm.Cause{
 	"refusal": llm.Filtered, "max_tokens": llm.TooLong, "model_context_window_exceeded": llm.TooLong,
 	"MAX_TOKENS": llm.TooLong, "SAFETY": llm.Filtered, "RECITATION": llm.Filtered, "BLOCKLIST": llm.Filtered,
 	"PROHIBITED_CONTENT": llm.Filtered, "SPII": llm.Filtered, "LANGUAGE": llm.Filtered, "OTHER": llm.CutOff,
-	"MALFORMED_FUNCTION_CALL": llm.Malformed, "UNEXPECTED_TOOL_CALL": llm.Malformed, "TOO_MANY_TOOL_CALLS": llm.Malformed,
-	"MALFORMED_RESPONSE": llm.Malformed, "MISSING_THOUGHT_SIGNATURE": llm.Malformed,
+	"MALFORMED_FUNCTION_CALL": llm.CutOff, "UNEXPECTED_TOOL_CALL": llm.Malformed, "TOO_MANY_TOOL_CALLS": llm.Malformed,
+	"MALFORMED_RESPONSE": llm.CutOff, "MISSING_THOUGHT_SIGNATURE": llm.Malformed,
 }
 
 var cutMessages = map[llm.Cause]string{

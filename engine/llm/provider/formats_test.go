@@ -544,6 +544,18 @@ func TestGoogleSaysWhenToRetry(t *testing.T) {
 		failed.Error())
 }
 
+// Gemini ends an answer like this when it wrote a tool call that it cannot read. Another sample is usually right.
+func TestAnswersThatGeminiCannotReadAreRepeated(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE"} {
+		asked, model := speak(t, provider.Contents, nil, events(event(`{"candidates":[{"finishReason":"`+reason+`"}]}`)))
+		_, err := llm.Collect(model.Chat(t.Context(), hello))
+		failed := requireFailure(t, err)
+		require.Equal(t, llm.CutOff, failed.Cause, reason)
+		require.EqualValues(t, 3, asked.asked.Load(), reason)
+	}
+}
+
 func TestBlockedPromptsAreFiltered(t *testing.T) {
 	t.Parallel()
 	_, model := speak(t, provider.Contents, nil, events(event(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`)))

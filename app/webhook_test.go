@@ -18,7 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// docs/guides/webhooks.md shows exactly this receiver.
+// docs/guides/webhooks.md shows the receiver of webhook_receiver_test.go, unchanged.
 func TestDocumentedReceiverIsTheTestedOne(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("webhook_receiver_test.go")

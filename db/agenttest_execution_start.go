@@ -218,10 +218,10 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	case count == 0:
 		faults.Add("executionId", "names an execution whose tests were all deleted")
 	case count > model.MaxRuns:
-		faults.Add("repeats", "of the tests, their rows and variants make %d runs, but an execution has at most %d", count,
+		faults.Add("repeats", "make %d runs of the tests, their rows and variants, but an execution has at most %d", count,
 			model.MaxRuns)
 	case size > model.MaxRunsValues:
-		faults.Add("repeats", "of the rows make %d bytes of values in the runs, but an execution has at most %d",
+		faults.Add("repeats", "make %d bytes of rows in the runs, but an execution has at most %d",
 			size, model.MaxRunsValues)
 	}
 	runs := []*model.AgentTestRun{}
@@ -245,7 +245,7 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	return runs, faults.As(model.Unprocessable)
 }
 
-// try replaces the prompt in the snapshots by the draft. It returns UNPROCESSABLE when the snapshots belong to
+// try replaces the prompt in the snapshots with the draft. It returns UNPROCESSABLE when the snapshots belong to
 // several agents.
 func try(draft *string, snapshots []model.RunSnapshot) error {
 	tried := snapshots[0].Agent.Trying(draft)

@@ -160,7 +160,7 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	}
 	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 15,
 		Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of values in the runs, but an "+
+	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of rows in the runs, but an "+
 		"execution has at most 20000000")
 
 	agent = newTaggedAgent(t, tenant, "New", "Old")

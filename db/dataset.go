@@ -115,7 +115,7 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 // OfDataset narrows a list to the rows of the dataset. A nil id adds no condition.
 func OfDataset(id *string) pg.Filter { return pg.Equal(nil, "dataset_id", id) }
 
-// NamedThat returns the filter of a list of rows with names. wanted is valid or nil.
+// NamedThat returns a filter for rows whose name contains the wanted text. wanted is valid, or nil for no filter.
 func NamedThat(wanted *model.NameFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil

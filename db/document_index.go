@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// reindex enqueues documents of a locked dataset again. It invalidates their running indexings. The previous chunks
+// reindex enqueues documents of a locked dataset again. It makes indexing that is running for them fail. The previous chunks
 // stay until there are new ones.
 func (t tenantTx) reindex(ctx context.Context, datasetID string, which pg.Selection) error {
 	documents := []*model.Document{}
@@ -135,7 +135,7 @@ func (t *Tenant) FirstChunks(ctx context.Context, datasetID string, documents in
 	return chunks, err
 }
 
-// FailDocument stores the error for which a claimed document cannot be indexed. Its previous chunks stay. When the
+// FailDocument stores why a claimed document cannot be indexed. Its previous chunks stay. When the
 // claim was lost, it stores nothing and returns CONFLICT.
 func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 	d.Status = model.DocumentStatusFailed
@@ -172,8 +172,8 @@ func (t *Tenant) waitForDocument(ctx context.Context, d *model.Document, columns
 }
 
 // FinishDocument replaces the chunks of a claimed document, and makes it Ready with its warning and its embedding
-// model. The chunks have content, tokens and words, in order, and vectors of the embedding model. When the claim was
-// lost, it stores nothing and returns CONFLICT.
+// model. The chunks are in order. Each has content, tokens, words and, with an embedding model, a vector. When the
+// claim was lost, it stores nothing and returns CONFLICT.
 func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks []*model.Chunk) error {
 	at := now()
 	d.Status, d.Error, d.IndexedAt, d.ChunkCount = model.DocumentStatusReady, nil, &at, int32(len(chunks))

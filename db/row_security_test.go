@@ -72,7 +72,7 @@ func TestRowLevelSecuritySeparatesCompanies(t *testing.T) {
 		require.Less(t, ofMine, all, table)
 		require.Equal(t, ofMine, countOf(t, mine, "SELECT count(*) FROM "+table), table)
 		require.Equal(t, all-ofMine, countOf(t, theirs, "SELECT count(*) FROM "+table), table)
-		require.Zero(t, countOf(t, nobody, "SELECT count(*) FROM "+table), "%s: a statement of no company", table)
+		require.Zero(t, countOf(t, nobody, "SELECT count(*) FROM "+table), "%s: a statement without a company", table)
 
 		var foreign string
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT to_jsonb(t)::text FROM "+table+" AS t WHERE "+column+
@@ -93,7 +93,7 @@ func TestRowLevelSecuritySeparatesCompanies(t *testing.T) {
 		}
 	}
 	require.Subset(t, []string{"audit_deliveries", "company_imports", "idempotent_requests", "retentions", "tombstones"},
-		empty, "a fixture has a row of every other table")
+		empty, "the fixtures have a row in every other table")
 	require.Equal(t, before, rowsOf(t, conn))
 
 	for _, madeUp := range []string{"*", "\x00"} {
@@ -263,7 +263,7 @@ func TestRowSecurityBindsRunningProcesses(t *testing.T) {
 	const agents = "SELECT count(*) FROM agents"
 	for name, notice := range map[string]func(*testing.T, *db.Store){
 		"asked whether it is ready": func(t *testing.T, s *db.Store) { require.NoError(t, s.Ping(t.Context())) },
-		"looking now and then":      func(t *testing.T, s *db.Store) { require.NoError(t, db.Look(t.Context(), s)) },
+		"polling for signals":       func(t *testing.T, s *db.Store) { require.NoError(t, db.Look(t.Context(), s)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -341,9 +341,9 @@ func (w *warnings) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// A user with the roles owns the tables and sees all companies, but its Tenants do not. Without the roles, only the
+// A user with the program's roles owns the tables and sees all companies. Its Tenants see only their own. Without the roles, only the
 // program's conditions separate companies, and the program logs that.
-func TestRowSecurityOfPlainOwnersNeedsTheRoles(t *testing.T) {
+func TestRowSecurityWithoutSuperuserNeedsTheRoles(t *testing.T) {
 	t.Parallel()
 	dbtest.URL(t) // from this point on the roles exist
 	for name, c := range map[string]struct {

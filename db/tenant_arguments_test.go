@@ -30,7 +30,7 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 		return []any{(*string)(nil), &id}, true
 	case reflect.TypeFor[[]string]():
 		values = []any{[]string{}}
-		for ids := range slices.Chunk(slices.Sorted(maps.Values(other.ids)), 4) { // as many as any method accepts
+		for ids := range slices.Chunk(slices.Sorted(maps.Values(other.ids)), 4) { // every method accepts 4
 			values = append(values, ids)
 		}
 		return values, true

@@ -115,7 +115,7 @@ func sameRow(t *testing.T, conn *pgx.Conn, tenant *db.Tenant, table, key string,
 	require.Equal(t, found[0], found[2])
 }
 
-// trips counts the round trips of contexts from the method "in".
+// trips counts the round trips of statements whose context comes from its method in.
 type trips struct{ statements }
 
 func (s *trips) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {

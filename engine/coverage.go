@@ -11,7 +11,7 @@ import (
 
 // Coverage returns the effect of each possible call in the chats, by the id of the chat. It covers the calls of the
 // chat's agent to its tools, its sub-agents, the transfer if allowed, and its knowledge base. It also covers agents
-// that it can really delegate to, each listed once with the shortest path to it. The number of statements depends only
+// that the chat's agent can really delegate to, each once, with the shortest path to it. The number of statements depends only
 // on the depth of the delegations.
 func (e *Engine) Coverage(
 	ctx context.Context, t *db.Tenant, chats []*model.SimulationChat,
@@ -31,7 +31,7 @@ func (e *Engine) Coverage(
 	return coverage, nil
 }
 
-// Callable returns the calls that each agent, or an agent that it delegates to, could make without a mocking, by the id
+// Callable returns the calls that each agent, or an agent that it delegates to, could make without mocks, by the id
 // of the agent. It does not read the speakers in known again.
 func (e *Engine) Callable(
 	ctx context.Context, t *db.Tenant, agentIDs []string, known map[string]*Speaker,
@@ -119,7 +119,7 @@ type place struct {
 
 func (p place) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
 
-// Callable returns the calls that the agent itself could make without a mocking.
+// Callable returns the calls that the agent itself could make without mocks.
 func (s *Speaker) Callable() []*model.CallCoverage {
 	own := surveyOf(s.Agent.ID, &model.ToolMocking{}, true, 0)
 	own.descend(map[string]*Speaker{s.Agent.ID: s})

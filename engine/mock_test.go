@@ -43,7 +43,7 @@ func TestMockConditionsMatchArguments(t *testing.T) {
 	}{
 		"text":                   {model.MockCondition{Argument: "day", Equals: ptr("Monday")}, true},
 		"other text":             {model.MockCondition{Argument: "day", Equals: ptr("monday")}, false},
-		"text is no JSON":        {model.MockCondition{Argument: "day", Equals: ptr(`"Monday"`)}, false},
+		"text is not JSON":       {model.MockCondition{Argument: "day", Equals: ptr(`"Monday"`)}, false},
 		"number":                 {model.MockCondition{Argument: "n", Equals: ptr("2")}, true},
 		"number in another form": {model.MockCondition{Argument: "price", Equals: ptr("25e-1")}, true},
 		"number that is text":    {model.MockCondition{Argument: "n", Equals: ptr(`"2"`)}, false},
@@ -60,7 +60,7 @@ func TestMockConditionsMatchArguments(t *testing.T) {
 		"dots":                   {model.MockCondition{Argument: "who.age.years", Equals: ptr("30")}, true},
 		"dots that lead nowhere": {model.MockCondition{Argument: "day.name", Equals: ptr("Monday")}, false},
 		"a name with a dot":      {model.MockCondition{Argument: "a.b", Equals: ptr("whole")}, true},
-		"a dot into an object beside such a name": {model.MockCondition{Argument: "a.c", Equals: ptr("d")}, true},
+		"a dot selects a member despite such a name": {model.MockCondition{Argument: "a.c", Equals: ptr("d")}, true},
 		"missing":                     {model.MockCondition{Argument: "x", Equals: ptr("")}, false},
 		"regex":                       {model.MockCondition{Argument: "day", Matches: ptr("(?i)^mon")}, true},
 		"regex in the middle":         {model.MockCondition{Argument: "day", Matches: ptr("nda")}, true},
@@ -86,7 +86,7 @@ func TestMockConditionsMatchArguments(t *testing.T) {
 	}
 }
 
-func TestFirstRuleThatMatchesAnswers(t *testing.T) {
+func TestFirstMatchingRuleAnswers(t *testing.T) {
 	t.Parallel()
 	mock := &model.Mock{
 		ResultTemplate: ptr("own {day}"), DelaySeconds: 1,
@@ -294,12 +294,12 @@ func TestCallIndexCountsCallsOfTheChat(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	for _, call := range got.calls {
-		require.Equal(t, string(call.Arguments) != "{}", call.Mocked, "a call that was wrong was not answered by the mock")
+		require.Equal(t, string(call.Arguments) != "{}", call.Mocked, "the mock does not answer an invalid call")
 	}
 	told := s.resultsBefore(2)
 	require.Equal(t, []string{"a", "x", "rule b"}, told[:3], "in the order in which the model wrote them, after those "+
 		"of earlier turns")
-	require.Equal(t, []string{"c", "rule y"}, told[4:], "a call that was wrong does not count")
+	require.Equal(t, []string{"c", "rule y"}, told[4:], "an invalid call does not count")
 }
 
 func TestDelayEndsWithTheTurn(t *testing.T) {

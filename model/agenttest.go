@@ -89,8 +89,8 @@ type AgentTestFilter struct {
 	IsFlaky         *bool
 }
 
-// NewAgentTestFilter returns the filter of a list's arguments. It returns BAD_INPUT when they name an empty folder,
-// or a folder and the root, or break a bound.
+// NewAgentTestFilter returns the filter of a list's arguments. It returns BAD_INPUT if the folder's id is
+// empty, if they name a folder and the root, or if they break a bound.
 func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	more *AgentTestFilter) (f AgentTestFilter, err error) {
 	var faults Fields
@@ -113,7 +113,7 @@ func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	return f, faults.Err()
 }
 
-// AgentTestFailure describes since when a test has been failing.
+// AgentTestFailure says when a test started to fail.
 type AgentTestFailure struct {
 	// Run is the first failed run after the last passed run. LastPassed is that passed run, or nil.
 	Run        *AgentTestRun

@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 type replicaFixture struct {
 	*dbtest.Environment
 	provider *httptest.Server
-	// gate lets one agent answer for each element. Once it is closed, all agents answer.
+	// Each value sent to gate lets one agent answer. Once it is closed, all agents answer.
 	gate chan struct{}
 	// waiting counts agents that wait at the gate.
 	waiting atomic.Int64

@@ -43,12 +43,12 @@ type natsBus struct {
 	conn     *nats.Conn
 	subject  string
 	messages chan *nats.Msg
-	// The channel connected has a token after a connection was made, and the channel slow after messages were dropped.
+	// connected receives a token after a connection is made, and slow after messages are dropped.
 	connected, slow chan struct{}
 
 	mu            sync.Mutex
 	subscriptions map[Key]*nats.Subscription
-	// unconfirmed has keys that the server may not know yet. The channel asked has a token while there are any.
+	// unconfirmed has keys that the server may not know yet. asked has a token while there are any.
 	unconfirmed []Key
 	asked       chan struct{}
 }

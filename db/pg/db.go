@@ -18,9 +18,8 @@ import (
 
 // Options configure a DB.
 type Options struct {
-	// SessionAddress is the address of Postgres itself, if the main address is a pooler's in transaction mode.
-	// Notifications, the locks of workers and the queue use it, because they need sessions. Leave it empty if the
-	// main address supports sessions.
+	// SessionAddress is the address of Postgres itself. Set it if the main address leads to a pooler in transaction
+	// mode: notifications, the locks of workers and the queue need sessions.
 	SessionAddress string
 	// MaxConnections bounds the pool for writes and the pool for reads, each on its own. 0 means pgx's default.
 	MaxConnections int32
@@ -30,7 +29,7 @@ type Options struct {
 	Tracer pgx.QueryTracer
 	// Types describes the row structs that need special treatment.
 	Types map[reflect.Type]Type
-	// Taken maps the names of unique constraints that user input may violate to messages.
+	// Taken has the message for each unique constraint that user input may violate, by the constraint's name.
 	Taken map[string]Taken
 }
 
@@ -98,8 +97,8 @@ func (d *DB) Ping(ctx context.Context) error {
 	return d.Translate(d.scopes.await(ctx))
 }
 
-// Await checks whether row-level security separates the companies. After the first success, it no longer queries
-// Postgres.
+// Await checks whether row-level security separates the companies. Once it does, Await no longer
+// queries Postgres.
 func (d *DB) Await(ctx context.Context) error { return d.scopes.await(ctx) }
 
 // Writes returns the pool for writes. Callers that need neither a company nor a session use it directly.

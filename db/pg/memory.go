@@ -148,7 +148,7 @@ func (c *reservingConn) ExecContext(ctx context.Context, query string,
 
 // PrepareContext returns an error, because a prepared statement would not be bound to a company when it runs.
 func (c *reservingConn) PrepareContext(context.Context, string) (driver.Stmt, error) {
-	return nil, errors.New("statements are not prepared here")
+	return nil, errors.New("a connection that is bound to a company prepares no statements")
 }
 
 // bind binds the connection to the company of the context, or to all companies. Behind a pooler, a statement outside

@@ -222,7 +222,7 @@ func TestJobsMissingInRiverAreEnqueuedAgain(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// A slot of the window may remain empty if the transaction that ends its job was not visible yet.
+// A sweep that does not see yet that a job has ended leaves its slot empty. The next sweep fills it.
 func TestSweepFillsEmptySlotsOfTheWindow(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

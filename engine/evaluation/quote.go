@@ -11,7 +11,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// find returns the part of the message or its calls that the quote repeats, as read.Cite compares texts. The judge can
+// find returns the part of the message or of its calls that read.Cite accepts as the quote. The judge can
 // put the speaker before a quote. It can quote a call's name with its arguments, its result, its error, its whole JSON,
 // and its excerpts from the knowledge base. callID is the call of the quote, preferably one that was not cited. It is
 // nil for the message's text.
@@ -125,7 +125,7 @@ var (
 		kunden клиент пользователь müşteri العميل 顧客 お客様 客户 用户 顾客 고객 zákazník asiakas`)
 )
 
-// withoutSpeaker cuts off a label in front of a quote that names the speaker.
+// withoutSpeaker removes the speaker's label from the front of a quote.
 func withoutSpeaker(quote, speaker string) string {
 	label, said, hasLabel := strings.Cut(strings.ReplaceAll(quote, "：", ":"), ":")
 	labels := agentLabels

@@ -28,7 +28,7 @@ func read(t testing.TB, name, content string) knowledge.Text {
 	return text
 }
 
-// cut returns the pieces and the note of a method.
+// cut splits the content with a chunk method, and returns the pieces and the chunker's note.
 func cut(t testing.TB, name, content, method string, c model.ParserConfig) ([]string, string) {
 	t.Helper()
 	pieces, note, err := knowledge.Chunk(t.Context(), read(t, name, content), method, c)
@@ -80,7 +80,7 @@ func TestNaiveChunksAreCompleteAndBounded(t *testing.T) {
 		for _, p := range pieces {
 			require.NotEmpty(t, strings.TrimSpace(p.Content))
 			require.True(t, utf8.ValidString(p.Content))
-			// A character of several tokens is one unit. Where two units meet, the text may have other tokens.
+			// Characters are not split, and the tokens of joined texts may be more than those of the parts.
 			require.LessOrEqual(t, count(p.Content), int(limit)+12, "%q", p.Content)
 			require.LessOrEqual(t, p.Tokens, int(limit)+12)
 			whole.WriteString(p.Content)
@@ -91,7 +91,7 @@ func TestNaiveChunksAreCompleteAndBounded(t *testing.T) {
 
 func TestNaiveCutsAtDelimitersAndMerges(t *testing.T) {
 	t.Parallel()
-	// As with a stored setting, the dataset decodes the escapes before the text is cut.
+	// NewDataset decodes the escapes in the delimiter.
 	delimiter, tokens := "\\n`##`;", int32(9)
 	dataset, err := model.NewDataset(model.CreateDatasetInput{
 		Name: "d", ParserConfig: &model.ParserConfigInput{Delimiter: &delimiter, ChunkTokenNum: &tokens},

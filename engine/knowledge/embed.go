@@ -32,8 +32,8 @@ func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chu
 	return nil
 }
 
-// Refresh schedules indexing for all companies' documents with vectors of another embedding model. Without a model,
-// vectors are kept but not used.
+// Refresh schedules indexing for all companies' documents that lack vectors of the current embedding model. Without a
+// model, vectors are kept but not used.
 func (b *Base) Refresh(ctx context.Context, store *db.Store) error {
 	if b.embedder == nil {
 		return nil

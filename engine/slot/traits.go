@@ -21,7 +21,7 @@ type traits struct {
 	// Example is the example code in the description, if hasExample. shape is the example's shape.
 	hasExample     bool
 	Example, shape string
-	// named are the significant words of the name, and labels those that a value may follow.
+	// named has the significant words of the name. labels has the words that a value may follow.
 	named, labels []string
 }
 

@@ -111,9 +111,9 @@ func NewImport() *cobra.Command {
 	c := &Import{}
 	return cli.New(c, &cobra.Command{
 		Use: "import", Short: "Create a company from an archive or from a v1 server, and keep all ids. The import is " +
-			"all or nothing.",
-		Long: "With --from-v1, the exit code is 1 if something that the v1 server lists was not imported. The output " +
-			"names it.",
+			"one transaction.",
+		Long: "With --from-v1, the exit code is 1 if something that the v1 server lists could not be imported. The " +
+			"output names it, and the rest is imported.",
 		Example: `agentgraph import --dry-run company.tar.gz
 agentgraph import company.tar.gz
 agentgraph import --from-v1 https://v1.example.com --company-name "Your company"`,

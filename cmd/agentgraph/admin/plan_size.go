@@ -55,11 +55,11 @@ func newPlanSize() *cobra.Command {
 		Example: `agentgraph plan size --agents 500 --chats-per-day 10000 --calls-per-day 50000 --days 365`,
 	}, nil, &c.OutputFlag, cli.Flags{
 		{Into: &c.Agents, Name: "agents", Default: "100", Help: "How many agents there are."},
-		{Into: &c.Chats, Name: "chats-per-day", Default: "1000", Help: "How many simulated chats people hold on a day."},
-		{Into: &c.Turns, Name: "turns", Default: "6", Help: "How often the contact speaks in a chat or a test run."},
-		{Into: &c.Runs, Name: "runs-per-day", Default: "1000", Help: "How many test runs there are on a day."},
-		{Into: &c.Calls, Name: "calls-per-day", Default: "1000", Help: "How many usage entries are recorded on a day."},
-		{Into: &c.Items, Name: "items-per-day", Default: "0", Help: "How many campaign items are added on a day."},
+		{Into: &c.Chats, Name: "chats-per-day", Default: "1000", Help: "The number of simulated chats per day."},
+		{Into: &c.Turns, Name: "turns", Default: "6", Help: "The number of messages of the contact in a chat or a test run."},
+		{Into: &c.Runs, Name: "runs-per-day", Default: "1000", Help: "The number of test runs per day."},
+		{Into: &c.Calls, Name: "calls-per-day", Default: "1000", Help: "The number of usage entries per day."},
+		{Into: &c.Items, Name: "items-per-day", Default: "0", Help: "The number of campaign items added per day."},
 		{Into: &c.Days, Name: "days", Default: "365", Help: "How long chats, runs, entries and items are kept."},
 	})
 }

@@ -36,7 +36,7 @@ agentgraph test blame "Says where to park" --repeat 10 --yes`,
 		{Into: &c.Test, Name: "test", Complete: c.CompleteNames(client.Tests),
 			Help: "A red test, by its name, a part of the name, or its id."},
 	}, &c.Flags, cli.Flags{
-		{Into: &c.Repeat, Name: "repeat", Default: "5", Help: "The runs of each step of the search, 4 to 20."},
+		{Into: &c.Repeat, Name: "repeat", Default: "5", Help: "The number of runs in each step of the search, 4 to 20."},
 		{Into: &c.Yes, Name: "yes", Help: "Search without asking."},
 		{Into: &c.Markdown, Name: "markdown", Placeholder: "FILE", Help: "Write the result in Markdown, for a comment " +
 			"on a pull request."},

@@ -37,7 +37,7 @@ func newCompareCommand() *cobra.Command {
 			Help: "Only the runs of this variant in the earlier executions."},
 		{Into: &c.WithVariant, Name: "with-variant", Placeholder: "LABEL",
 			Help: "Only the runs of this variant in --with. Without --base-variant, the earlier executions must have " +
-				"no variants, and vice versa."},
+				"no variants. Without --with-variant, those in --with must have none."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},
 			Help: "Correction for multiple comparisons: holm or benjamini-hochberg."},
 	}, &c.OutputFlag)

@@ -36,7 +36,7 @@ func newLabelsImport() *cobra.Command {
 		Example: `agentgraph test labels import ann.csv`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Help: "CSV with the columns run_id, criterion and holds (yes or no), and optionally " +
-			"person, note and sampled (no if the person chose the verdict). - is standard input."},
+			"person, note and sampled (no if the person picked which verdict to label). - is standard input."},
 	}, &c.Flags)
 }
 

@@ -47,7 +47,7 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 			Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id. Separate several with commas, or " +
 				"repeat the flag."},
 		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT",
-			Help: "How often to run each test, 1 to 20. Default: 1; with --until-failed, --until-decided or --baseline, 20."},
+			Help: "How many times to run each test, 1 to 20. Default: 1; with --until-failed, --until-decided or --baseline, 20."},
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
@@ -56,7 +56,7 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 				"is given."},
 		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
 			Help: "Run the tests with this variant of the agent, and compare it with the first variant. LABEL alone is the " +
-				"unchanged agent. After LABEL: write some of model=NAME, version=N and prompt=@FILE, with spaces between " +
+				"unchanged agent. CHANGES is one or more of model=NAME, version=N and prompt=@FILE, with spaces between " +
 				"them. Give 2 to 12 variants, separated by commas or with repeated flags."},
 		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Xor: "compared", Placeholder: "EXECUTION",
 			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +

@@ -16,7 +16,7 @@ type report struct {
 	Reason      string   `json:"reason"`
 	Server      string   `json:"server"`
 	MinPassRate *float64 `json:"minPassRate"`
-	// IsCorrected compares the corrected pass rate with MinPassRate.
+	// IsCorrected is set if MinPassRate is a bound of the corrected pass rate.
 	IsCorrected bool             `json:"isCorrected,omitempty"`
 	Execution   executionShown   `json:"execution"`
 	Comparison  *comparisonShown `json:"comparison"`
@@ -54,8 +54,8 @@ func (r *report) decide(lost error) {
 	case r.MinPassRate == nil && counts.Failed > 0:
 		set(client.ExitFailed, "%d of %d runs failed", counts.Failed, counts.Total)
 	case r.IsCorrected && judged > 0 && r.Execution.Corrected == nil:
-		set(client.ExitInconclusive, "there is no corrected pass rate: fewer than 20 labels of people on this judge's "+
-			"verdicts, or several judges")
+		set(client.ExitInconclusive, "there is no corrected pass rate: people labeled fewer than 20 of this judge's "+
+			"verdicts, or the runs have several judges")
 	case r.MinPassRate != nil && judged > 0 && rate < *r.MinPassRate:
 		set(client.ExitFailed, "the %s is %s, below %s", name, percent(rate), percent(*r.MinPassRate))
 	case r.Comparison.isRegressed():

@@ -41,7 +41,7 @@ func newKnowledgeEvaluate() *cobra.Command {
 agentgraph knowledge evaluate questions.csv --chat "Clinic knowledge" --threshold 0.1`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "Questions to add first: CSV with the columns question, " +
-			"document and passage, or JSON lines with these keys. - is standard input, JSON lines."},
+			"document and passage, or JSON lines with these keys. - reads JSON lines from standard input."},
 	}, &c.Flags, &c.outputFlag, cli.Flags{
 		{Into: &c.Chat, Name: "chat", Required: true, Complete: c.CompleteNames(client.KnowledgeBaseChats),
 			Help: "The knowledge base chat: its id, its name, or a part of the name that no other chat has."},

@@ -22,7 +22,7 @@ type past struct {
 // pastConcurrency is how many runs of a past execution were in progress at the same time.
 const pastConcurrency = 5
 
-// execution returns the rows of an execution that started at that time, with the agent's prompt of that time.
+// execution returns the rows of an execution that started at the time at. agent has the prompt that it had then.
 func (p past) execution(e pastExecution, agent *model.Agent,
 	at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
 	planned := e.plan()

@@ -17,7 +17,7 @@ type call struct {
 	turn int
 	// arguments returns the call's arguments, or false if they are not a JSON object.
 	arguments func() (map[string]any, bool)
-	// value returns the result as package ordered decodes it, or nil if it is not JSON.
+	// value returns the result, decoded by the package ordered, or nil if it is not JSON.
 	value func() any
 	// failure returns the error that the result reports, or "".
 	failure func() string

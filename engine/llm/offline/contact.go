@@ -60,7 +60,7 @@ var (
 
 // role is a scenario to play, with the messages so far.
 type role struct {
-	// script has lines that the contact says verbatim. Without a script, it says its wishes, and facts in answers.
+	// script has lines that the contact says verbatim. Without a script, it says its wishes, and answers with facts.
 	script, wishes, facts []string
 	// said are the contact's own messages. heard is the agent's last message.
 	said  []string

@@ -12,11 +12,11 @@ import (
 const (
 	// maxHeader bounds the header of a file, in bytes.
 	maxHeader = 1 << 20
-	// maxColumns bounds the numbers of a vector, as pgvector does.
+	// maxColumns is the maximum length of a vector, as in pgvector.
 	maxColumns = 16_000
 )
 
-// tensors are the arrays in a file of the format safetensors: the length of the header in 8 bytes, the header as JSON,
+// tensors are the arrays in a safetensors file. The file has the length of its header in 8 bytes, the header as JSON,
 // and the numbers.
 type tensors struct {
 	file   io.ReaderAt
@@ -142,7 +142,7 @@ func (t *tensors) find(name string, dimensions int) (tensor, kind, error) {
 	return one, k, nil
 }
 
-// numbers returns an array of one dimension, or nil if the file has none of the name.
+// numbers returns the one-dimensional array with the name, or nil if the file has none.
 func (t *tensors) numbers(name string) ([]float64, error) {
 	if _, has := t.header[name]; !has {
 		return nil, nil

@@ -78,7 +78,7 @@ function ServerItem({ server, refresh, connect }: { server: Server; refresh: () 
     refresh();
   };
   const destroy = async () => {
-    if (!(await ask({ title: `Disconnect ${server.name}?`, text: "Its headers are deleted.", verb: "Disconnect", isDangerous: true }))) return;
+    if (!(await ask({ title: `Disconnect ${server.name}?`, text: "Its stored headers will be deleted.", verb: "Disconnect", isDangerous: true }))) return;
     await remove.run({ input: { mcpServerId: server.id } });
     refresh();
   };

@@ -31,7 +31,7 @@ export function VersionNote({ version }: { version: { id: string; version: numbe
   }
   return (
     <form onSubmit={submit} onKeyDown={(event) => event.key === "Escape" && setOpen(false)}>
-      <input name="note" aria-label={`Note of v${version.version}`} autoFocus size={14} maxLength={500} defaultValue={version.note ?? ""} />
+      <input name="note" aria-label={`Note for v${version.version}`} autoFocus size={14} maxLength={500} defaultValue={version.note ?? ""} />
       <button type="submit" disabled={save.isBusy}>
         Save note
       </button>

@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// reindex enqueues documents of a locked dataset again. It makes indexing that is running for them fail. The previous chunks
+// reindex enqueues documents of a locked dataset again. Indexing that is running for them fails. The previous chunks
 // stay until there are new ones.
 func (t tenantTx) reindex(ctx context.Context, datasetID string, which pg.Selection) error {
 	documents := []*model.Document{}

@@ -341,8 +341,8 @@ func (w *warnings) log() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
-// A user with the program's roles owns the tables and sees all companies. Its Tenants see only their own. Without the roles, only the
-// program's conditions separate companies, and the program logs that.
+// A user with the program's roles owns the tables and sees all companies. Its Tenants see only their own. Without the
+// roles, only the program's conditions separate companies, and the program logs that.
 func TestRowSecurityWithoutSuperuserNeedsTheRoles(t *testing.T) {
 	t.Parallel()
 	dbtest.URL(t) // from this point on the roles exist

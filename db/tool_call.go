@@ -85,7 +85,8 @@ func (u *ChatTurn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 		call.Position, call.IsTurnKept = int32(i), kept
 		w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = "+
 			"EXCLUDED.error, "+
-			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, is_real = EXCLUDED.is_real, approval = EXCLUDED.approval, approval_until = "+
+			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, is_real = EXCLUDED.is_real, "+
+			"approval = EXCLUDED.approval, approval_until = "+
 			"EXCLUDED.approval_until, approval_note = EXCLUDED.approval_note, duration_ms = EXCLUDED.duration_ms, is_turn_kept = "+
 			"tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
 	}

@@ -11,8 +11,8 @@ import (
 
 // Coverage returns the effect of each possible call in the chats, by the id of the chat. It covers the calls of the
 // chat's agent to its tools, its sub-agents, the transfer if allowed, and its knowledge base. It also covers agents
-// that the chat's agent can really delegate to, each once, with the shortest path to it. The number of statements depends only
-// on the depth of the delegations.
+// that the chat's agent can really delegate to, each once, with the shortest path to it. The number of statements
+// depends only on the depth of the delegations.
 func (e *Engine) Coverage(
 	ctx context.Context, t *db.Tenant, chats []*model.SimulationChat,
 ) (map[string][]*model.CallCoverage, error) {

@@ -42,7 +42,8 @@ func newRetentionSet() *cobra.Command {
 		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS",
 			Help: "Records of deleted agents and campaigns. Without them, usage shows Unknown instead of Deleted."},
 		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS",
-			Help: "Usage entries, counted from when the usage happened. Older entries can no longer be recorded. Daily sums are kept."},
+			Help: "Usage entries, counted from when the usage happened. Older entries can no longer be recorded. " +
+				"Daily sums are kept."},
 	})
 }
 

@@ -47,7 +47,8 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 			Complete: c.CompleteNames(client.Tests), Help: "Run this test, by name or id. Separate several with commas, or " +
 				"repeat the flag."},
 		{Into: &c.Repeat, Name: "repeat", Env: "AGENTGRAPH_TEST_REPEAT",
-			Help: "How many times to run each test, 1 to 20. Default: 1; with --until-failed, --until-decided or --baseline, 20."},
+			Help: "How many times to run each test, 1 to 20. Default: 1; with --until-failed, --until-decided or " +
+				"--baseline, 20."},
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",

@@ -36,7 +36,7 @@ build: ## a release build, bin/agentgraph
 	$(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/agentgraph ./cmd/agentgraph
 
 test: postgres e2e-deps ## all tests
-	$(GO) test ./...
+	$(GO) test -timeout 20m ./...
 
 # Slow suites are left out: those of whole programs, the database, the queue and documents.
 test-fast: postgres ## the tests that take seconds, for the inner loop
@@ -44,8 +44,8 @@ test-fast: postgres ## the tests that take seconds, for the inner loop
 
 FUZZTIME ?= 20s
 
-fuzz: postgres ## every fuzz target, for FUZZTIME each
-	GO="$(GO)" scripts/fuzz.sh $(FUZZTIME)
+fuzz: postgres ## every fuzz target, or those in FOLDERS, for FUZZTIME each
+	GO="$(GO)" scripts/fuzz.sh $(FUZZTIME) $(FOLDERS)
 
 # FAULTS=short takes two minutes. As root, it also fills a disk in memory.
 test-faults: postgres ## break the program's dependencies, and count lost and duplicated work

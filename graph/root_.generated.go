@@ -1847,9 +1847,9 @@ extend type Query {
     headId: ID!
     "More bases, at most 4; duplicates are dropped."
     moreBaseIds: [ID!]! = []
-    "Only the runs of this variant of each base, by its label. Null with ` + "`" + `headVariant` + "`" + ` means that the bases have no variants."
+    "Only the runs of this variant of each base, by its label. If only ` + "`" + `headVariant` + "`" + ` is given, the bases must have no variants."
     baseVariant: String
-    "Only the runs of this variant of the head, by its label. Null with ` + "`" + `baseVariant` + "`" + ` means that the head has no variants."
+    "Only the runs of this variant of the head, by its label. If only ` + "`" + `baseVariant` + "`" + ` is given, the head must have no variants."
     headVariant: String
     "How to correct for the number of tests."
     correction: AgentTestCorrection! = Holm

@@ -99,7 +99,7 @@ func (c *collector) awaitsTurn(t *testing.T) {
 	}, dbtest.Awaited, 20*time.Millisecond, "the turn")
 }
 
-// tracedTurn runs a turn and returns all its spans by name.
+// tracedTurn runs some queries and a turn, and returns all spans by name.
 func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tracepb.Span) {
 	t.Helper()
 	c = &collector{refuses: 1}

@@ -93,7 +93,7 @@ func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
 func (t *Tenant) addAPIKey(ctx context.Context, key *model.APIKey,
 	prepare func(context.Context, tenantTx) error) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Concurrent requests that make keys wait here, so that each counts the keys of the others.
+		// Concurrent creations of keys wait for each other here, so that each counts the keys of the others.
 		if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 			Exec(ctx); err != nil {
 			return err

@@ -48,7 +48,7 @@ func TestArchiveSchemaIsCurrent(t *testing.T) {
 			}
 			if column == "definition" {
 				property = map[string]any{"type": "object", "description": "An agent, or a test if the line has agent_id. " +
-					"Exports write it."}
+					"Take it from an export."}
 			}
 			_, isFilled := absent[column]
 			_, isForced := forced[column]

@@ -108,7 +108,7 @@ func scalarFault(value json.RawMessage, kind string) string {
 	case name == "number" && json.Unmarshal(value, new(float64)) != nil:
 		return "must be a number"
 	case name == "array" && json.Unmarshal(value, listOf(kind)) != nil:
-		return "must be a list of values of its type"
+		return "must be a list of values of the type " + strings.TrimSuffix(kind, "[]")
 	}
 	return ""
 }

@@ -100,6 +100,6 @@ func TestReleasedDocumentDoesNotFail(t *testing.T) {
 		fails(t, tenant.ReleaseDocument(ctx, &stale), model.Conflict)
 		require.Equal(t, lost.Waits, stale.Waits)
 	}
-	require.Nil(t, claim(t, tenant, added.IndexingID, attempt+2), "four workers were lost with it")
+	require.Nil(t, claim(t, tenant, added.IndexingID, attempt+2), "four workers died while they indexed it")
 	require.Equal(t, model.DocumentStatusFailed, readDocument(t, tenant, added.ID).Status)
 }

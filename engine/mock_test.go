@@ -60,7 +60,7 @@ func TestMockConditionsMatchArguments(t *testing.T) {
 		"dots":                   {model.MockCondition{Argument: "who.age.years", Equals: ptr("30")}, true},
 		"dots that lead nowhere": {model.MockCondition{Argument: "day.name", Equals: ptr("Monday")}, false},
 		"a name with a dot":      {model.MockCondition{Argument: "a.b", Equals: ptr("whole")}, true},
-		"a dot selects a member despite such a name": {model.MockCondition{Argument: "a.c", Equals: ptr("d")}, true},
+		"a dot selects a member beside a name with a dot": {model.MockCondition{Argument: "a.c", Equals: ptr("d")}, true},
 		"missing":                     {model.MockCondition{Argument: "x", Equals: ptr("")}, false},
 		"regex":                       {model.MockCondition{Argument: "day", Matches: ptr("(?i)^mon")}, true},
 		"regex in the middle":         {model.MockCondition{Argument: "day", Matches: ptr("nda")}, true},
@@ -183,7 +183,7 @@ func TestTemplatesFillKnownPlaceholders(t *testing.T) {
 		var template, want strings.Builder
 		for range rapid.IntRange(1, 12).Draw(t, "pieces") {
 			if rapid.Bool().Draw(t, "literal") {
-				// The text contains no character that could begin or end a placeholder.
+				// The text has braces only as JSON, which is no placeholder.
 				text := rapid.StringMatching(`[^{}A-Za-z0-9_.]{0,5}(\{"[a-z]":\{\}\})?`).Draw(t, "text")
 				template.WriteString(text)
 				want.WriteString(text)

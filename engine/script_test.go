@@ -62,7 +62,7 @@ func (s *script) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 	}
 }
 
-// next returns the next answer. Once all were given, the last one repeats.
+// next returns the next answer. Once all have been given, it repeats the last one.
 func (s *script) next(req llm.Request) answer {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

@@ -24,8 +24,8 @@ const (
 	// because a signal can be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
-	// tokenShare divides a key's limits. One page's token may have 1/tokenShare of the key's sessions, and one visitor of
-	// a page 1/tokenShare of its requests, so that no visitor shuts out the others.
+	// tokenShare divides a key's limits, so that no visitor of a page shuts out the others. A page's token may have
+	// 1/tokenShare of the key's sessions, and one visitor may send 1/tokenShare of the key's requests.
 	tokenShare = 10
 )
 

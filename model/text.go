@@ -56,7 +56,7 @@ func (f *Fields) count(path string, value *int32, least, most int32) {
 	}
 }
 
-// Filter records a fault if an id that narrows a list is empty. To leave the list as a whole, omit the id.
+// Filter records a fault if an id that narrows a list is empty. To list everything, omit the id.
 func (f *Fields) Filter(path string, id *string) {
 	if id != nil && *id == "" {
 		f.Add(path, "must not be empty: leave it out to list all")
@@ -65,12 +65,12 @@ func (f *Fields) Filter(path string, id *string) {
 
 var technicalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// technicalName records a fault if a name is not valid as a function of a language model.
+// technicalName records a fault if a name is not valid as a function name for language models.
 func (f *Fields) technicalName(path, value string) {
 	if !technicalName.MatchString(value) {
 		f.Add(path, "must have 1 to 64 lower-case letters, digits and _, and begin with a letter")
 	} else if value == "end_conversation" || value == "transfer_call" {
-		f.Add(path, "must not be %s, a name that every agent already has", value)
+		f.Add(path, "must not be %s, because every agent has a built-in tool of this name", value)
 	}
 }
 

@@ -97,8 +97,9 @@ func (c *ToolCall) Begin() {
 // Failed reports whether the call failed or its outcome is unknown.
 func (c *ToolCall) Failed() bool { return c.Error != nil }
 
-// IsReal reports whether the call was neither mocked nor refused: a request was sent, a sub-agent was asked, or the
-// contact was transferred. It is false for searches, and for failed calls of versions that did not store it.
+// IsReal reports whether the gateway made the call, even if it failed: it called an endpoint or an MCP server, asked a
+// sub-agent, or transferred the contact. It is false for searches, and for failed calls of versions that did not store
+// it.
 func (c *ToolCall) IsReal() bool {
 	if c.Real != nil {
 		return *c.Real

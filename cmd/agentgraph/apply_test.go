@@ -31,7 +31,7 @@ type applyServer struct {
 
 	mu        sync.Mutex
 	mutations []string
-	// The proxy calls before with the name of each mutation, unless before is nil. A status other than 0 refuses the
+	// before, if set, is called with the name of each mutation before it is sent on. A status other than 0 refuses the
 	// mutation. If the status is the constant lost, the mutation runs, but its answer does not arrive.
 	before func(mutation string) (status int)
 }

@@ -58,7 +58,7 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	require.Equal(t, company("Two"), asked(env).out)
 
 	mixed := asked(env, "--context", "one", "--api-key", "x")
-	require.Equal(t, outcome{2, "", "agentgraph: --context cannot be combined with --url and --api-key\n"}, mixed)
+	require.Equal(t, outcome{2, "", "agentgraph: --context cannot be combined with --url or --api-key\n"}, mixed)
 	unknown := asked(env, "--context", "three")
 	require.Equal(t,
 		outcome{2, "", "agentgraph: the context \"three\" does not exist; the contexts are one, two\n"}, unknown)

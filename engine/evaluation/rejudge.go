@@ -30,7 +30,7 @@ func (v *Evaluator) withJudge(take *parts, name string, counted *engine.Meter) e
 	return nil
 }
 
-// rejudge decides another run's conversation again, and sets the outcome in the run like simulate.
+// rejudge judges another run's conversation again, and sets the outcome in run as simulate does.
 func (v *Evaluator) rejudge(ctx context.Context, t *db.Tenant, runner *tester, run *model.AgentTestRun) error {
 	found, err := t.Find(ctx, db.AgentTestRunRows, []string{*run.RejudgeOfID},
 		"messages", "tool_calls", "turn_count", "end_reason", "held", "started_at", "criteria_results", "extracted")

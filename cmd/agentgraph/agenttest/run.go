@@ -63,7 +63,7 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +
 				"commas or with repeated flags, are combined into one sample."},
 		{Into: &c.Correction, Name: "correction", Env: "AGENTGRAPH_TEST_CORRECTION", Default: "holm",
-			Enum: []string{"holm", "benjamini-hochberg"}, Help: "Correction of --baseline for multiple comparisons: holm " +
+			Enum: []string{"holm", "benjamini-hochberg"}, Help: "How --baseline corrects for multiple comparisons: holm " +
 				"or benjamini-hochberg."},
 		{Into: &c.VirtualTime, Name: "virtual-time", Env: "AGENTGRAPH_TEST_VIRTUAL_TIME",
 			Help: "Record the delays of mocks without waiting for them."},

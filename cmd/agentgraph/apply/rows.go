@@ -60,7 +60,7 @@ func readRows(directory, name string) (list, error) {
 	case ".jsonl", ".ndjson":
 		rows, err = rowsOfLines(text)
 	default:
-		err = errors.New("its name must end with .csv or .jsonl")
+		err = errors.New("its name must end with .csv, .jsonl or .ndjson")
 	}
 	if err == nil && len(rows) > model.MaxRows {
 		err = fmt.Errorf("it has %d rows, but a test has at most %d", len(rows), model.MaxRows)

@@ -30,7 +30,7 @@ type shape struct {
 	form
 	// initial is the default of a new resource, and the meaning of null.
 	initial any
-	// of has the shape of a list's elements, and members the shapes of an object's members.
+	// A list has the shape of its elements in of. An object has the shapes of its members in members.
 	of      *shape
 	members []field
 	// to is the kind that a reference points to.
@@ -118,7 +118,7 @@ func (s shape) normalList(values list, resolve resolve, at path) list {
 }
 
 // normalObject returns the members in the order of the shape. For a merged shape, it returns only the members that are
-// given. It returns nil if a reference has no target.
+// given. For a record, it returns nil if a required reference has no target.
 func (s shape) normalObject(o object, resolve resolve, at path) any {
 	normal := object{}
 	for _, f := range s.members {
@@ -222,7 +222,7 @@ func (s shape) sent(value any) any {
 	return value
 }
 
-// sentWithin does the same as sent, for a part of a value that is replaced as a whole. In such parts, null stays null.
+// sentWithin does the same as sent, for a part of a value that is replaced as a whole. In such parts, null stays null, except that an optional text becomes empty.
 func (s shape) sentWithin(value any) any {
 	if value == nil && s.form != text {
 		return nil

@@ -52,7 +52,7 @@ func (f Flags) server(cmd *cobra.Command) (Server, error) {
 	isGiven := cmd.Flags().Changed
 	given := Server{URL: cmp.Or(strings.TrimSpace(f.URL), localURL), APIKey: strings.TrimSpace(f.APIKey)}
 	if f.Context != "" && isGiven("context") && (isGiven("url") || isGiven("api-key")) {
-		return Server{}, errors.New("--context cannot be combined with --url and --api-key")
+		return Server{}, errors.New("--context cannot be combined with --url or --api-key")
 	}
 	if isGiven("url") || isGiven("api-key") || f.Context == "" && (f.URL != "" || f.APIKey != "") {
 		return given, nil

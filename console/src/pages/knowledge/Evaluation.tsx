@@ -249,7 +249,7 @@ function Import({ datasets, reread }: { datasets: Props["datasets"]; reread: () 
         onFiles={([file]) => void read(file)}
       />
       {datasets.length > 1 && (
-        <select aria-label="Into the dataset" value={dataset} onChange={(event) => setDataset(event.target.value)}>
+        <select aria-label="Dataset to import into" value={dataset} onChange={(event) => setDataset(event.target.value)}>
           {datasets.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}

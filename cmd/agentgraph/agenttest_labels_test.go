@@ -23,7 +23,7 @@ func TestLabelsAreFilesAndGate(t *testing.T) {
 	require.Equal(t, 2, b.test(t, "run", "--test", test, "--corrected").code, "without a rate")
 	o := b.test(t, append(gate, "--corrected")...)
 	require.Equal(t, 5, o.code, "%s%s", o.out, o.log)
-	require.Contains(t, o.out, "there is no corrected pass rate: fewer than 20 labels")
+	require.Contains(t, o.out, "there is no corrected pass rate: people labeled fewer than 20")
 
 	o = b.test(t, "labels", "export", "--agent", b.agent, "--queue", "30", "--blind", "--person", "Ann")
 	require.Zero(t, o.code, o.log)

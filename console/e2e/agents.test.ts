@@ -250,7 +250,7 @@ journeys("agents and chats", () => {
       assert.equal(await page.getByLabel("Name of value 5").inputValue(), "insurer");
       await page.getByRole("link", { name: /^Versions/ }).click();
       await page.getByRole("button", { name: "Add note of v1" }).click();
-      await page.getByLabel("Note of v1").fill("As of spring");
+      await page.getByLabel("Note for v1").fill("As of spring");
       await page.keyboard.press("Enter");
       await page.getByText("As of spring").waitFor();
     }));

@@ -4227,7 +4227,7 @@ extend type Mutation {
   "Archives items, all of them or none. Returns ` + "`" + `CONFLICT` + "`" + ` while one of them is in a call or an evaluation."
   archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.itemIds"])
   """
-  Claims due items for a dialer, the longest waiting first. Two dialers never get the same item. A claim that is not
+  Claims due items for a dialer, the longest waiting first. Two dialers never hold the same item at a time. A claim that is not
   renewed expires, and its items can be claimed again. Works only while the campaign is running.
   """
   claimCampaignItems("The number of items, and the lease." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.limit"])
@@ -5775,8 +5775,8 @@ directive @modelDriven on FIELD_DEFINITION
 directive @beyondV1 on INPUT_FIELD_DEFINITION
 
 """
-The bounds of an input: the value of a number, the characters of a text or of each text in a list, or the entries of a
-list or an object. Values beyond the bounds get ` + "`" + `BAD_INPUT` + "`" + `.
+The bounds of an input: the value of a number, the length in characters of a text or of each text in a list, or the
+number of entries of a list or an object. Values beyond the bounds get ` + "`" + `BAD_INPUT` + "`" + `.
 """
 directive @bounds(
   "The minimum of a number."
@@ -6697,8 +6697,8 @@ type ToolCall {
   "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
   """
-  Whether the call was made for real: a request was sent to the tool's endpoint or MCP server, a sub-agent was asked, or
-  the contact was transferred. False if it was mocked or refused before that, and for searches of the knowledge base.
+  Whether the gateway made the call, even if it failed: it called the tool's endpoint or MCP server, asked a sub-agent,
+  or transferred the contact. False if the call was mocked or refused, and for searches of the knowledge base.
   """
   isReal: Boolean!
   "The index of the mock rule that answered, from 0; null if no rule did."
@@ -6776,8 +6776,8 @@ type ToolCallFinished {
   "Whether the call was mocked, so nothing real happened."
   mocked: Boolean!
   """
-  Whether the call was made for real: a request was sent to the tool's endpoint or MCP server, a sub-agent was asked, or
-  the contact was transferred. False if it was mocked or refused before that, and for searches of the knowledge base.
+  Whether the gateway made the call, even if it failed: it called the tool's endpoint or MCP server, asked a sub-agent,
+  or transferred the contact. False if the call was mocked or refused, and for searches of the knowledge base.
   """
   isReal: Boolean!
   "The index of the mock rule that answered, from 0; null if no rule did."

@@ -1780,8 +1780,8 @@ type ToolCallFinished struct {
 	Result *string `json:"result,omitempty"`
 	// Whether the call was mocked, so nothing real happened.
 	Mocked bool `json:"mocked"`
-	// Whether the call was made for real: a request was sent to the tool's endpoint or MCP server, a sub-agent was asked, or
-	// the contact was transferred. False if it was mocked or refused before that, and for searches of the knowledge base.
+	// Whether the gateway made the call, even if it failed: it called the tool's endpoint or MCP server, asked a sub-agent,
+	// or transferred the contact. False if the call was mocked or refused, and for searches of the knowledge base.
 	IsReal bool `json:"isReal"`
 	// The index of the mock rule that answered, from 0; null if no rule did.
 	MockRule *int32 `json:"mockRule,omitempty"`

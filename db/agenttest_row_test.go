@@ -143,7 +143,8 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{many.ID},
 		Repeats: 9, Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 4500 runs of the tests, their rows and variants, but an execution has at most 4000")
+	faults(t, err, model.Unprocessable, "repeats", "make 4500 runs of the tests, their rows and "+
+		"variants, but an execution has at most 4000")
 
 	wide := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
 		in.Name = "Wide"

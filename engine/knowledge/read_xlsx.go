@@ -140,7 +140,8 @@ func unescaped(text string) string {
 	})
 }
 
-// knownFormats has the codes of the built-in formats, which workbooks do not store. All date formats are alike here: only the kind counts.
+// knownFormats has the codes of the built-in formats, which workbooks do not store. All date formats are alike here:
+// only the kind counts.
 var knownFormats = map[string]string{
 	"1": "0", "2": "0.00", "3": "#,##0", "4": "#,##0.00", "5": `"$"#,##0`, "6": `"$"#,##0`, "7": `"$"#,##0.00`,
 	"8": `"$"#,##0.00`,

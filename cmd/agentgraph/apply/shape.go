@@ -222,7 +222,8 @@ func (s shape) sent(value any) any {
 	return value
 }
 
-// sentWithin does the same as sent, for a part of a value that is replaced as a whole. In such parts, null stays null, except that an optional text becomes empty.
+// sentWithin does the same as sent, for a part of a value that is replaced as a whole. In such parts, null stays null,
+// except that an optional text becomes empty.
 func (s shape) sentWithin(value any) any {
 	if value == nil && s.form != text {
 		return nil

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Fuzzes the native targets in turn. The arguments are go test's -fuzztime, by default 20s, and the folders whose
-# targets to fuzz, by default all. Interesting inputs stay in Go's build cache, so the next run continues with them.
-# Failing inputs are written to testdata/fuzz of the package. Commit them as seeds. Go minimizes each input for at most
-# one second, because minimizing would otherwise take most of the time. On busy machines, Go before 1.27 can report the
-# end of the time as a failure (golang/go#75804). A target that reports nothing else runs again, at most twice.
+# Fuzzes every native target of the module in turn. The argument is go test's -fuzztime, by default 20s. Interesting
+# inputs stay in Go's build cache, so the next run continues with them. Failing inputs are written to testdata/fuzz of
+# the package. Commit them as seeds. Go minimizes each input for at most one second, because minimizing would otherwise
+# take most of the time. On busy machines, Go before 1.27 can report the end of the time as a failure (golang/go#75804).
+# A target that reports nothing else runs again, at most twice.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-20s}
@@ -23,7 +23,7 @@ is_only_late() {
 		! grep -qE 'Failing input|panic|hung or terminated|^    [^ ]+_test\.go' "$directory/output"
 }
 
-grep -rl --include='*_test.go' '^func Fuzz' "${@:2}" | xargs -n 1 dirname | sort -u | sed 's|^[^.]|./&|' | while read -r package; do
+grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do
 	${GO:-go} test -c -fuzz=. -o "$directory/test" "$package"
 	grep -ho --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | cut -d ' ' -f 2 | while read -r target; do
 		echo "== $package $target"

@@ -1,19 +1,17 @@
 #!/usr/bin/env bash
-# Runs concurrent tests with the race detector: all tests of small packages that synchronize goroutines, and from large
-# packages the tests that start goroutines, themselves or by a helper. The whole program is raced by `make e2e`, so the
-# tests of app and cmd are left to `make race`, which runs all tests of all packages.
+# Runs concurrent tests with the race detector. It runs all tests of small packages that synchronize goroutines. In large
+# packages, it runs only the tests that start goroutines, directly or through a helper. `make race` runs all tests of
+# all packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 small="./cache ./db/fair ./db/group ./db/notify ./db/pg ./db/queue ./engine ./gateway ./live ./observe"
-large="./db ./engine/evaluation ./engine/knowledge ./query"
+large="./app ./cmd/agentgraph ./db ./engine/evaluation ./engine/knowledge ./query"
 starts='^[ \t]+go |\.Go\(|errgroup|WaitGroup|[^a-zA-Z](atOnce|together|torture|watch)\('
 
 make race PACKAGES="$small"
-tests=
 for package in $large; do
-	own=$(awk -v starts="$starts" '/^func /{name=$2; sub(/\(.*/, "", name)} name ~ /^Test/ && $0 ~ starts {print name}' "$package"/*_test.go | sort -u)
-	[ -n "$own" ] || { echo "no test of $package starts goroutines"; exit 1; }
-	tests+="$own"$'\n'
+	tests=$(awk -v starts="$starts" '/^func /{name=$2; sub(/\(.*/, "", name)} name ~ /^Test/ && $0 ~ starts {print name}' "$package"/*_test.go | sort -u)
+	[ -n "$tests" ] || { echo "no test of $package starts goroutines"; exit 1; }
+	make race PACKAGES="-run '^($(echo "$tests" | paste -sd '|'))\$\$' $package"
 done
-make race PACKAGES="-run '^($(sort -u <<<"${tests%$'\n'}" | paste -sd '|'))\$\$' $large"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Fuzzes every native target of the module in turn. The argument is go test's -fuzztime, by default 20s. Interesting
 # inputs stay in Go's build cache, so the next run continues with them. Failing inputs are written to testdata/fuzz of
-# the package. Commit them as seeds. Only the fuzzed package is instrumented for coverage: with -fuzz, Go would compile
-# all packages that it imports once more. Go minimizes each input for at most one second, because minimizing would
-# otherwise take most of the time. On busy machines, Go before 1.27 can report the end of the time as a failure
-# (golang/go#75804). A target that reports nothing else runs again, at most twice.
+# the package. Commit them as seeds. Go minimizes each input for at most one second, because minimizing would otherwise
+# take most of the time. On busy machines, Go before 1.27 can report the end of the time as a failure (golang/go#75804).
+# A target that reports nothing else runs again, at most twice. The target of app is compiled without -fuzz, which would
+# compile the whole program again, with counters of coverage. Its input is the seed of a generator, so coverage cannot
+# guide it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-20s}
@@ -25,7 +26,9 @@ is_only_late() {
 }
 
 grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r package; do
-	${GO:-go} test -c "-gcflags=$(${GO:-go} list "$package")=-dwarf=false -d=libfuzzer" -o "$directory/test" "$package"
+	coverage=-fuzz=.
+	[ "$package" != ./app ] || coverage=
+	${GO:-go} test -c $coverage -o "$directory/test" "$package"
 	grep -ho --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | cut -d ' ' -f 2 | while read -r target; do
 		echo "== $package $target"
 		runs=1

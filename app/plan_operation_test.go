@@ -46,7 +46,7 @@ func (o *operations) make(seed uint64) operation {
 		func(f *ast.FieldDefinition) bool { return slices.Contains(excludedFields, f.Name) })
 	var body strings.Builder
 	for range 1 + w.random.IntN(2) {
-		w.field(&body, roots[w.random.IntN(len(roots))], "Query", 2+w.random.IntN(3))
+		w.fieldOnceOrTwice(&body, roots[w.random.IntN(len(roots))], "Query", 2+w.random.IntN(3))
 	}
 	if w.chance(5) {
 		body.WriteString(" __typename")
@@ -78,13 +78,22 @@ func (w *writing) selection(of string, depth int) string {
 		default:
 			field := definition.Fields[w.random.IntN(len(definition.Fields))]
 			if !strings.HasPrefix(field.Name, "__") && !slices.Contains(excludedFields, field.Name) {
-				w.field(&body, field, of, depth)
+				w.fieldOnceOrTwice(&body, field, of, depth)
 			}
 		}
 	}
 	// An object needs at least one field.
 	body.WriteString(" " + w.alias() + "__typename }")
 	return body.String()
+}
+
+// fieldOnceOrTwice sometimes writes the field a second time, under another alias and with other arguments. Plans share
+// equal reads, and must not share others.
+func (w *writing) fieldOnceOrTwice(body *strings.Builder, field *ast.FieldDefinition, of string, depth int) {
+	w.field(body, field, of, depth)
+	if len(field.Arguments) > 0 && w.chance(4) {
+		w.field(body, field, of, depth)
+	}
 }
 
 // fragment writes an inline or named fragment on the type, one of its interfaces or an implementing type.

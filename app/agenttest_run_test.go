@@ -85,7 +85,7 @@ func TestPanickingRunEndsWithError(t *testing.T) {
 		}}).RunTest}))
 	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
 	execution := dbtest.Execute(t, s.Tenant, s.Tests(t, 1), 1, 1)
-	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == 1 }, "it has ended")
+	s.Await(t, func() bool { return s.Count(t, dbtest.CountFinalRuns) == 1 }, "it has ended")
 	run := onlyRun(t, s.Tenant, execution)
 	require.Equal(t, model.AgentTestRunStatusError, run.Status)
 	require.Equal(t, model.RunErrorCauseInfrastructure, run.Error.Cause)
@@ -145,7 +145,7 @@ func TestRunsSurviveLostDatabaseConnections(t *testing.T) {
 			WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	}
 	require.Positive(t, broken)
-	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
+	s.Await(t, func() bool { return s.Count(t, dbtest.CountFinalRuns) == runs }, "all have ended")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
 	require.Equal(t, runs, s.Count(t, "SELECT count(DISTINCT run_id) FROM verdicts"))
 	require.Equal(t, map[string]int{"Passed": runs}, statuses(t, s.Tenant, execution),

@@ -174,7 +174,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		},
 		HeavySlots: fair.New(heavySlots*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
 		Ready:      o.Store.Ping,
-		Remarks:    o.Store.Remarks,
+		Remarks:    o.Store.Warnings,
 		Log:        o.Log,
 		Extensions: append([]graphql.HandlerExtension{query.Loading{Table: table}, resolvers.Confinement{}},
 			o.Observer.Extensions()...),
@@ -259,7 +259,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	// Tune only now, because the start leaves less garbage with Go's default settings.
 	tuneMemory()
-	go settle(ctx, func() int64 { return a.server.Load().ResponseBytes })
+	go releaseMemory(ctx, func() int64 { return a.server.Load().ResponseBytes })
 	failed := make(chan error, 1)
 	go func() { failed <- a.http.Serve(o.Settings.Connections.Listen(a.http, listener)) }()
 	var err error

@@ -64,7 +64,7 @@ func watch(t *testing.T, url, key, campaignID string, after int32) <-chan seenIt
 func TestItemUpdatesReachOtherReplicas(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
-	elsewhere := serveStore(t, dbtest.Again(t, g.store))
+	elsewhere := serveStore(t, dbtest.Reopen(t, g.store))
 	tenant, key := g.company(t, "Watchers")
 	campaign, items := runningCampaign(t, tenant, 30)
 	watched := watch(t, elsewhere, key, campaign.ID, 0)

@@ -89,7 +89,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
 	}
-	speaker, tested, err := o.speakers()
+	speaker, tested, err := o.agentModels()
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -97,7 +97,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	caller, err := endpoint.New(endpoint.Options{Allow: o.ToolAllow, Around: o.Observer.Around()})
+	caller, err := endpoint.New(endpoint.Options{Allow: o.ToolAllow, Around: o.Observer.WrapTransport()})
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("allow tools: %w", err)
 	}
@@ -105,7 +105,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	parts, err := o.parts()
+	parts, err := o.evaluationOptions()
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -125,8 +125,8 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	return e, evaluation.New(e, parts), caller.Close, nil
 }
 
-// parts returns the models of all roles in tests except the agent's.
-func (o EngineOptions) parts() (parts evaluation.Options, err error) {
+// evaluationOptions returns the models of all roles in tests except the agent's.
+func (o EngineOptions) evaluationOptions() (parts evaluation.Options, err error) {
 	parts.Log = o.Log
 	if o.IsOffline() {
 		parts.Contact = o.Observer.Model(offline.Contact(), offlineProvider)
@@ -135,21 +135,21 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 		parts.Classifier = o.Observer.Model(offline.Classifier(), offlineProvider)
 	}
 	if o.Judge.Model != "" {
-		if parts.Judge, err = o.own("judge", o.Judge); err != nil {
+		if parts.Judge, err = o.roleModel("judge", o.Judge); err != nil {
 			return parts, err
 		}
 	}
 	for _, name := range o.Judges {
 		other := o.Judge
 		other.Model = name
-		judge, err := o.own("judge", other)
+		judge, err := o.roleModel("judge", other)
 		if err != nil {
 			return parts, err
 		}
 		parts.Judges = append(parts.Judges, judge)
 	}
 	if o.Contact.Model != "" {
-		if parts.Contact, err = o.own("contact", o.Contact); err != nil {
+		if parts.Contact, err = o.roleModel("contact", o.Contact); err != nil {
 			return parts, err
 		}
 	}
@@ -160,11 +160,11 @@ func (o EngineOptions) parts() (parts evaluation.Options, err error) {
 
 // IsOffline reports whether no provider is configured.
 func (o EngineOptions) IsOffline() bool {
-	return o.Provider.Key == "" && o.Provider.BaseURL == "" && o.listed(o.Provider.Model) == nil
+	return o.Provider.Key == "" && o.Provider.BaseURL == "" && o.modelByName(o.Provider.Model) == nil
 }
 
-// listed returns the model with the name in the operator's list, or nil.
-func (o EngineOptions) listed(name string) *ModelOptions {
+// modelByName returns the model with the name in the operator's list, or nil.
+func (o EngineOptions) modelByName(name string) *ModelOptions {
 	if i := slices.IndexFunc(o.Models, func(m ModelOptions) bool { return m.Name == name }); i >= 0 {
 		return &o.Models[i]
 	}
@@ -174,7 +174,7 @@ func (o EngineOptions) listed(name string) *ModelOptions {
 // choices returns the models in the operator's list, with their fallbacks.
 func (o EngineOptions) choices() (choices []engine.Choice, err error) {
 	for i := range o.Models {
-		m, err := o.choice(&o.Models[i])
+		m, err := o.modelWithFallback(&o.Models[i])
 		if err != nil {
 			return nil, err
 		}
@@ -184,34 +184,34 @@ func (o EngineOptions) choices() (choices []engine.Choice, err error) {
 	return choices, nil
 }
 
-// choice returns a model in the operator's list, with its fallback.
-func (o EngineOptions) choice(of *ModelOptions) (llm.Model, error) {
-	m, err := o.alone(of)
-	if err != nil || of.Fallback == "" {
+// modelWithFallback returns a model in the operator's list, with its fallback.
+func (o EngineOptions) modelWithFallback(options *ModelOptions) (llm.Model, error) {
+	m, err := o.modelWithoutFallback(options)
+	if err != nil || options.Fallback == "" {
 		return m, err
 	}
-	second := o.listed(of.Fallback)
+	second := o.modelByName(options.Fallback)
 	if second == nil {
-		return nil, fmt.Errorf("the fallback %s of the model %s is not one of the models", of.Fallback, of.Name)
+		return nil, fmt.Errorf("the fallback %s of the model %s is not one of the models", options.Fallback, options.Name)
 	}
-	other, err := o.alone(second)
+	other, err := o.modelWithoutFallback(second)
 	if err != nil {
 		return nil, err
 	}
 	return llm.Fallback(m, other), nil
 }
 
-// alone returns a model in the operator's list, without its fallback.
-func (o EngineOptions) alone(of *ModelOptions) (llm.Model, error) {
-	config := of.Config
-	config.Model = cmp.Or(config.Model, of.Name)
+// modelWithoutFallback returns a model in the operator's list, without its fallback.
+func (o EngineOptions) modelWithoutFallback(options *ModelOptions) (llm.Model, error) {
+	config := options.Config
+	config.Model = cmp.Or(config.Model, options.Name)
 	config.Timeout = cmp.Or(config.Timeout, o.Provider.Timeout)
 	config.IdleTimeout = config.Timeout
-	m, err := o.observed(config)
+	m, err := o.newObservedModel(config)
 	if err != nil {
-		return nil, fmt.Errorf("choose the model %s: %w", of.Name, err)
+		return nil, fmt.Errorf("choose the model %s: %w", options.Name, err)
 	}
-	return llm.Named(m, of.Name), nil
+	return llm.Named(m, options.Name), nil
 }
 
 // CheckModel asks the provider of the language model whether the key is valid. It sends one free request. It returns
@@ -220,7 +220,7 @@ func (o EngineOptions) CheckModel(ctx context.Context) error {
 	if o.IsOffline() {
 		return nil
 	}
-	if listed := o.listed(o.Provider.Model); listed != nil {
+	if listed := o.modelByName(o.Provider.Model); listed != nil {
 		return o.CheckListed(ctx, listed)
 	}
 	m, err := provider.New(o.Provider)
@@ -231,61 +231,61 @@ func (o EngineOptions) CheckModel(ctx context.Context) error {
 }
 
 // CheckListed is like CheckModel, for the provider of a model in the operator's list.
-func (o EngineOptions) CheckListed(ctx context.Context, of *ModelOptions) error {
-	config := of.Config
-	config.Model = cmp.Or(config.Model, of.Name)
+func (o EngineOptions) CheckListed(ctx context.Context, options *ModelOptions) error {
+	config := options.Config
+	config.Model = cmp.Or(config.Model, options.Name)
 	m, err := provider.New(config)
 	if err != nil {
-		return fmt.Errorf("choose the model %s: %w", of.Name, err)
+		return fmt.Errorf("choose the model %s: %w", options.Name, err)
 	}
 	return m.Check(ctx)
 }
 
 // CheckJudge is like CheckModel, for the judge's provider. It returns nil if the judge has no model of its own.
 func (o EngineOptions) CheckJudge(ctx context.Context) error {
-	return o.checkOwn(ctx, "judge", o.Judge)
+	return o.checkRoleModel(ctx, "judge", o.Judge)
 }
 
 // CheckContact is like CheckJudge, for the provider of the contacts in tests.
 func (o EngineOptions) CheckContact(ctx context.Context) error {
-	return o.checkOwn(ctx, "contact", o.Contact)
+	return o.checkRoleModel(ctx, "contact", o.Contact)
 }
 
-func (o EngineOptions) checkOwn(ctx context.Context, role string, config provider.Config) error {
+func (o EngineOptions) checkRoleModel(ctx context.Context, role string, config provider.Config) error {
 	if config.Model == "" {
 		return nil
 	}
-	if listed := o.listed(config.Model); listed != nil {
+	if listed := o.modelByName(config.Model); listed != nil {
 		return o.CheckListed(ctx, listed)
 	}
-	m, err := provider.New(o.beside(config))
+	m, err := provider.New(o.withProviderDefaults(config))
 	if err != nil {
 		return fmt.Errorf("choose the model of the %s: %w", role, err)
 	}
 	return m.Check(ctx)
 }
 
-// own returns the model of a role that has its own model in tests.
-func (o EngineOptions) own(role string, config provider.Config) (llm.Model, error) {
-	if listed := o.listed(config.Model); listed != nil {
-		return o.choice(listed)
+// roleModel returns the model of a role that has its own model in tests.
+func (o EngineOptions) roleModel(role string, config provider.Config) (llm.Model, error) {
+	if listed := o.modelByName(config.Model); listed != nil {
+		return o.modelWithFallback(listed)
 	}
 	if config.BaseURL == "" && config.Key == "" && o.IsOffline() {
 		return nil, fmt.Errorf("the model of the %s, %s, has no provider: set its base URL or its API "+
 			"key", role, config.Model)
 	}
-	config = o.beside(config)
+	config = o.withProviderDefaults(config)
 	config.Timeout, config.IdleTimeout = o.Provider.Timeout, o.Provider.IdleTimeout
-	m, err := o.observed(config)
+	m, err := o.newObservedModel(config)
 	if err != nil {
 		return nil, fmt.Errorf("choose the model of the %s: %w", role, err)
 	}
 	return m, nil
 }
 
-// beside fills the empty settings of another model from the provider's. The provider's key is sent only to the
-// provider.
-func (o EngineOptions) beside(config provider.Config) provider.Config {
+// withProviderDefaults fills the empty settings of another model from the provider's. The provider's key is sent only
+// to the provider.
+func (o EngineOptions) withProviderDefaults(config provider.Config) provider.Config {
 	config.BaseURL = cmp.Or(config.BaseURL, o.Provider.BaseURL)
 	if config.Key == "" && config.BaseURL == o.Provider.BaseURL {
 		config.Key = o.Provider.Key
@@ -293,13 +293,13 @@ func (o EngineOptions) beside(config provider.Config) provider.Config {
 	return config
 }
 
-// speakers returns the agents' language models for chats and for tests.
-func (o EngineOptions) speakers() (chats, tests llm.Model, err error) {
+// agentModels returns the agents' language models for chats and for tests.
+func (o EngineOptions) agentModels() (chats, tests llm.Model, err error) {
 	if o.IsOffline() {
 		m := offline.New()
 		return o.Observer.Model(m.Paced(o.OfflinePause), offlineProvider), o.Observer.Model(m, offlineProvider), nil
 	}
-	m, err := o.named(o.Provider.Model)
+	m, err := o.providerModel(o.Provider.Model)
 	return m, m, err
 }
 
@@ -308,26 +308,26 @@ func (o EngineOptions) rephraser() (llm.Model, error) {
 	if o.IsOffline() || o.QuestionModel == "" {
 		return nil, nil
 	}
-	return o.named(o.QuestionModel)
+	return o.providerModel(o.QuestionModel)
 }
 
-// named returns a model of the provider.
-func (o EngineOptions) named(name string) (llm.Model, error) {
-	if listed := o.listed(name); listed != nil {
-		return o.choice(listed)
+// providerModel returns a model of the provider.
+func (o EngineOptions) providerModel(name string) (llm.Model, error) {
+	if listed := o.modelByName(name); listed != nil {
+		return o.modelWithFallback(listed)
 	}
 	config := o.Provider
 	config.Model = name
-	m, err := o.observed(config)
+	m, err := o.newObservedModel(config)
 	if err != nil {
 		return nil, fmt.Errorf("choose the language model: %w", err)
 	}
 	return m, nil
 }
 
-// observed returns a model of a provider that the observer watches.
-func (o EngineOptions) observed(config provider.Config) (llm.Model, error) {
-	config.Around = o.Observer.Around()
+// newObservedModel returns a model of a provider that the observer watches.
+func (o EngineOptions) newObservedModel(config provider.Config) (llm.Model, error) {
+	config.Around = o.Observer.WrapTransport()
 	m, err := provider.New(config)
 	if err != nil {
 		return nil, err

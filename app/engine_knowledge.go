@@ -10,7 +10,7 @@ import (
 )
 
 func (o EngineOptions) knowledge() (*knowledge.Base, error) {
-	o.Reranker.Around, o.Reranker.Observe = o.Observer.Around(), o.Observer.Reranks()
+	o.Reranker.Around, o.Reranker.Observe = o.Observer.WrapTransport(), o.Observer.Reranks()
 	options := knowledge.Options{Reranker: o.Reranker, OCR: o.OCR, Log: o.Log, Observe: o.Observer.Retrievals()}
 	var err error
 	switch {
@@ -20,8 +20,8 @@ func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 			options.Embedder = o.Observer.Embedder(embedder, "static")
 		}
 	case o.Embedder.Model != "":
-		config := o.beside(o.Embedder)
-		config.Timeout, config.Around = embeddingTimeout, o.Observer.Around()
+		config := o.withProviderDefaults(o.Embedder)
+		config.Timeout, config.Around = embeddingTimeout, o.Observer.WrapTransport()
 		var embedder *provider.Embedder
 		if embedder, err = provider.NewEmbedder(config); err == nil {
 			options.Embedder = o.Observer.Embedder(embedder, providerNames[provider.Completions])

@@ -85,7 +85,7 @@ func TestRequestRunsAfterItsClientDisconnects(t *testing.T) {
 	require.Eventually(t, func() bool {
 		replayed = g.post(t, "/SimulationChat/send-message", key, message, onceOnly)
 		return replayed.status != http.StatusConflict
-	}, dbtest.Awaited, often)
+	}, dbtest.WaitTimeout, often)
 	require.Equal(t, http.StatusOK, replayed.status, replayed.text)
 	require.True(t, replayed.isReplayed())
 	require.Contains(t, replayed.text, "Yes.")

@@ -90,7 +90,7 @@ func countDatasets(t testing.TB, g *gatewayUnderTest, key string) int {
 func TestRepeatedPostRunsOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
-	replica := &gatewayUnderTest{url: serveStore(t, dbtest.Again(t, g.store)), store: g.store}
+	replica := &gatewayUnderTest{url: serveStore(t, dbtest.Reopen(t, g.store)), store: g.store}
 	tenant, key := g.company(t, "One")
 	_, otherKey := g.company(t, "Other")
 	const body = `{"name":"Häuser","description":"\u003c'?\\"}`
@@ -221,7 +221,7 @@ func TestIdempotentPostTakesFixedStatements(t *testing.T) {
 func TestConcurrentRepeatsRunOnce(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
-	replica := &gatewayUnderTest{url: serveStore(t, dbtest.Again(t, g.store))}
+	replica := &gatewayUnderTest{url: serveStore(t, dbtest.Reopen(t, g.store))}
 	_, key := g.company(t, "At once")
 	for round := range 5 {
 		header := fmt.Sprint("Idempotency-Key: ", round)

@@ -55,7 +55,7 @@ func TestImportedKeysWorkUntilRevoked(t *testing.T) {
 		model.ImportAPIKeyInput{Name: "v1", Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}, Secret: legacy})
 	require.NoError(t, err)
 	require.Equal(t, "sk-l", key.Prefix)
-	require.Eventually(t, func() bool { return status(legacy) == http.StatusOK }, dbtest.Awaited, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return status(legacy) == http.StatusOK }, dbtest.WaitTimeout, 20*time.Millisecond)
 	response := g.do(t, http.MethodGet, "/Agent/none", legacy, "")
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, http.StatusNotFound, response.StatusCode, "the key was admitted")

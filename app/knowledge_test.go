@@ -220,7 +220,7 @@ func TestAgentTestRunsSearchTheKnowledgeBase(t *testing.T) {
 			toolCalls { kind targetId technicalName arguments result mocked error isTurnKept messageSequence }
 		} } }`, map[string]any{"id": made.CreateSimulationTest.AgentTest.ID}, &read)
 		return read.AgentTest.LastRun.Status != "Queued" && read.AgentTest.LastRun.Status != "Running"
-	}, dbtest.Awaited, often)
+	}, dbtest.WaitTimeout, often)
 	require.Equal(t, "Passed", read.AgentTest.LastRun.Status)
 	require.Len(t, read.AgentTest.LastRun.ToolCalls, 1)
 	s.requireParity(t, l, read.AgentTest.LastRun.ToolCalls[0])

@@ -56,7 +56,7 @@ func TestEventIsReadOnceForAllFollowers(t *testing.T) {
 	require.NoError(t, err)
 	tenant, key := g.keyOf(t, company.ID, model.APIKeyScopeAdmin)
 	_, reader := g.keyOf(t, company.ID, model.APIKeyScopeRead)
-	elsewhere := dbtest.Again(t, g.store).Tenant(company.ID)
+	elsewhere := dbtest.Reopen(t, g.store).Tenant(company.ID)
 	campaign, items := runningCampaign(t, tenant, 2)
 	const brief = `subscription ($id: ID!, $with: Boolean!) { campaignItemUpdated(campaignId: $id) { runningStatus version
 		@include(if: $with) } }`
@@ -118,7 +118,7 @@ func TestFollowersOfOtherCompaniesGetNothing(t *testing.T) {
 	require.Equal(t, "error", refused.Type)
 	require.Contains(t, string(refused.Payload), "NOT_FOUND")
 	for i := range 3 {
-		turn, err := tenant.BeginChatTurn(t.Context(), chat, dbtest.Awaited)
+		turn, err := tenant.BeginChatTurn(t.Context(), chat, dbtest.WaitTimeout)
 		require.NoError(t, err)
 		_, err = turn.Finish(t.Context(), &model.SimulationChatMessage{Text: fmt.Sprintf("Question %d", i)},
 			&model.SimulationChatMessage{Text: "Answer"}, nil)

@@ -25,11 +25,11 @@ const (
 )
 
 const (
-	// Memory is always returned to the system twice: settleFirst after the start, and again settleEvery later, when the
-	// first jobs have run.
-	settleFirst = 3 * time.Second
-	settleEvery = 20 * time.Second
-	// idleBytes is the most that an idle process allocates in settleEvery. An idle process takes minutes to allocate
+	// Memory is always returned to the system twice: firstReleaseDelay after the start, and again releaseInterval later,
+	// when the first jobs have run.
+	firstReleaseDelay = 3 * time.Second
+	releaseInterval   = 20 * time.Second
+	// idleBytes is the most that an idle process allocates in releaseInterval. An idle process takes minutes to allocate
 	// headroom, so its garbage would stay for minutes.
 	idleBytes = 4 << 20
 	// settledLive is the largest live heap, in bytes, that is collected when the process is idle. A larger heap takes too
@@ -81,10 +81,10 @@ func percentFor(live uint64) int {
 	return int(min(max(percent/25*25, minPercent), maxPercent))
 }
 
-// settle returns unused memory to the system until ctx ends: after the start, when the process is idle with a small
-// heap, and when clients have received large responses. responses must return the bytes of unreceived responses.
-func settle(ctx context.Context, responses func() int64) {
-	next, received := time.NewTimer(settleFirst), time.NewTicker(responsesEvery)
+// releaseMemory returns unused memory to the system until ctx ends: after the start, when the process is idle with a
+// small heap, and when clients have received large responses. responses must return the bytes of unreceived responses.
+func releaseMemory(ctx context.Context, responses func() int64) {
+	next, received := time.NewTimer(firstReleaseDelay), time.NewTicker(responsesEvery)
 	defer next.Stop()
 	defer received.Stop()
 	heldLarge := false
@@ -111,6 +111,6 @@ func settle(ctx context.Context, responses func() int64) {
 		}
 		before = heap[0].Value.Uint64()
 		rounds++
-		next.Reset(settleEvery)
+		next.Reset(releaseInterval)
 	}
 }

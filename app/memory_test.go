@@ -39,7 +39,7 @@ func TestIdleProcessReturnsMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		var responses atomic.Int64
-		go settle(ctx, responses.Load)
+		go releaseMemory(ctx, responses.Load)
 		returned := func(within time.Duration) uint32 {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -49,17 +49,17 @@ func TestIdleProcessReturnsMemory(t *testing.T) {
 			return after.NumForcedGC - before.NumForcedGC
 		}
 		<-time.After(time.Second)
-		require.EqualValues(t, 1, returned(settleFirst), "what the start needed")
-		require.EqualValues(t, 1, returned(settleEvery))
-		require.EqualValues(t, 3, returned(3*settleEvery), "it is idle")
+		require.EqualValues(t, 1, returned(firstReleaseDelay), "what the start needed")
+		require.EqualValues(t, 1, returned(releaseInterval))
+		require.EqualValues(t, 3, returned(3*releaseInterval), "it is idle")
 		busy := make([]byte, idleBytes)
-		require.Zero(t, returned(settleEvery), "it is not")
-		require.EqualValues(t, 1, returned(settleEvery))
+		require.Zero(t, returned(releaseInterval), "it is not")
+		require.EqualValues(t, 1, returned(releaseInterval))
 		runtime.KeepAlive(busy)
 		large := make([]byte, settledLive)
-		require.Zero(t, returned(settleEvery))
+		require.Zero(t, returned(releaseInterval))
 		runtime.GC()
-		require.Zero(t, returned(2*settleEvery), "it is idle, and large")
+		require.Zero(t, returned(2*releaseInterval), "it is idle, and large")
 		runtime.KeepAlive(large)
 		responses.Store(largeResponses)
 		require.Zero(t, returned(2*responsesEvery), "clients have not taken large responses")

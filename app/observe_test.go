@@ -179,7 +179,7 @@ func TestMetricsCountEvents(t *testing.T) {
 	require.Eventually(t, func() bool {
 		samples = w.scrape(t)
 		return samples["agentgraph_followers"] == "1" && samples["agentgraph_bus_listening"] == "1"
-	}, dbtest.Awaited, 20*time.Millisecond, "the subscriber is seen")
+	}, dbtest.WaitTimeout, 20*time.Millisecond, "the subscriber is seen")
 
 	for name, value := range map[string]string{
 		`agentgraph_build_info{version="v0.0.0-test"}`:                                   "1",

@@ -79,7 +79,7 @@ func (c *collector) awaits(t *testing.T, name, above string) {
 			return span.Name == name &&
 				parents[string(span.ParentSpanId)]
 		})
-	}, dbtest.Awaited, 20*time.Millisecond, "%s below %s", name, above)
+	}, dbtest.WaitTimeout, 20*time.Millisecond, "%s below %s", name, above)
 }
 
 // awaitsTurn waits until the collector has the whole turn. The request's span is the last one.
@@ -96,7 +96,7 @@ func (c *collector) awaitsTurn(t *testing.T) {
 			operation := byID[string(span.ParentSpanId)]
 			return span.Name == "execute_tool book" && operation != nil && byID[string(operation.ParentSpanId)] != nil
 		})
-	}, dbtest.Awaited, 20*time.Millisecond, "the turn")
+	}, dbtest.WaitTimeout, 20*time.Millisecond, "the turn")
 }
 
 // tracedTurn runs some queries and a turn, and returns all spans by name.

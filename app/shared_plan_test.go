@@ -16,8 +16,8 @@ import (
 // bytes as from resolvers.
 func TestPipelinedQueryPlansAnswerLikeResolvers(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
-	dbtest.Unsharded(t)
+	dbtest.SkipIfPooled(t)
+	dbtest.SkipIfSharded(t)
 	counted, shared := &batches{}, &dbtest.SharedReads{}
 	one := startBothWaysWith(t, multitracer.New(counted, shared), counted)
 	two := *one

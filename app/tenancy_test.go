@@ -155,7 +155,7 @@ func (v victim) idFor(argument, returns string) string {
 
 func TestNothingOfAnotherCompanyIsSeenOrChanged(t *testing.T) {
 	t.Parallel()
-	for held, address := range dbtest.Locks(t) {
+	for held, address := range dbtest.SecurityVariants(t) {
 		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsSeenOrChanged(t, address) })
 	}
 }

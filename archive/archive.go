@@ -82,7 +82,7 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("%s: id must be absent, or have the form of company.id", manifestName)
 	}
 	for table, rows := range m.Rows {
-		if placeOf(table) < 0 || table == filesName || rows < 0 {
+		if orderIndex(table) < 0 || table == filesName || rows < 0 {
 			return fmt.Errorf("%s: rows must be an object that has known tables as keys, and their numbers of rows as "+
 				"values", manifestName)
 		}
@@ -109,12 +109,12 @@ var order = func() []string {
 	return slices.Insert(names, slices.Index(names, filesAfter)+1, filesName)
 }()
 
-// placeOf returns the place of a table or of filesName in order, or -1.
-func placeOf(name string) int { return slices.Index(order, name) }
+// orderIndex returns the place of a table or of filesName in order, or -1.
+func orderIndex(name string) int { return slices.Index(order, name) }
 
-// kindOf returns the kind of an entry: the table for table.jsonl or table/part.jsonl, or filesName with the document's
-// id.
-func kindOf(name string) (kind, documentID string, ok bool) {
+// parseEntryName returns the kind of an entry: the table for table.jsonl or table/part.jsonl, or filesName with the
+// document's id.
+func parseEntryName(name string) (kind, documentID string, ok bool) {
 	name = path.Clean(name)
 	folder, file := path.Split(name)
 	folder = strings.TrimSuffix(folder, "/")
@@ -125,5 +125,5 @@ func kindOf(name string) (kind, documentID string, ok bool) {
 	if folder == "" {
 		folder = file
 	}
-	return folder, "", isLines && folder != filesName && placeOf(folder) >= 0
+	return folder, "", isLines && folder != filesName && orderIndex(folder) >= 0
 }

@@ -37,9 +37,9 @@ func Export(ctx context.Context, store *db.Store, companyID string, to io.Writer
 		if manifest, err = manifestOf(ctx, snapshot, o); err != nil {
 			return err
 		}
-		compressed := gzip.NewWriter(target{to})
-		w := &writer{tar: tar.NewWriter(compressed), manifest: manifest, tell: o.Progress}
-		if err := w.all(ctx, snapshot, o.Secrets); err != nil {
+		compressed := gzip.NewWriter(errorWriter{to})
+		w := &writer{tar: tar.NewWriter(compressed), manifest: manifest, onProgress: o.Progress}
+		if err := w.writeAll(ctx, snapshot, o.Secrets); err != nil {
 			return err
 		}
 		return errors.Join(w.tar.Close(), compressed.Close())
@@ -69,14 +69,14 @@ func manifestOf(ctx context.Context, snapshot *db.Snapshot, o ExportOptions) (*M
 
 // writer writes the entries of an archive.
 type writer struct {
-	tar      *tar.Writer
-	manifest *Manifest
-	tell     func(done, all int64)
-	done     int64
+	tar        *tar.Writer
+	manifest   *Manifest
+	onProgress func(done, all int64)
+	done       int64
 }
 
-func (w *writer) all(ctx context.Context, snapshot *db.Snapshot, secrets bool) error {
-	err := w.begin()
+func (w *writer) writeAll(ctx context.Context, snapshot *db.Snapshot, secrets bool) error {
+	err := w.writeManifest()
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (w *writer) all(ctx context.Context, snapshot *db.Snapshot, secrets bool) e
 	return nil
 }
 
-// begin writes the manifest.
-func (w *writer) begin() error {
+// writeManifest writes the manifest.
+func (w *writer) writeManifest() error {
 	text, err := json.MarshalIndent(w.manifest, "", "  ")
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (w *writer) rows(ctx context.Context, snapshot *db.Snapshot, table string, 
 		}
 		part.Write(row)
 		part.WriteByte('\n')
-		w.count()
+		w.addProgress()
 		if part.Len() >= partSize {
 			if err := flush(); err != nil {
 				return err
@@ -140,15 +140,15 @@ func (w *writer) files(ctx context.Context, snapshot *db.Snapshot) error {
 		if err := snapshot.CopyFile(ctx, w.tar, d); err != nil {
 			return err
 		}
-		w.count()
+		w.addProgress()
 	}
 	return nil
 }
 
-func (w *writer) count() {
+func (w *writer) addProgress() {
 	w.done++
-	if w.tell != nil {
-		w.tell(w.done, w.manifest.total())
+	if w.onProgress != nil {
+		w.onProgress(w.done, w.manifest.total())
 	}
 }
 

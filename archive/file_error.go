@@ -15,35 +15,35 @@ func (e *fileError) Error() string { return e.text }
 func fileErrorf(format string, args ...any) error { return &fileError{fmt.Sprintf(format, args...)} }
 
 // explain returns a fileError for an error while reading: the file cannot be read, or the archive is damaged.
-func (c *counted) explain(err error) error {
+func (c *countingReader) explain(err error) error {
 	var known *fileError
 	switch {
 	case errors.As(err, &known):
 		return known
-	case c.failed != nil:
-		return fileErrorf("the archive cannot be read: %v", c.failed)
+	case c.readErr != nil:
+		return fileErrorf("the archive cannot be read: %v", c.readErr)
 	}
 	return fileErrorf("the archive is damaged or incomplete: %v", err)
 }
 
-// source reads an entry of an archive and returns its errors as fileErrors.
-type source struct {
-	from io.Reader
-	of   *counted
+// entryReader reads an entry of an archive and returns its errors as fileErrors.
+type entryReader struct {
+	from    io.Reader
+	archive *countingReader
 }
 
-func (s source) Read(p []byte) (int, error) {
+func (s entryReader) Read(p []byte) (int, error) {
 	n, err := s.from.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = s.of.explain(err)
+		err = s.archive.explain(err)
 	}
 	return n, err
 }
 
-// target writes an archive's file and returns its errors as fileErrors.
-type target struct{ to io.Writer }
+// errorWriter writes an archive's file and returns its errors as fileErrors.
+type errorWriter struct{ to io.Writer }
 
-func (t target) Write(p []byte) (int, error) {
+func (t errorWriter) Write(p []byte) (int, error) {
 	n, err := t.to.Write(p)
 	if err != nil {
 		err = fileErrorf("the archive cannot be written: %v", err)

@@ -48,10 +48,10 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	}
 	company := &model.Company{ID: r.manifest.Company.ID, Name: r.manifest.Company.Name,
 		CreatedAt: r.manifest.Company.CreatedAt}
-	r.tell = o.Progress
+	r.onProgress = o.Progress
 	err = store.ImportCompany(ctx, company, r.manifest.ID, o.IsRehearsal,
 		func(ctx context.Context, in *db.CompanyImport) error {
-			if err := r.all(ctx, in); err != nil {
+			if err := r.importAll(ctx, in); err != nil {
 				return err
 			}
 			if err := r.compare(); err != nil {
@@ -64,14 +64,14 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 		})
 	var before *db.ImportedBeforeError
 	if errors.As(err, &before) && before.Digest != nil {
-		err = r.compareWith(before)
+		err = r.checkRepeatedImport(before)
 	}
 	return r.manifest, err
 }
 
-// compareWith reads the rest of the archive. If its contents are those of the archive that was imported before, it
-// returns the given error, and otherwise CONFLICT.
-func (r *reader) compareWith(before *db.ImportedBeforeError) error {
+// checkRepeatedImport reads the rest of the archive. If its contents are those of the archive that was imported before,
+// it returns the given error, and otherwise CONFLICT.
+func (r *reader) checkRepeatedImport(before *db.ImportedBeforeError) error {
 	for {
 		header, err := r.next()
 		if errors.Is(err, io.EOF) {
@@ -94,13 +94,13 @@ func (r *reader) compareWith(before *db.ImportedBeforeError) error {
 
 // reader reads the entries of an archive.
 type reader struct {
-	source *counted
-	whole  io.Reader
-	tar    *tar.Reader
+	source       *countingReader
+	decompressed io.Reader
+	tar          *tar.Reader
 	// digest hashes the names and contents of the entries.
-	digest   hash.Hash
-	manifest *Manifest
-	tell     func(done, all int64)
+	digest     hash.Hash
+	manifest   *Manifest
+	onProgress func(done, all int64)
 
 	// rows and files count the rows and files that were read.
 	rows  map[string]int64
@@ -111,14 +111,14 @@ type reader struct {
 }
 
 func newReader(from io.Reader) (*reader, error) {
-	compressed := &counted{from: from}
+	compressed := &countingReader{from: from}
 	buffered := bufio.NewReaderSize(compressed, 1<<16)
 	if magic, err := buffered.Peek(2); err == nil && string(magic) != "\x1f\x8b" {
 		return nil, errors.New("the file is not an archive: it is not compressed with gzip")
 	}
 	expanded, err := gzip.NewReader(buffered)
 	switch {
-	case compressed.failed != nil, errors.Is(err, io.ErrUnexpectedEOF):
+	case compressed.readErr != nil, errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, compressed.explain(err)
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("the file is not an archive: it is empty")
@@ -126,29 +126,29 @@ func newReader(from io.Reader) (*reader, error) {
 		return nil, errors.New("the file is not an archive: it is not compressed with gzip")
 	}
 	whole := &bounded{from: expanded, compressed: compressed}
-	return &reader{source: compressed, whole: whole, tar: tar.NewReader(whole), digest: sha256.New(),
+	return &reader{source: compressed, decompressed: whole, tar: tar.NewReader(whole), digest: sha256.New(),
 		rows: map[string]int64{}}, nil
 }
 
 // content returns a reader of an entry, which adds the entry to the digest.
 func (r *reader) content(of *tar.Header) io.Reader {
 	_, _ = fmt.Fprintf(r.digest, "%s\x00%d\x00", path.Clean(of.Name), of.Size)
-	return io.TeeReader(source{r.tar, r.source}, r.digest)
+	return io.TeeReader(entryReader{r.tar, r.source}, r.digest)
 }
 
-// counted counts the bytes that are read.
-type counted struct {
+// countingReader counts the bytes that are read.
+type countingReader struct {
 	from io.Reader
 	n    int64
-	// failed is the error of the source, or nil.
-	failed error
+	// readErr is the error of the source, or nil.
+	readErr error
 }
 
-func (c *counted) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
 	c.n += int64(n)
 	if err != nil && !errors.Is(err, io.EOF) {
-		c.failed = err
+		c.readErr = err
 	}
 	return n, err
 }
@@ -156,7 +156,7 @@ func (c *counted) Read(p []byte) (int, error) {
 // bounded reads a decompressed archive. It fails if the decompressed archive is far larger than the compressed one.
 type bounded struct {
 	from       io.Reader
-	compressed *counted
+	compressed *countingReader
 	n          int64
 }
 
@@ -215,7 +215,7 @@ func (r *reader) readManifest() error {
 	return nil
 }
 
-func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
+func (r *reader) importAll(ctx context.Context, in *db.CompanyImport) error {
 	for {
 		header, err := r.next()
 		if errors.Is(err, io.EOF) {
@@ -224,11 +224,11 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 		if err != nil {
 			return err
 		}
-		kind, documentID, ok := kindOf(header.Name)
+		kind, documentID, ok := parseEntryName(header.Name)
 		if !ok {
 			return fmt.Errorf("entry %q is neither a known table nor the file of a document", header.Name)
 		}
-		place := placeOf(kind)
+		place := orderIndex(kind)
 		if place < r.place {
 			return fmt.Errorf("entry %q must come before the entries of %s", header.Name, order[r.place])
 		}
@@ -236,7 +236,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 		if kind == filesName {
 			err = in.File(ctx, documentID, header.Size, r.content(header))
 			r.files++
-			r.count(1)
+			r.addProgress(1)
 		} else {
 			err = r.lines(ctx, in, kind, r.content(header))
 		}
@@ -248,7 +248,7 @@ func (r *reader) all(ctx context.Context, in *db.CompanyImport) error {
 
 // verifyChecksum reads the rest of the file after the last entry, so that gzip verifies its checksum.
 func (r *reader) verifyChecksum() error {
-	if _, err := io.Copy(io.Discard, r.whole); err != nil {
+	if _, err := io.Copy(io.Discard, r.decompressed); err != nil {
 		return r.source.explain(err)
 	}
 	return nil
@@ -289,7 +289,7 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, 
 			return fmt.Errorf("line %d: %w", numbers[wrong.Index], withFields(wrong.Err))
 		}
 		r.rows[table] += int64(len(batch))
-		r.count(int64(len(batch)))
+		r.addProgress(int64(len(batch)))
 		batch, numbers, size = batch[:0], numbers[:0], 0
 		return err
 	}
@@ -315,10 +315,10 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, 
 	return flush()
 }
 
-func (r *reader) count(more int64) {
+func (r *reader) addProgress(more int64) {
 	r.done += more
-	if r.tell != nil {
-		r.tell(r.done, r.manifest.total())
+	if r.onProgress != nil {
+		r.onProgress(r.done, r.manifest.total())
 	}
 }
 

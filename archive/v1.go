@@ -53,7 +53,7 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	m := &v1Move{
 		V1Options: o, report: &V1Report{Read: map[string]int64{}, Written: map[string]int64{}},
 		client: &v1Client{address: o.Address, key: o.Key, http: &http.Client{}, pause: o.Pause},
-		rows:   map[string][]map[string]any{}, agents: map[string]v1Object{}, known: map[string]bool{},
+		rows:   map[string][]map[string]any{}, agents: map[string]v1Object{}, added: map[string]bool{},
 		unknown: map[string]int{},
 	}
 	for _, read := range []func(context.Context) error{m.readConsumption, m.readTests, m.readAgents, m.readKnowledge,
@@ -82,8 +82,8 @@ type v1Move struct {
 	folders, tests []v1Object
 	// campaigns maps the ids of campaigns to their agents.
 	campaigns map[string]string
-	// known has "table id" for each row that was added.
-	known map[string]bool
+	// added has "table id" for each row that was added.
+	added map[string]bool
 	// unknown counts the rows with a member that this version does not know, by "table column member".
 	unknown map[string]int
 	rows    map[string][]map[string]any
@@ -97,9 +97,9 @@ func (m *v1Move) note(format string, args ...any) {
 	m.report.Notes = append(m.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// row adds a row. It omits empty values, which get their defaults at import, and members that this version does not
+// addRow adds a row. It omits empty values, which get their defaults at import, and members that this version does not
 // know.
-func (m *v1Move) row(table, id string, values map[string]any) {
+func (m *v1Move) addRow(table, id string, values map[string]any) {
 	for column, value := range values {
 		raw, isRaw := value.(json.RawMessage)
 		if !isRaw || raw == nil {
@@ -117,7 +117,7 @@ func (m *v1Move) row(table, id string, values map[string]any) {
 		return value == nil || value == "" || isRaw && raw == nil
 	})
 	m.rows[table] = append(m.rows[table], values)
-	m.known[table+" "+id] = true
+	m.added[table+" "+id] = true
 }
 
 // list reads a list. The list is empty if the server answers 404.
@@ -280,9 +280,9 @@ func (m *v1Move) write(to io.Writer) error {
 	if err := manifest.check(); err != nil {
 		return err
 	}
-	compressed := gzip.NewWriter(target{to})
+	compressed := gzip.NewWriter(errorWriter{to})
 	w := &writer{tar: tar.NewWriter(compressed), manifest: manifest}
-	if err := w.begin(); err != nil {
+	if err := w.writeManifest(); err != nil {
 		return err
 	}
 	for _, table := range db.ArchivedTables() {

@@ -27,9 +27,9 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 	for _, d := range datasets {
 		id := d.text("id")
 		m.report.Written["datasets"]++
-		m.row("datasets", id, map[string]any{
+		m.addRow("datasets", id, map[string]any{
 			"id": id, "name": d.text("name"), "description": d.text("description"), "chunk_method": d.text("chunkMethod"),
-			"parser_config": clean(d.raw("parserConfig")), "created_at": d.at("createdAt"),
+			"parser_config": clean(d.raw("parserConfig")), "created_at": d.timestamp("createdAt"),
 		})
 		documents, err := m.list(ctx, "documents", "/Dataset/"+url.PathEscape(id)+"/document", nil)
 		if err != nil {
@@ -44,21 +44,21 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 	for _, chat := range chats {
 		id := chat.text("id")
 		m.report.Written["knowledge base chats"]++
-		m.row("knowledge_base_chats", id, map[string]any{
+		m.addRow("knowledge_base_chats", id, map[string]any{
 			"id": id, "name": chat.text("name"), "llm_settings": clean(chat.raw("llmSettings")),
 			"prompt_settings": clean(chat.raw("promptSettings")),
-			"created_at":      chat.at("createdAt"), "updated_at": chat.at("updatedAt"),
+			"created_at":      chat.timestamp("createdAt"), "updated_at": chat.timestamp("updatedAt"),
 		})
 		var of []string
 		_ = json.Unmarshal(chat.raw("datasetIds"), &of) // none if absent
 		for position, dataset := range of {
-			if !m.known["datasets "+dataset] {
+			if !m.added["datasets "+dataset] {
 				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list the "+
 					"dataset", dataset, chat.text("name"),
 					id)
 				continue
 			}
-			m.row("knowledge_base_chat_datasets", id+" "+dataset, map[string]any{"chat_id": id, "dataset_id": dataset,
+			m.addRow("knowledge_base_chat_datasets", id+" "+dataset, map[string]any{"chat_id": id, "dataset_id": dataset,
 				"position": position})
 		}
 	}
@@ -92,7 +92,7 @@ func (m *v1Move) readCampaigns(ctx context.Context) error {
 		}
 		m.report.Read["campaigns"]++
 		m.report.Written["campaigns"]++
-		m.row("campaigns", id, map[string]any{
+		m.addRow("campaigns", id, map[string]any{
 			"id": id, "agent_id": agentID, "name": id, "status": model.CampaignStatusPaused,
 			"own_fields": m.ownFields(agentID, fields.objects("data")),
 		})
@@ -142,33 +142,33 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 		return
 	}
 	attempts, _ := item.number("attemptCount")
-	created := item.at("createdAt")
+	created := item.timestamp("createdAt")
 	row := map[string]any{
 		"id": id, "campaign_id": campaignID, "data_bag": clean(item.raw("dataBag")), "running_status": status,
 		"is_archived": item.raw("isArchived"),
-		"created_at":  created, "due_at": created, "last_call_date": item.at("lastCallDate"), "attempt_count": attempts,
+		"created_at":  created, "due_at": created, "last_call_date": item.timestamp("lastCallDate"), "attempt_count": attempts,
 	}
-	ended := cmp.Or(item.at("processedAt"), item.at("lastCallDate"), created)
+	ended := cmp.Or(item.timestamp("processedAt"), item.timestamp("lastCallDate"), created)
 	switch status {
 	case "Processed":
 		row["processed_at"], row["result"] = ended, clean(item.raw("result"))
 	case "Error":
 		row["error"] = "the v1 server does not say why"
 	default:
-		row["next_try_date"] = item.at("nextTryDate")
-		row["due_at"] = cmp.Or(item.at("nextTryDate"), created)
+		row["next_try_date"] = item.timestamp("nextTryDate")
+		row["due_at"] = cmp.Or(item.timestamp("nextTryDate"), created)
 	}
 	if status == "Processed" || status == "Error" {
-		row["attempt_count"], row["last_call_date"] = max(1, attempts), cmp.Or(item.at("lastCallDate"), ended)
+		row["attempt_count"], row["last_call_date"] = max(1, attempts), cmp.Or(item.timestamp("lastCallDate"), ended)
 	}
 	events := item.objects("eventList")
 	row["event_count"] = len(events)
 	m.report.Written["campaign items"]++
-	m.row("campaign_items", id, row)
+	m.addRow("campaign_items", id, row)
 	m.rows["campaign_items"][len(m.rows["campaign_items"])-1]["phone_number"] = number
 	for i, event := range events {
 		m.rows["campaign_item_events"] = append(m.rows["campaign_item_events"], map[string]any{
-			"item_id": id, "number": i + 1, "type": event.text("type"), "date": cmp.Or(event.at("date"), created),
+			"item_id": id, "number": i + 1, "type": event.text("type"), "date": cmp.Or(event.timestamp("date"), created),
 			"description": cmp.Or(event.text("description"), event.text("type")),
 		})
 	}

@@ -47,9 +47,9 @@ func withoutNulls(value any, without []string) any {
 	return value
 }
 
-// at returns a time in the archive's format. It returns nil without a time, and for times before 1970: .NET writes an
-// unset time as year 1.
-func (o v1Object) at(name string) any {
+// timestamp returns a time in the archive's format. It returns nil without a time, and for times before 1970: .NET
+// writes an unset time as year 1.
+func (o v1Object) timestamp(name string) any {
 	text := o.text(name)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
 		if at, err := time.Parse(layout, text); err == nil {
@@ -71,12 +71,12 @@ func (m *v1Move) writeAgents() {
 			continue
 		}
 		chat := agent.text("knowledgeBaseChatId")
-		if chat != "" && !m.known["knowledge_base_chats "+chat] {
+		if chat != "" && !m.added["knowledge_base_chats "+chat] {
 			m.left("the knowledge base chat %s of agent %s: the server does not list the chat", chat, id)
 			chat = ""
 		}
 		m.report.Written["agents"]++
-		m.row("agents", id, map[string]any{
+		m.addRow("agents", id, map[string]any{
 			"id": id, "name": agent.text("agentName"), "channel": agent.text("channel"), "direction": agent.text("direction"),
 			"language": agent.text("language"), "tags": clean(agent.raw("tags")), "prompt": agent.text("prompt"),
 			"outbound_welcome_message": agent.text("outboundWelcomeMessage"),
@@ -85,18 +85,18 @@ func (m *v1Move) writeAgents() {
 			"classification_tags":      clean(agent.raw("classificationTags")),
 			"extracted_values":         clean(agent.raw("extractedValues")),
 			"is_call_transfer_enabled": agent.raw("isCallTransferEnabled"),
-			"knowledge_base_chat_id":   chat, "created_at": agent.at("createdAt"), "updated_at": agent.at("createdAt"),
+			"knowledge_base_chat_id":   chat, "created_at": agent.timestamp("createdAt"), "updated_at": agent.timestamp("createdAt"),
 		})
 		for position, tool := range agent.objects("tools") {
 			toolID := tool.text("id")
-			if !m.known["tools "+toolID] {
+			if !m.added["tools "+toolID] {
 				undescribed++
 				m.report.Read["tools"]++
 				m.report.Written["tools"]++
-				m.row("tools", toolID, map[string]any{"id": toolID, "name": tool.text("name"),
+				m.addRow("tools", toolID, map[string]any{"id": toolID, "name": tool.text("name"),
 					"technical_name": tool.text("technicalName")})
 			}
-			m.row("agent_tools", id+" "+toolID, map[string]any{"agent_id": id, "tool_id": toolID, "position": position})
+			m.addRow("agent_tools", id+" "+toolID, map[string]any{"agent_id": id, "tool_id": toolID, "position": position})
 		}
 	}
 	if undescribed > 0 {
@@ -111,7 +111,7 @@ func (m *v1Move) writeAgents() {
 }
 
 // subAgent adds the row of a sub-agent, if its agent can be identified.
-func (m *v1Move) subAgent(of string, position int, sub v1Object) {
+func (m *v1Move) subAgent(parentID string, position int, sub v1Object) {
 	m.report.Read["sub-agents"]++
 	id, leadsTo := sub.text("id"), []string{}
 	for agentID, agent := range m.agents {
@@ -121,17 +121,17 @@ func (m *v1Move) subAgent(of string, position int, sub v1Object) {
 	}
 	if _, isAgent := m.agents[id]; isAgent {
 		leadsTo = []string{id}
-		id = "sub-" + of + "-" + fmt.Sprint(position)
+		id = "sub-" + parentID + "-" + fmt.Sprint(position)
 	}
 	if len(leadsTo) != 1 || len(id) > model.MaxIDLength {
 		m.left("the sub-agent %q (%s) of agent %s: a v1 server shows only the name of the agent behind it, and %d of "+
 			"the imported agents have that name",
-			sub.text("name"), sub.text("id"), of, len(leadsTo))
+			sub.text("name"), sub.text("id"), parentID, len(leadsTo))
 		return
 	}
 	m.report.Written["sub-agents"]++
-	m.row("sub_agents", id, map[string]any{
-		"id": id, "agent_id": of, "delegate_agent_id": leadsTo[0], "name": sub.text("name"),
+	m.addRow("sub_agents", id, map[string]any{
+		"id": id, "agent_id": parentID, "delegate_agent_id": leadsTo[0], "name": sub.text("name"),
 		"technical_name": sub.text("technicalName"),
 		"description":    sub.text("description"), "position": position,
 	})
@@ -141,15 +141,15 @@ func (m *v1Move) subAgent(of string, position int, sub v1Object) {
 func (m *v1Move) writeTests() {
 	for _, folder := range m.folders {
 		id, agentID := folder.text("id"), folder.text("agentId")
-		if !m.known["agents "+agentID] {
+		if !m.added["agents "+agentID] {
 			m.left("the folder %q (%s): its agent %s is not moved", folder.text("name"), id, agentID)
 			continue
 		}
 		m.report.Written["agent test folders"]++
-		m.row("agent_test_folders", id, map[string]any{
+		m.addRow("agent_test_folders", id, map[string]any{
 			"id": id, "agent_id": agentID, "name": folder.text("name"), "color": folder.text("color"),
 			"body":       folder.text("body"),
-			"created_at": folder.at("createdAt"), "updated_at": folder.at("updatedAt"),
+			"created_at": folder.timestamp("createdAt"), "updated_at": folder.timestamp("updatedAt"),
 		})
 	}
 	for _, test := range m.tests {
@@ -160,11 +160,11 @@ func (m *v1Move) writeTests() {
 // test adds the row of a test. Its runs are not moved.
 func (m *v1Move) test(test v1Object) {
 	id, agentID, folder := test.text("id"), test.text("agentId"), test.text("folderId")
-	if !m.known["agents "+agentID] {
+	if !m.added["agents "+agentID] {
 		m.left("the test %q (%s): its agent %s is not moved", test.text("name"), id, agentID)
 		return
 	}
-	if folder != "" && !m.known["agent_test_folders "+folder] {
+	if folder != "" && !m.added["agent_test_folders "+folder] {
 		m.left("the folder %s of the test %q (%s): the server does not list the folder, so the test is now at the "+
 			"root", folder,
 			test.text("name"), id)
@@ -172,7 +172,7 @@ func (m *v1Move) test(test v1Object) {
 	}
 	row := map[string]any{
 		"id": id, "agent_id": agentID, "folder_id": folder, "name": test.text("name"),
-		"created_at": test.at("createdAt"), "updated_at": test.at("updatedAt"),
+		"created_at": test.timestamp("createdAt"), "updated_at": test.timestamp("updatedAt"),
 	}
 	switch {
 	case test.raw("scenario") != nil:
@@ -195,5 +195,5 @@ func (m *v1Move) test(test v1Object) {
 		return
 	}
 	m.report.Written["agent tests"]++
-	m.row("agent_tests", id, row)
+	m.addRow("agent_tests", id, row)
 }

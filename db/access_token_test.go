@@ -17,7 +17,7 @@ func newToken(t *testing.T, tenant *db.Tenant) (by *db.Tenant, key *model.APIKey
 	key, _, err := tenant.CreateAPIKey(t.Context(),
 		model.CreateAPIKeyInput{Name: "Key", Scopes: []model.APIKeyScope{model.APIKeyScopeSimulate}})
 	require.NoError(t, err)
-	by = tenant.By(key.ID)
+	by = tenant.WithAPIKey(key.ID)
 	token, text, err = by.CreateAccessToken(t.Context(), readToken)
 	require.NoError(t, err)
 	return by, key, token, text
@@ -76,7 +76,7 @@ func TestTokensNeedAKnownKey(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	other, _ := newCompany(t, store)
 	_, key, _, _ := newToken(t, other)
-	_, _, err := tenant.By(key.ID).CreateAccessToken(t.Context(), readToken)
+	_, _, err := tenant.WithAPIKey(key.ID).CreateAccessToken(t.Context(), readToken)
 	fails(t, err, model.NotFound)
 	_, _, err = tenant.CreateAccessToken(t.Context(), readToken)
 	require.ErrorContains(t, err, "needs the API key")

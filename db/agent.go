@@ -44,17 +44,17 @@ func (t *Tenant) Agents(ctx context.Context, args model.PageArgs, filter *model.
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.Agent](ctx, t.db, AgentList, args, columns, AgentsThat(filter))
+	return pg.Page[*model.Agent](ctx, t.db, AgentList, args, columns, AgentsMatching(filter))
 }
 
-// AgentsThat returns the filter of a list of agents. wanted is valid or nil.
-func AgentsThat(wanted *model.AgentFilter) (f pg.Filter) {
+// AgentsMatching returns the filter of a list of agents. wanted is valid or nil.
+func AgentsMatching(wanted *model.AgentFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
 	f = pg.Equal(pg.Equal(f, "channel", wanted.Channel), "direction", wanted.Direction)
 	if len(wanted.Tags) > 0 {
-		f = f.Searching(schema.AgentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
+		f = f.AndInView(schema.AgentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
 	}
 	if wanted.NameContains != nil {
 		f = nameContains(f, schema.AgentsView, *wanted.NameContains)
@@ -73,10 +73,10 @@ const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' 
 // arguments: a generic plan reads all matches.
 func nameContains(f pg.Filter, view, part string) pg.Filter {
 	if part != "" {
-		f = f.Searching(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), "+
+		f = f.AndInView(view, nameParts+" @> ARRAY[left(translate(lower(?0), E'\n', ' '), 2), right(translate(lower(?0), "+
 			"E'\n', ' '), 2)]", part)
 	}
-	return f.Searching(view, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
+	return f.AndInView(view, "strpos(lower(?TableAlias.name), lower(?)) > 0", part)
 }
 
 // CreateAgent creates an agent. Its prompt becomes version 1.
@@ -240,5 +240,5 @@ func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) erro
 	return t.audit(ctx, deletions[typeName], id)
 }
 
-// OfAgent narrows a list to the rows of the agent. A nil id adds no condition.
-func OfAgent(id *string) pg.Filter { return pg.Equal(nil, "agent_id", id) }
+// WhereAgent narrows a list to the rows of the agent. A nil id adds no condition.
+func WhereAgent(id *string) pg.Filter { return pg.Equal(nil, "agent_id", id) }

@@ -37,7 +37,7 @@ func (t *Tenant) AgentTests(
 		}
 	}
 	return pg.Page[model.AgentTest](ctx, t.db, AgentTestList, args, columns,
-		append(OfAgent(agentID), TestsThat(wanted)...))
+		append(WhereAgent(agentID), TestsMatching(wanted)...))
 }
 
 // isFlaky is the condition of FlakyTests, for one test. ?1 is the company.
@@ -53,8 +53,8 @@ const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 		ORDER BY newest.created_at DESC, newest.id DESC LIMIT 1)
 	GROUP BY run.row_key HAVING bool_or(run.status = 'Passed') AND bool_or(run.status = 'Failed')) AS mixed`
 
-// TestsThat returns the filter of a list of tests.
-func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
+// TestsMatching returns the filter of a list of tests.
+func TestsMatching(wanted model.AgentTestFilter) (f pg.Filter) {
 	if wanted.FolderID != "" {
 		f = f.And("?TableAlias.folder_id = ?", wanted.FolderID)
 	}
@@ -64,7 +64,7 @@ func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
 	if wanted.Kind != "" {
 		f = f.And("?TableAlias.kind = ?", wanted.Kind)
 	}
-	f = f.Named(wanted.NameContains)
+	f = f.NameContains(wanted.NameContains)
 	if wanted.IsFlaky != nil {
 		f = f.And("("+isFlaky+") = ?", *wanted.IsFlaky)
 	}
@@ -74,13 +74,13 @@ func TestsThat(wanted model.AgentTestFilter) (f pg.Filter) {
 // lockTests locks the selected tests until the end of the transaction, and returns them without their definitions. It
 // locks them in one order, so that two requests never deadlock.
 func (t tenantTx) lockTests(ctx context.Context, strength rowLock, which pg.Selection) ([]*model.AgentTestRow, error) {
-	return t.lockWholeTests(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
+	return t.lockTestDefinitions(ctx, strength, func(q *bun.SelectQuery) *bun.SelectQuery {
 		return which(q).Column("company_id", "id", "agent_id", "folder_id", "kind", "name", "created_at", "updated_at")
 	})
 }
 
-// lockWholeTests is like lockTests, but also returns the definitions, at most a megabyte per test.
-func (t tenantTx) lockWholeTests(ctx context.Context, strength rowLock,
+// lockTestDefinitions is like lockTests, but also returns the definitions, at most a megabyte per test.
+func (t tenantTx) lockTestDefinitions(ctx context.Context, strength rowLock,
 	which pg.Selection) ([]*model.AgentTestRow, error) {
 	rows := []*model.AgentTestRow{}
 	err := t.db.Select(&rows).Apply(which).Order("id").For(string(strength)).Scan(ctx)
@@ -189,7 +189,7 @@ func (t *Tenant) updateTest(
 		if err != nil {
 			return err
 		}
-		folder, err := t.folderFor(ctx, agent.ID, folderID)
+		folder, err := t.lockTargetFolder(ctx, agent.ID, folderID)
 		if err != nil {
 			return err
 		}
@@ -202,7 +202,7 @@ func (t *Tenant) updateTest(
 			return err
 		}
 		if folderID != nil && !reflect.DeepEqual(test.FolderID, folder) {
-			test.FolderID, test.UpdatedAt = folder, model.After(test.UpdatedAt, now())
+			test.FolderID, test.UpdatedAt = folder, model.NextUpdatedAt(test.UpdatedAt, now())
 		}
 		if check {
 			if err := t.checkTest(ctx, test, agent); err != nil {
@@ -298,7 +298,8 @@ func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int
 		Scan(ctx); err != nil {
 		return 0, err
 	}
-	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(pg.Own, t.CompanyID()).Set("agent_id = NULL").
+	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(pg.CompanyCondition,
+		t.CompanyID()).Set("agent_id = NULL").
 		Where("id IN (?)", bun.List(ids)).Exec(ctx)
 	return len(ids), err
 }

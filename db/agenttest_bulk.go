@@ -19,13 +19,13 @@ func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTests
 		return nil, err
 	}
 	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.createTests(ctx, tests, in.Path) })
-	return testsOf(tests), err
+	return toAgentTests(tests), err
 }
 
 // createTests checks tests against their agents, checks that their names are unique, and inserts them. Faults of a test
 // are under its path. The number of statements does not depend on the number of tests.
 func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
-	if err := t.findTestFolders(ctx, tests, path); err != nil {
+	if err := t.lockAndCheckTests(ctx, tests, path); err != nil {
 		return err
 	}
 	if err := t.checkNames(ctx, tests, func(i int) string { return path(i) + "name" }); err != nil {
@@ -34,9 +34,9 @@ func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, 
 	return pg.Insert(ctx, t.db, tests...)
 }
 
-// findTestFolders locks the agents and the folders of tests, and checks the tests' expectations and mocks against the
+// lockAndCheckTests locks the agents and the folders of tests, and checks the tests' expectations and mocks against the
 // agents.
-func (t tenantTx) findTestFolders(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
+func (t tenantTx) lockAndCheckTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	var agentIDs []string
 	for _, test := range tests {
 		agentIDs = append(agentIDs, test.AgentID)
@@ -45,7 +45,7 @@ func (t tenantTx) findTestFolders(ctx context.Context, tests []*model.AgentTestR
 	if err != nil {
 		return err
 	}
-	foreign, err := t.findFolders(ctx, tests)
+	foreign, err := t.lockFolders(ctx, tests)
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func (t tenantTx) findTestFolders(ctx context.Context, tests []*model.AgentTestR
 	return faults.As(model.Unprocessable)
 }
 
-// findFolders locks the target folders of tests. It returns the indexes of tests whose folder belongs to another
+// lockFolders locks the target folders of tests. It returns the indexes of tests whose folder belongs to another
 // agent. An empty id stands for the root.
-func (t tenantTx) findFolders(ctx context.Context, tests []*model.AgentTestRow) (foreign []int, err error) {
+func (t tenantTx) lockFolders(ctx context.Context, tests []*model.AgentTestRow) (foreign []int, err error) {
 	var ids []string
 	for _, test := range tests {
 		if test.FolderID != nil && *test.FolderID == "" {
@@ -122,11 +122,11 @@ func (t *Tenant) checkerOf(ctx context.Context, agentIDs []string) (func(*model.
 		if test.Kind == model.AgentTestKindClassification {
 			return checkTags(test, agent)
 		}
-		return test.ToolMocking.Check(ofParent(tools, agent.ID), ofParent(subAgents, agent.ID))
+		return test.ToolMocking.Check(filterByParent(tools, agent.ID), filterByParent(subAgents, agent.ID))
 	}, nil
 }
 
-func ofParent[R interface{ Parent() string }](rows []R, id string) []R {
+func filterByParent[R interface{ Parent() string }](rows []R, id string) []R {
 	return slices.DeleteFunc(slices.Clone(rows), func(row R) bool { return row.Parent() != id })
 }
 
@@ -149,12 +149,12 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 		var coming []*model.AgentTestRow
 		at := now()
 		for _, test := range moved {
-			if placeOf(test).folderID != folder {
+			if locationOf(test).folderID != folder {
 				coming = append(coming, test)
 			}
 			test.FolderID = new(folder)
 		}
-		foreign, err := t.findFolders(ctx, moved)
+		foreign, err := t.lockFolders(ctx, moved)
 		if err != nil {
 			return err
 		}
@@ -172,11 +172,11 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 			return err
 		}
 		for _, test := range coming {
-			test.UpdatedAt = model.After(test.UpdatedAt, at)
+			test.UpdatedAt = model.NextUpdatedAt(test.UpdatedAt, at)
 		}
 		return exec(ctx, t.db.Update(&coming).Column("folder_id", "updated_at").Bulk())
 	})
-	return testsOf(moved), err
+	return toAgentTests(moved), err
 }
 
 // CopyAgentTests copies all of the tests, or none, without their runs: to a folder, to another agent, or next to the
@@ -209,15 +209,15 @@ func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInpu
 		for _, original := range originals {
 			copies = append(copies, original.Copy(in, mocked, own, now()))
 		}
-		if err := t.findTestFolders(ctx, copies, func(i int) string { return fmt.Sprintf("testIds.%d.", i) }); err != nil {
+		if err := t.lockAndCheckTests(ctx, copies, func(i int) string { return fmt.Sprintf("testIds.%d.", i) }); err != nil {
 			return err
 		}
-		if err := t.number(ctx, copies); err != nil {
+		if err := t.makeNamesUnique(ctx, copies); err != nil {
 			return err
 		}
 		return pg.Insert(ctx, t.db, copies...)
 	})
-	return testsOf(copies), err
+	return toAgentTests(copies), err
 }
 
 func mockedSubAgents(tests []*model.AgentTestRow) (ids []string) {
@@ -275,7 +275,7 @@ func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTe
 	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
 		return nil, err
 	}
-	held, err := t.lockWholeTests(ctx, forUpdate, pg.Where("id IN (?)", bun.List(ids)))
+	held, err := t.lockTestDefinitions(ctx, forUpdate, pg.Where("id IN (?)", bun.List(ids)))
 	if err != nil {
 		return nil, err
 	}
@@ -294,10 +294,10 @@ func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTest
 	return ordered, nil
 }
 
-func testsOf(rows []*model.AgentTestRow) []model.AgentTest {
+func toAgentTests(rows []*model.AgentTestRow) []model.AgentTest {
 	tests := make([]model.AgentTest, len(rows))
 	for i, row := range rows {
 		tests[i] = row.Test()
 	}
-	return pg.Together(tests)
+	return pg.JoinBatch(tests)
 }

@@ -23,7 +23,7 @@ func TestCancelledExecutionCancelsItsRuns(t *testing.T) {
 	queue := &jobRecorder{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{Enqueue: queue.enqueue})
 	tenant, company := newCompany(t, store)
-	elsewhere := dbtest.Again(t, store).Tenant(company)
+	elsewhere := dbtest.Reopen(t, store).Tenant(company)
 	agent := newAgent(t, tenant)
 	for range 4 {
 		newSimulationTest(t, tenant, agent.ID)

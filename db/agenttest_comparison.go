@@ -49,7 +49,7 @@ func (t *Tenant) CompareAgentTestExecutions(
 	}
 	comparison := model.CompareExecutions(bases, byID[headID], model.LimitTests(inBases, variants.Base),
 		model.LimitTests(tests[headID], variants.Head), correction)
-	pg.Together(comparison.Tests)
+	pg.JoinBatch(comparison.Tests)
 	return comparison, nil
 }
 
@@ -60,7 +60,7 @@ func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool,
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
 			"?TableAlias.execution_id").
 		Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.test_id = parent.id").
-		Where("execution.finished_at IS NOT NULL").Where(ofRecord).
+		Where("execution.finished_at IS NOT NULL").Where(countsInHistory).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
 	// All runs of an execution have the same time of creation, so an index on it finds them.

@@ -20,7 +20,7 @@ type MeasuredTest struct {
 // MeasuredTests returns the tests that exist, in any order.
 func (t *Tenant) MeasuredTests(ctx context.Context, ids []string) ([]*MeasuredTest, error) {
 	last := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "claim", "duration_ms", "held").
-		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).
+		Where("?TableAlias.test_id = agent_test.id").Where(countsInHistory).
 		Where("?TableAlias.status IN (?, ?)", model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	tests := []*MeasuredTest{}

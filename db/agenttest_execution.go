@@ -49,8 +49,8 @@ const (
 		ELSE 'Inconclusive' END`
 )
 
-// ExecutionsThat returns the filter of a list of executions. wanted is valid or nil.
-func ExecutionsThat(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
+// ExecutionsMatching returns the filter of a list of executions. wanted is valid or nil.
+func ExecutionsMatching(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (t *Tenant) AgentTestExecutions(
 		return nil, err
 	}
 	return pg.Page[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionList, args, columns,
-		append(OfAgent(agentID), ExecutionsThat(wanted)...))
+		append(WhereAgent(agentID), ExecutionsMatching(wanted)...))
 }
 
 // CountsOfExecutions returns the number of runs in each state, for each execution by its id.
@@ -181,7 +181,7 @@ func (t *Tenant) TestsOfExecutions(ctx context.Context,
 		}
 		test.Runs = append(test.Runs, run)
 	}
-	pg.Together(all)
+	pg.JoinBatch(all)
 	return tests, err
 }
 
@@ -284,5 +284,5 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	return exec(ctx, t.progress(execution))
 }
 
-// OfExecution narrows a list to the rows of the execution. A nil id adds no condition.
-func OfExecution(id *string) pg.Filter { return pg.Equal(nil, "execution_id", id) }
+// WhereExecution narrows a list to the rows of the execution. A nil id adds no condition.
+func WhereExecution(id *string) pg.Filter { return pg.Equal(nil, "execution_id", id) }

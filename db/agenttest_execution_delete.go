@@ -32,7 +32,7 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 	}
 	// All transactions lock tests before executions, so that they cannot deadlock.
 	runs := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("execution_id IN (?)", bun.List(ids))
-	if err := t.leaveRuns(ctx, runs, ids...); err != nil {
+	if err := t.replaceLastRuns(ctx, runs, ids...); err != nil {
 		return err
 	}
 	executions := []*model.AgentTestExecution{}
@@ -62,9 +62,9 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		Where("id IN (?)", bun.List(marked)))
 }
 
-// leaveRuns updates the tests whose last run is in runs, a list of ids or a query for them. Their last run becomes the
-// newest earlier run that does not belong to the executions.
-func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...string) error {
+// replaceLastRuns updates the tests whose last run is in runs, a list of ids or a query for them. Their last run
+// becomes the newest earlier run that does not belong to the executions.
+func (t tenantTx) replaceLastRuns(ctx context.Context, runs any, executionIDs ...string) error {
 	tests, err := t.lockTests(ctx, forUpdate, pg.Where("last_run_id IN (?)", runs))
 	if err != nil || len(tests) == 0 {
 		return err
@@ -72,7 +72,7 @@ func (t tenantTx) leaveRuns(ctx context.Context, runs any, executionIDs ...strin
 	testIDs := idsOf(tests)
 	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.id, ?TableAlias.status, "+
 		"coalesce(?TableAlias.finished_at, ?TableAlias.created_at)").
-		Where("?TableAlias.test_id = agent_test.id").Where(ofRecord).Where("?TableAlias.execution_id NOT IN (?)",
+		Where("?TableAlias.test_id = agent_test.id").Where(countsInHistory).Where("?TableAlias.execution_id NOT IN (?)",
 		bun.List(executionIDs)).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	_, err = t.db.Update((*model.AgentTestRow)(nil)).Set("(last_run_id, last_run_status, last_run_at) = (?)", before).

@@ -36,7 +36,7 @@ func (t *Tenant) FollowRuns(ctx context.Context, executionID string) (<-chan *mo
 
 // followExecution returns the topic of an execution. The caller must release the topic.
 func (t *Tenant) followExecution(ctx context.Context, id string) (*topic, *executionReader, error) {
-	p := t.followed(followedExecutions, id, newExecutionReader(id))
+	p := t.acquireTopic(followedExecutions, id, newExecutionReader(id))
 	execution, err := t.AgentTestExecution(ctx, id)
 	if err != nil {
 		p.release()
@@ -45,7 +45,7 @@ func (t *Tenant) followExecution(ctx context.Context, id string) (*topic, *execu
 	r := p.reader.(*executionReader)
 	p.begin(execution.Version, execution.IsFinished(), func() {
 		r.executions.Begin(live.Position(execution.Version))
-		r.runs.Begin(runsUpTo(execution.Version))
+		r.runs.Begin(endOfVersion(execution.Version))
 	})
 	return p, r, nil
 }
@@ -65,28 +65,28 @@ func newExecutionReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	}
 }
 
-func (r *executionReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+func (r *executionReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResult, error) {
 	if !isWoken {
-		return nothingYet, nil
+		return waitForSignal, nil
 	}
 	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
 	if err != nil {
-		return nothingYet, err
+		return waitForSignal, err
 	}
 	if at := live.Position(execution.Version); at > r.executions.End() {
 		r.executions.Add(live.Stored[*model.AgentTestExecution]{Value: execution, At: at, Size: sizeOfEvent})
 	}
-	if err := catchUp(ctx, r.runs, runsUpTo(execution.Version), r.readRuns); err != nil {
-		return nothingYet, err
+	if err := catchUp(ctx, r.runs, endOfVersion(execution.Version), r.readRuns); err != nil {
+		return waitForSignal, err
 	}
 	p.version.Store(execution.Version)
 	if execution.IsFinished() {
-		return nothingEver, nil
+		return topicEnded, nil
 	}
-	return nothingYet, nil
+	return waitForSignal, nil
 }
 
-func (r *executionReader) endReading() {
+func (r *executionReader) closeFollowers() {
 	r.executions.Close()
 	r.runs.Close()
 }
@@ -107,13 +107,13 @@ func (r *executionReader) readStored(ctx context.Context, after,
 // maxRuns bounds the runs that readRuns returns at once.
 const maxRuns = 100
 
-// Live positions order runs by version, then by their position in the execution. runAt is the live position after one
-// run, runsUpTo the one after all runs of a version.
-func runAt(version, position int32) live.Position {
+// Live positions order runs by version, then by their position in the execution. runLivePosition is the live position
+// after one run, endOfVersion the one after all runs of a version.
+func runLivePosition(version, position int32) live.Position {
 	return live.Position(int64(version)<<32 | (int64(position) + 1))
 }
 
-func runsUpTo(version int32) live.Position { return runAt(version, math.MaxInt32-1) }
+func endOfVersion(version int32) live.Position { return runLivePosition(version, math.MaxInt32-1) }
 
 // readRuns reads runs that changed after the position, in the order of their last changes. Every change of a run
 // locks its execution, which numbers the changes. Therefore no earlier change can become visible later.
@@ -128,7 +128,10 @@ func (r *executionReader) readRuns(ctx context.Context, after,
 	if err != nil {
 		return nil, after, err
 	}
-	kept, after := eventsOf(runs, func(r *model.AgentTestRun) live.Position { return runAt(r.Version, r.Position) }, after,
+	kept, after := eventsOf(runs, func(r *model.AgentTestRun) live.Position {
+		return runLivePosition(r.Version,
+			r.Position)
+	}, after,
 		known)
 	return kept, after, nil
 }

@@ -28,7 +28,7 @@ func TestFollowersSeeEveryRunToItsEnd(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
-	elsewhere := dbtest.Again(t, store).Tenant(company)
+	elsewhere := dbtest.Reopen(t, store).Tenant(company)
 	agent := newAgent(t, tenant)
 	for range 30 {
 		newSimulationTest(t, tenant, agent.ID)

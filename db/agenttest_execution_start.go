@@ -66,7 +66,7 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 	if in.FolderID != nil {
 		err = t.db.One(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{})
 	} else {
-		path, of = "agentId", OfAgent(in.AgentID)
+		path, of = "agentId", WhereAgent(in.AgentID)
 		_, err = t.Agent(ctx, *in.AgentID)
 	}
 	if err != nil {
@@ -273,7 +273,7 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	if err := t.db.Select(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, err
 	}
-	tests, err := t.lockWholeTests(model.WithMemoryLimit(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,
+	tests, err := t.lockTestDefinitions(model.WithMemoryLimit(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,
 		pg.Where("id IN (?)", bun.List(each)))
 	if errors.Is(err, model.ErrOverLimit) {
 		return nil, model.Errorf(model.Unprocessable, "the tests of an execution have at most about %d bytes together: "+

@@ -25,7 +25,7 @@ func (t *Tenant) AgentTestFolders(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.AgentTestFolder](ctx, t.db, AgentTestFolderList, args, columns, OfAgent(agentID))
+	return pg.Page[*model.AgentTestFolder](ctx, t.db, AgentTestFolderList, args, columns, WhereAgent(agentID))
 }
 
 // CreateAgentTestFolder creates a folder for the tests of an agent.
@@ -108,15 +108,15 @@ func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) er
 	for _, test := range tests {
 		test.FolderID, test.UpdatedAt = nil, at
 	}
-	if err := t.number(ctx, tests); err != nil {
+	if err := t.makeNamesUnique(ctx, tests); err != nil {
 		return err
 	}
 	return exec(ctx, t.db.Update(&tests).Column("folder_id", "name", "updated_at").Bulk())
 }
 
-// folderFor returns the target folder for a test of the agent, and locks it until the end of the transaction. For an id
-// of nil or "", which mean the root, it returns nil.
-func (t tenantTx) folderFor(ctx context.Context, agentID string, id *string) (*string, error) {
+// lockTargetFolder returns the target folder for a test of the agent, and locks it until the end of the transaction.
+// For an id of nil or "", which mean the root, it returns nil.
+func (t tenantTx) lockTargetFolder(ctx context.Context, agentID string, id *string) (*string, error) {
 	if id == nil || *id == "" {
 		return nil, nil
 	}

@@ -20,7 +20,7 @@ func (t *Tenant) CreateTestFromSimulationChat(
 			return err
 		}
 		if in.Name == nil { // a default name must be unique, so find a free one
-			if err := t.number(ctx, []*model.AgentTestRow{test.Row()}); err != nil {
+			if err := t.makeNamesUnique(ctx, []*model.AgentTestRow{test.Row()}); err != nil {
 				return err
 			}
 		}

@@ -36,14 +36,14 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	return histories, err
 }
 
-// endsOfFailures selects, for each test whose newest judged run failed, the last run that passed, if there is one, and
+// failureBounds selects, for each test whose newest judged run failed, the last run that passed, if there is one, and
 // one failed run after it. It selects the first failed run in the order failedFirst. For a test with rows, it selects
 // the first row in the order rowFirst. Runs of drafts do not count.
-func (t *Tenant) endsOfFailures(ids []string, failedFirst, rowFirst string) *bun.SelectQuery {
+func (t *Tenant) failureBounds(ids []string, failedFirst, rowFirst string) *bun.SelectQuery {
 	judged := func(status model.AgentTestRunStatus) *bun.SelectQuery {
 		return t.db.Select((*model.AgentTestRun)(nil)).Column("id", "created_at").
 			Where("?TableAlias.test_id = parent.id").Where("?TableAlias.row_key = parent.row_key").
-			Where("?TableAlias.status = ?", status).Where(ofRecord).Limit(1)
+			Where("?TableAlias.status = ?", status).Where(countsInHistory).Limit(1)
 	}
 	passed := judged(model.AgentTestRunStatusPassed).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC")
 	failed := judged(model.AgentTestRunStatusFailed).OrderExpr(failedFirst).
@@ -62,7 +62,7 @@ func (t *Tenant) endsOfFailures(ids []string, failedFirst, rowFirst string) *bun
 // judged run failed. For a test with rows, it describes the row that has been failing longest. Runs of drafts do not
 // count.
 func (t *Tenant) FailuresOfTests(ctx context.Context, ids []string) (map[string]*model.AgentTestFailure, error) {
-	ends := t.endsOfFailures(ids, "?TableAlias.created_at, ?TableAlias.id", "failed.created_at, failed.id")
+	ends := t.failureBounds(ids, "?TableAlias.created_at, ?TableAlias.id", "failed.created_at, failed.id")
 	runs := []*model.AgentTestRun{}
 	err := t.db.SelectColumns(&runs, runSummary).ColumnExpr("ends.id AS parent_id").
 		Join("JOIN (?) AS ends ON ?TableAlias.id = ANY (ARRAY[ends.passed_id, ends.failed_id])", ends).Scan(ctx)

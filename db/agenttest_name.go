@@ -17,7 +17,7 @@ import (
 // testLocation is a name with its agent and folder.
 type testLocation struct{ agentID, folderID, name string }
 
-func placeOf(test *model.AgentTestRow) testLocation {
+func locationOf(test *model.AgentTestRow) testLocation {
 	at := testLocation{agentID: test.AgentID, name: test.Name}
 	if test.FolderID != nil {
 		at.folderID = *test.FolderID
@@ -34,7 +34,7 @@ func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at
 	}
 	var faults model.Fields
 	for i, test := range tests {
-		place := placeOf(test)
+		place := locationOf(test)
 		if id, isTaken := taken[place]; isTaken && id != test.ID && !test.MayRepeatName {
 			faults.Add(at(i), "is %q, the name of another test in the same folder, %s", test.Name, id)
 		} else if !isTaken {
@@ -56,31 +56,31 @@ func (t *Tenant) namesTaken(ctx context.Context, tests []*model.AgentTestRow) (m
 		Where("id NOT IN (?)", bun.List(ids)).Scan(ctx)
 	taken := map[testLocation]string{}
 	for _, other := range others {
-		taken[placeOf(other)] = other.ID
+		taken[locationOf(other)] = other.ID
 	}
 	return taken, err
 }
 
-// number appends a number to the names of tests whose names are taken in their target folder. The agents of the tests
-// must be locked.
-func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error {
+// makeNamesUnique appends a number to the names of tests whose names are taken in their target folder. The agents of
+// the tests must be locked.
+func (t *Tenant) makeNamesUnique(ctx context.Context, tests []*model.AgentTestRow) error {
 	same, err := t.namesTaken(ctx, tests)
 	if err != nil {
 		return err
 	}
 	var ids, agents, beginnings []string
-	var again []*model.AgentTestRow
+	var duplicates []*model.AgentTestRow
 	taken := map[testLocation]bool{}
 	for _, test := range tests {
 		ids = append(ids, test.ID)
-		if _, isTaken := same[placeOf(test)]; isTaken || taken[placeOf(test)] {
-			again, agents, beginnings = append(again, test), append(agents, test.AgentID),
+		if _, isTaken := same[locationOf(test)]; isTaken || taken[locationOf(test)] {
+			duplicates, agents, beginnings = append(duplicates, test), append(agents, test.AgentID),
 				append(beginnings, beginning(test.Name))
 			continue
 		}
-		taken[placeOf(test)] = true
+		taken[locationOf(test)] = true
 	}
-	if len(again) == 0 {
+	if len(duplicates) == 0 {
 		return nil
 	}
 	others := []*model.AgentTestRow{}
@@ -93,22 +93,22 @@ func (t *Tenant) number(ctx context.Context, tests []*model.AgentTestRow) error 
 		return err
 	}
 	for _, other := range others {
-		taken[placeOf(other)] = true
+		taken[locationOf(other)] = true
 	}
-	for _, test := range again {
+	for _, test := range duplicates {
 		name := test.Name
-		for n := 2; taken[placeOf(test)]; n++ {
+		for n := 2; taken[locationOf(test)]; n++ {
 			test.Name = fmt.Sprintf("%s (%d)", beginning(name), n)
 		}
-		taken[placeOf(test)] = true
+		taken[locationOf(test)] = true
 	}
 	return nil
 }
 
-// longestBeginning leaves room for a number at the end of a name, in characters.
-const longestBeginning = 240
+// maxPrefixLength leaves room for a number at the end of a name, in characters.
+const maxPrefixLength = 240
 
 func beginning(name string) string {
 	characters := []rune(name)
-	return string(characters[:min(len(characters), longestBeginning)])
+	return string(characters[:min(len(characters), maxPrefixLength)])
 }

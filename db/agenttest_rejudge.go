@@ -28,17 +28,17 @@ func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
 	}
 	var execution *model.AgentTestExecution
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		held, err := t.AgentTestExecution(ctx, in.ExecutionID)
+		original, err := t.AgentTestExecution(ctx, in.ExecutionID)
 		if err != nil {
 			return err
 		}
-		if !held.IsFinished() {
-			return model.Errorf(model.Conflict, "agent test execution %q is not finished", held.ID)
+		if !original.IsFinished() {
+			return model.Errorf(model.Conflict, "agent test execution %q is not finished", original.ID)
 		}
-		if err := t.holdAgent(ctx, held); err != nil {
+		if err := t.holdAgent(ctx, original); err != nil {
 			return err
 		}
-		runs, err := t.conversationsOf(ctx, held)
+		runs, err := t.finishedConversations(ctx, original)
 		if err != nil {
 			return err
 		}
@@ -46,10 +46,10 @@ func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
 		if err != nil {
 			return err
 		}
-		if err := t.mayRejudge(ctx, held.ID); err != nil {
+		if err := t.checkRejudgeLimit(ctx, original.ID); err != nil {
 			return err
 		}
-		execution = in.NewExecution(held)
+		execution = in.NewExecution(original)
 		rejudged, err := t.rejudged(ctx, in, execution, runs, present)
 		if err != nil {
 			return err
@@ -72,8 +72,9 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 	return err
 }
 
-// conversationsOf returns the runs of an execution whose conversations were completed, without their messages.
-func (t *Tenant) conversationsOf(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun, error) {
+// finishedConversations returns the runs of an execution whose conversations were completed, without their messages.
+func (t *Tenant) finishedConversations(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun,
+	error) {
 	var faults model.Fields
 	if held.RejudgeOfID != nil {
 		faults.Add("executionId", "names an execution that only judged conversations again: name the original execution %q",
@@ -100,13 +101,13 @@ func (t tenantTx) testsOf(ctx context.Context, runs []*model.AgentTestRun) (map[
 			ids = append(ids, *run.TestID)
 		}
 	}
-	tests, err := t.lockWholeTests(ctx, forShare, pg.Where("id IN (?)", bun.List(model.Unique(ids))))
+	tests, err := t.lockTestDefinitions(ctx, forShare, pg.Where("id IN (?)", bun.List(model.Unique(ids))))
 	byID := rowsByID(tests)
 	return byID, err
 }
 
-// mayRejudge locks an execution. It returns UNPROCESSABLE when the execution was judged again too often.
-func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
+// checkRejudgeLimit locks an execution. It returns UNPROCESSABLE when the execution was judged again too often.
+func (t tenantTx) checkRejudgeLimit(ctx context.Context, id string) error {
 	if _, err := t.lockAgentTestExecution(ctx, id, forUpdate); err != nil {
 		return err
 	}
@@ -126,7 +127,7 @@ func (t tenantTx) mayRejudge(ctx context.Context, id string) error {
 // that no longer exist, and records them in the execution.
 func (t *Tenant) rejudged(
 	ctx context.Context, in model.RejudgeAgentTestExecutionInput, execution *model.AgentTestExecution,
-	held []*model.AgentTestRun, present map[string]*model.AgentTestRow,
+	originals []*model.AgentTestRun, present map[string]*model.AgentTestRow,
 ) ([]*model.AgentTestRun, error) {
 	snapshots, err := t.snapshotsOf(ctx, *execution.RejudgeOfID)
 	if err != nil {
@@ -161,7 +162,7 @@ func (t *Tenant) rejudged(
 		return nil, err
 	}
 	runs := []*model.AgentTestRun{}
-	for _, was := range held {
+	for _, was := range originals {
 		snapshot := snapshots[ranAs(was)]
 		if snapshot == nil {
 			execution.LeaveOut(was)

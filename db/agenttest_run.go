@@ -25,17 +25,17 @@ var (
 	RunsOfTests = pg.List{Model: (*model.AgentTestRun)(nil), Of: "?TableAlias.test_id = ?1", Order: pg.NewestFirst}
 )
 
-// ofRecord selects runs that count in the history of their tests: neither drafts nor rejudgments.
-const ofRecord = "?TableAlias.is_draft IS NULL AND ?TableAlias.rejudge_of_id IS NULL"
+// countsInHistory selects runs that count in the history of their tests: neither drafts nor rejudgments.
+const countsInHistory = "?TableAlias.is_draft IS NULL AND ?TableAlias.rejudge_of_id IS NULL"
 
 // testOfAgent finds the test of a run, if it belongs to the agent.
 const testOfAgent = `SELECT 1 FROM agent_tests AS test
 	WHERE test.company_id = ?TableAlias.company_id AND test.id = ?TableAlias.test_id AND test.agent_id = ?
 		AND test.deleted_at IS NULL`
 
-// RunsThat returns the filter of a list of runs.
-func RunsThat(wanted model.AgentTestRunFilter) pg.Filter {
-	f := pg.Equal(pg.Equal(OfExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
+// RunsMatching returns the filter of a list of runs.
+func RunsMatching(wanted model.AgentTestRunFilter) pg.Filter {
+	f := pg.Equal(pg.Equal(WhereExecution(wanted.ExecutionID), "tested_id", wanted.TestID), "status", wanted.Status)
 	if wanted.AgentID != nil {
 		f = f.And("EXISTS ("+testOfAgent+")", *wanted.AgentID)
 	}
@@ -56,7 +56,7 @@ func (t *Tenant) AgentTestRuns(
 	if err := t.db.Exists(ctx, "agent", wanted.AgentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	filter := RunsThat(wanted)
+	filter := RunsMatching(wanted)
 	page, err := pg.Page[*model.AgentTestRun](ctx, t.db, AgentTestRunList, args, columns, filter)
 	if err == nil && wanted.ExecutionID == nil && wanted.TestID == nil && wanted.AgentID == nil {
 		page.Count = func(ctx context.Context) (int32, error) { return t.runs(ctx, wanted) }
@@ -64,8 +64,8 @@ func (t *Tenant) AgentTestRuns(
 	return page, err
 }
 
-// ends maps each final status to the column of executions that counts its runs.
-var ends = map[model.AgentTestRunStatus]string{
+// runCountColumns maps each final status to the column of executions that counts its runs.
+var runCountColumns = map[model.AgentTestRunStatus]string{
 	model.AgentTestRunStatusPassed: "passed_runs", model.AgentTestRunStatusFailed: "failed_runs",
 	model.AgentTestRunStatusError: "error_runs", model.AgentTestRunStatusCancelled: "cancelled_runs",
 	model.AgentTestRunStatusSkipped: "skipped_runs",
@@ -76,14 +76,14 @@ var ends = map[model.AgentTestRunStatus]string{
 // finished. Without states, it adds up the sizes of executions and counts only the runs of old executions, which have
 // no size.
 func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (runs int32, err error) {
-	filter := RunsThat(wanted)
+	filter := RunsMatching(wanted)
 	uncounted := t.db.Select((*model.AgentTestExecution)(nil)).Column("id")
 	sums := []string{}
 	if len(filter) == 0 {
 		uncounted, sums = uncounted.Where("run_count IS NULL"), []string{"coalesce(sum(run_count), 0)"}
 	} else {
 		uncounted = uncounted.Where("passed_runs IS NULL")
-		for status, column := range ends {
+		for status, column := range runCountColumns {
 			if wanted.HasState(status) {
 				sums = append(sums, "coalesce(sum("+column+"), 0)")
 			}
@@ -147,7 +147,7 @@ func (t *Tenant) FinishRun(ctx context.Context, run *model.AgentTestRun) error {
 	err := t.transition(ctx, run.ID, func(stored *model.AgentTestRun, _ *model.AgentTestExecution) *model.AgentTestRun {
 		return stored.Finished(run)
 	})
-	return lostOr(run, err)
+	return asRunLost(run, err)
 }
 
 // ReleaseRun gives up a run that the caller has claimed, so that the queue delivers it again. It drops the partial
@@ -158,11 +158,11 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 		func(stored *model.AgentTestRun, execution *model.AgentTestExecution) *model.AgentTestRun {
 			return stored.Released(execution, run.Claim)
 		})
-	return lostOr(run, err)
+	return asRunLost(run, err)
 }
 
-// lostOr returns the worker's error for a transition that did not happen.
-func lostOr(run *model.AgentTestRun, err error) error {
+// asRunLost returns the worker's error for a transition that did not happen.
+func asRunLost(run *model.AgentTestRun, err error) error {
 	if errors.Is(err, errStale) || pg.IsMissing(err) {
 		return errors.Join(model.Errorf(model.Conflict, "another worker took over the agent test run %q, or the run has "+
 			"ended",
@@ -174,7 +174,7 @@ func lostOr(run *model.AgentTestRun, err error) error {
 // endAbandonedRuns ends runs that were enqueued and whose jobs left the queue without an outcome.
 func (s *Store) endAbandonedRuns(ctx context.Context) error {
 	// The transaction that makes a run due also enqueues it. Its job leaves the queue when the run ends.
-	runs, err := ofAll[rowPosition](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+	runs, err := queryAllCompanies[rowRef](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.AgentTestRun)(nil)).Column("company_id", "id").
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
 				"?TableAlias.execution_id").
@@ -215,8 +215,8 @@ var (
 	ErrRunLost = errors.New("the run was taken over")
 )
 
-// beatOfRun is how often WatchRun checks for cancellation, because a signal may be lost.
-const beatOfRun = time.Second
+// runPollInterval is how often WatchRun checks for cancellation, because a signal may be lost.
+const runPollInterval = time.Second
 
 // WatchRun watches a run that the caller has claimed until the returned function is called. The returned context ends
 // with ctx, or with ErrRunCancelled or ErrRunLost as its cause.
@@ -235,10 +235,10 @@ func (t *Tenant) WatchRun(ctx context.Context, run *model.AgentTestRun) (context
 	}
 }
 
-func (t *Tenant) watchRun(ctx context.Context, id string, held runState, signals *notify.Subscription,
+func (t *Tenant) watchRun(ctx context.Context, id string, claimedState runState, signals *notify.Subscription,
 	cancel context.CancelCauseFunc) {
 	defer signals.Close()
-	beat := time.NewTicker(beatOfRun)
+	beat := time.NewTicker(runPollInterval)
 	defer beat.Stop()
 	for {
 		select {
@@ -259,7 +259,7 @@ func (t *Tenant) watchRun(ctx context.Context, id string, held runState, signals
 			Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.id = ?", id).Scan(ctx, &states)
 		switch {
 		case err != nil: // the database may answer at the next beat
-		case len(states) == 0 || held != runState{states[0].Status, states[0].Claim}:
+		case len(states) == 0 || claimedState != runState{states[0].Status, states[0].Claim}:
 			cancel(ErrRunLost)
 			return
 		case states[0].ExecutionStatus == model.AgentTestExecutionStatusCancelled:

@@ -21,7 +21,7 @@ type runPosition struct {
 // enqueueNext removes the jobs of ended runs from the queue, enqueues the next runs, and claims those that the workers
 // of the ended runs continue with.
 func (t tenantTx) enqueueNext(ctx context.Context, b *transitionBatch, at time.Time) error {
-	ids, err := t.runsAt(ctx, b.next)
+	ids, err := t.runIDsAt(ctx, b.next)
 	if err != nil || len(ids) == 0 && len(b.ended) == 0 {
 		return err
 	}
@@ -57,14 +57,14 @@ func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queu
 		if i < 0 || slices.ContainsFunc(b.runs, same) || b.executionOf(runs[i]) == nil {
 			continue
 		}
-		b.count(runs[i].Claimed(b.executionOf(runs[i]), d.Attempt, at), at)
+		b.addTransition(runs[i].Claimed(b.executionOf(runs[i]), d.Attempt, at), at)
 		d.Preclaimed = runs[i]
 	}
 	return nil
 }
 
-// runsAt returns the ids of the runs at the positions.
-func (t *Tenant) runsAt(ctx context.Context, places []runPosition) ([]string, error) {
+// runIDsAt returns the ids of the runs at the positions.
+func (t *Tenant) runIDsAt(ctx context.Context, places []runPosition) ([]string, error) {
 	if len(places) == 0 {
 		return nil, nil
 	}

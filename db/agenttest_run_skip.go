@@ -58,8 +58,8 @@ type tallyOfRow struct {
 	Counts   model.AgentTestRunCounts `bun:"embed:"`
 }
 
-// ofRow identifies a test or a row of it in a variant. Each is decided separately.
-const ofRow = "?TableAlias.tested_id, ?TableAlias.row_key, coalesce(?TableAlias.variant, '')"
+// rowColumns identifies a test or a row of it in a variant. Each is decided separately.
+const rowColumns = "?TableAlias.tested_id, ?TableAlias.row_key, coalesce(?TableAlias.variant, '')"
 
 // skip ends queued runs from a position on, if their test or row is decided. The runs that end now count, as well as
 // earlier ones.
@@ -70,8 +70,9 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		tested[i] = run.TestedID
 	}
 	before := []tallyOfRow{}
-	if err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr(ofRow+" AS variant").Apply(counted).
-		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)", bun.List(model.Unique(tested))).GroupExpr(ofRow).
+	if err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr(rowColumns+" AS variant").Apply(counted).
+		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)",
+		bun.List(model.Unique(tested))).GroupExpr(rowColumns).
 		Scan(ctx, &before); err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	if err := t.db.Update((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusSkipped).
 		Set("finished_at = ?", at).
 		Set("version = ?", execution.Version+1).Where("execution_id = ?", execution.ID).
-		Where("("+ofRow+") IN (SELECT * FROM unnest(?::text[], ?::text[], ?::text[]))", pgdialect.Array(decided),
+		Where("("+rowColumns+") IN (SELECT * FROM unnest(?::text[], ?::text[], ?::text[]))", pgdialect.Array(decided),
 			pgdialect.Array(rows), pgdialect.Array(variants)).
 		Where("status = ?", model.AgentTestRunStatusQueued).Where("position >= ?", first).Returning("id").
 		Scan(ctx, &skipped); err != nil {

@@ -141,7 +141,7 @@ func TestConcurrentClaimsHaveOneWinner(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
-	elsewhere := dbtest.Again(t, store).Tenant(company)
+	elsewhere := dbtest.Reopen(t, store).Tenant(company)
 	queued := newRun(t, tenant)
 	var claimed atomic.Int32
 	require.Empty(t, together(16, func(i int) error {

@@ -189,15 +189,15 @@ func (b *transitionBatch) apply(transitions []*runTransition, at time.Time) {
 			continue
 		}
 		one.err = nil
-		b.count(run, at)
+		b.addTransition(run, at)
 		if one.delivery != nil && run.Status.IsFinal() {
 			b.ended = append(b.ended, one.delivery)
 		}
 	}
 }
 
-// count adds a run's transition to its execution.
-func (b *transitionBatch) count(run *model.AgentTestRun, at time.Time) {
+// addTransition adds a run's transition to its execution.
+func (b *transitionBatch) addTransition(run *model.AgentTestRun, at time.Time) {
 	execution := b.executionOf(run)
 	b.changed = append(b.changed, run)
 	if next, follows := execution.Count(run, at); follows {

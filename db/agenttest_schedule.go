@@ -32,7 +32,7 @@ func (t *Tenant) AgentTestSchedules(
 	if err := t.db.Exists(ctx, "agent", agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, OfAgent(agentID))
+	return pg.Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, WhereAgent(agentID))
 }
 
 // CreateAgentTestSchedule makes a schedule. It returns NOT_FOUND with the id of a test, folder, agent or baseline
@@ -48,7 +48,8 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 		if err := t.resolveSchedule(ctx, schedule); err != nil {
 			return err
 		}
-		if err := t.countHeld(ctx, (*model.AgentTestSchedule)(nil), model.MaxSchedules, "schedules of tests"); err != nil {
+		if err := t.checkRowLimit(ctx, (*model.AgentTestSchedule)(nil), model.MaxSchedules,
+			"schedules of tests"); err != nil {
 			return err
 		}
 		if err := pg.Insert(ctx, t.db, schedule); err != nil {

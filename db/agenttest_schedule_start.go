@@ -15,8 +15,8 @@ import (
 // startTime bounds how long one sweep starts executions, before it looks for lost workers.
 const startTime = 2 * time.Second
 
-// startFaults are the codes of errors that every later attempt to start the same execution would return.
-var startFaults = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
+// permanentCodes are the codes of errors that every later attempt to start the same execution would return.
+var permanentCodes = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
 
 // startScheduled starts the executions of schedules that are due: company by company, and the longest overdue first in
 // each. A schedule that fails does not block the others.
@@ -74,7 +74,7 @@ func (t *Tenant) startSchedule(ctx context.Context, due *model.AgentTestSchedule
 		return t.saveStart(ctx, schedule)
 	})
 	var known *model.Error
-	if errors.As(err, &known) && slices.Contains(startFaults, known.Code) {
+	if errors.As(err, &known) && slices.Contains(permanentCodes, known.Code) {
 		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.failSchedule(ctx, due, known) })
 	}
 	if err != nil {
@@ -131,7 +131,7 @@ func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule
 		return err
 	}
 	const event = model.WebhookEventAgentTestScheduleFailed
-	webhooks, err := t.listening(ctx, event)
+	webhooks, err := t.lockListeners(ctx, event)
 	if err != nil {
 		return err
 	}

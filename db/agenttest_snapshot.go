@@ -32,13 +32,14 @@ func (t *Tenant) withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
 
 // withoutSnapshots selects all columns of runs except their snapshots.
 func (t *Tenant) withoutSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
-	return t.withExistingTest(q.ExcludeColumn("snapshot", ofTest))
+	return t.withExistingTest(q.ExcludeColumn("snapshot", testIDColumn))
 }
 
 // withExistingTest selects the test of each run. It is NULL if the test is marked as deleted.
 func (t *Tenant) withExistingTest(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr(strings.NewReplacer("?0", "?TableAlias", "?1", ofTest, "?3", "?0").Replace(existingTest)+" AS "+
-		ofTest, t.CompanyID())
+	return q.ColumnExpr(strings.NewReplacer("?0", "?TableAlias", "?1", testIDColumn, "?3",
+		"?0").Replace(existingTest)+" AS "+
+		testIDColumn, t.CompanyID())
 }
 
 // RunsWithSnapshots returns the runs with the ids, in any order, each with its snapshot. It reads the given columns
@@ -60,7 +61,7 @@ func (t *Tenant) saveSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) err
 	var ids, definitions []string
 	var agents []*string
 	kept := map[string]bool{}
-	keep := func(id string, agentID *string, definition any) error {
+	addSnapshot := func(id string, agentID *string, definition any) error {
 		if kept[id] {
 			return nil
 		}
@@ -75,10 +76,10 @@ func (t *Tenant) saveSnapshots(batch *pgx.Batch, runs []*model.AgentTestRun) err
 		if run.Variant != nil {
 			agentID += "/" + *run.Variant
 		}
-		if err := keep(agentID, nil, agent); err != nil {
+		if err := addSnapshot(agentID, nil, agent); err != nil {
 			return err
 		}
-		if err := keep(run.TestedID, &agent.ID, test); err != nil {
+		if err := addSnapshot(run.TestedID, &agent.ID, test); err != nil {
 			return err
 		}
 	}

@@ -153,7 +153,7 @@ func TestTestsAreFiltered(t *testing.T) {
 			require.Implements(t, (*model.AgentTest)(nil), test.Batch().Rows[0])
 		}
 		if c.agentID != nil {
-			wanted := db.TestsThat(c.wanted)
+			wanted := db.TestsMatching(c.wanted)
 			rows, err := dbtest.Pages[model.AgentTest](t.Context(), tenant, db.TestsOfAgents, wanted, []string{*c.agentID},
 				model.PageArgs{First: 10}, "name")
 			require.NoError(t, err)

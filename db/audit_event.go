@@ -13,8 +13,8 @@ import (
 // AuditEventList is the audit events of a company.
 var AuditEventList = pg.List{Model: (*model.AuditEvent)(nil), Order: pg.NewestFirst}
 
-// AuditEventsThat narrows a list to the events that pass the filter.
-func AuditEventsThat(f *model.AuditEventFilter) pg.Filter {
+// AuditEventsMatching narrows a list to the events that pass the filter.
+func AuditEventsMatching(f *model.AuditEventFilter) pg.Filter {
 	if f == nil {
 		return nil
 	}
@@ -24,7 +24,7 @@ func AuditEventsThat(f *model.AuditEventFilter) pg.Filter {
 // AuditEvents returns a page of the audit events that pass the filter, newest first.
 func (t *Tenant) AuditEvents(ctx context.Context, args model.PageArgs, filter *model.AuditEventFilter,
 	columns ...string) (*model.Page[*model.AuditEvent], error) {
-	return pg.Page[*model.AuditEvent](ctx, t.db, AuditEventList, args, columns, AuditEventsThat(filter))
+	return pg.Page[*model.AuditEvent](ctx, t.db, AuditEventList, args, columns, AuditEventsMatching(filter))
 }
 
 // eventsPerRead bounds the events that an export holds in memory.

@@ -24,7 +24,7 @@ func TestSchedulesSkipUnavailableCompanies(t *testing.T) {
 		newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID = &agent.ID })
 		pass(t, tenant)
 	}
-	dbtest.Away(t, conn, "agent_test_schedules", awayID)
+	dbtest.SimulateNodeDown(t, conn, "agent_test_schedules", awayID)
 	require.ErrorContains(t, db.StartScheduled(t.Context(), store), "remote node postgres@db-2:5432")
 	require.Len(t, executionsOf(t, near), 1)
 }
@@ -39,7 +39,7 @@ func TestRemovalSkipsUnavailableCompanies(t *testing.T) {
 		add(t, tenant, campaign.ID, 2)
 		require.NoError(t, tenant.DeleteAgent(t.Context(), campaign.AgentID))
 	}
-	dbtest.Away(t, conn, "campaigns", awayID)
+	dbtest.SimulateNodeDown(t, conn, "campaigns", awayID)
 	require.ErrorContains(t, db.Sweep(store)(t.Context()), "remote node postgres@db-2:5432")
 	for companyID, left := range map[string]int{nearID: 0, awayID: 2} {
 		var n int
@@ -64,7 +64,7 @@ func TestWebhooksSkipUnavailableCompanies(t *testing.T) {
 	_, err := conn.Exec(t.Context(), "UPDATE webhook_deliveries SET created_at = created_at - interval '400 days' WHERE "+
 		"id IN (SELECT min(id) FROM webhook_deliveries GROUP BY company_id)")
 	require.NoError(t, err)
-	dbtest.Away(t, conn, "webhook_deliveries", awayID)
+	dbtest.SimulateNodeDown(t, conn, "webhook_deliveries", awayID)
 
 	require.ErrorContains(t, db.Sweep(store)(t.Context()), "remote node postgres@db-2:5432")
 	var left int

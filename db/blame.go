@@ -25,7 +25,7 @@ func (t *Tenant) BlamedRunsOfTests(ctx context.Context, ids []string) (map[strin
 		Run     model.AgentTestRun `bun:"embed:"`
 		AgentID string
 	}{}
-	ends := t.endsOfFailures(ids, "?TableAlias.created_at DESC, ?TableAlias.id DESC", "passed.created_at, passed.id").
+	ends := t.failureBounds(ids, "?TableAlias.created_at DESC, ?TableAlias.id DESC", "passed.created_at, passed.id").
 		Where("passed.id IS NOT NULL")
 	err := t.db.SelectColumns((*model.AgentTestRun)(nil), append([]string{"tested_id", "row_key", "claim", "messages",
 		"check_results", "criteria_results", "classification_result"}, runSummary...)).

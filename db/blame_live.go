@@ -12,7 +12,7 @@ import (
 // FollowBlameSearch delivers the current state of a search, and again after each change. It closes the channel after
 // delivering the finished search, when the search was deleted, and when ctx ends.
 func (t *Tenant) FollowBlameSearch(ctx context.Context, id string) (<-chan *model.BlameSearch, error) {
-	p := t.followed(followedBlameSearches, id, func(t *Tenant, budget *live.MemoryBudget) reader {
+	p := t.acquireTopic(followedBlameSearches, id, func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &blameReader{tenant: t, id: id}
 		r.searches = live.NewLog(budget, r.readStored)
 		return r
@@ -33,25 +33,25 @@ type blameReader struct {
 	searches *live.Log[*model.BlameSearch]
 }
 
-func (r *blameReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+func (r *blameReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResult, error) {
 	if !isWoken {
-		return nothingYet, nil
+		return waitForSignal, nil
 	}
 	search, err := r.tenant.BlameSearch(ctx, r.id)
 	if err != nil {
-		return nothingYet, err
+		return waitForSignal, err
 	}
 	if at := live.Position(search.Version); at > r.searches.End() {
 		r.searches.Add(live.Stored[*model.BlameSearch]{Value: search, At: at, Size: sizeOf(search)})
 	}
 	p.version.Store(search.Version)
 	if search.IsFinished() {
-		return nothingEver, nil
+		return topicEnded, nil
 	}
-	return nothingYet, nil
+	return waitForSignal, nil
 }
 
-func (r *blameReader) endReading() { r.searches.Close() }
+func (r *blameReader) closeFollowers() { r.searches.Close() }
 
 func (r *blameReader) readStored(ctx context.Context, after,
 	_ live.Position) ([]live.Stored[*model.BlameSearch], live.Position, error) {

@@ -105,7 +105,7 @@ func (t *Tenant) badPrompt(ctx context.Context, search *model.BlameSearch, test 
 func (t *Tenant) ContinueBlameSearch(ctx context.Context, executionID string) error {
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.continueSearch(ctx, executionID, nil) })
 	var reason *model.Error
-	if errors.As(err, &reason) && slices.Contains(startFaults, reason.Code) {
+	if errors.As(err, &reason) && slices.Contains(permanentCodes, reason.Code) {
 		return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 			return t.continueSearch(ctx, executionID, reason)
 		})
@@ -140,7 +140,7 @@ func (t tenantTx) continueSearch(ctx context.Context, executionID string, reason
 	case reason != nil:
 		search.Fail(reason.Message, now())
 	default:
-		if err := t.by(search.APIKeyID).continueSteps(ctx, search, test); err != nil {
+		if err := t.withAPIKey(search.APIKeyID).continueSteps(ctx, search, test); err != nil {
 			return err
 		}
 	}
@@ -194,12 +194,12 @@ func (t tenantTx) continueSteps(ctx context.Context, search *model.BlameSearch, 
 	return err
 }
 
-// by returns the Tenant for writes that record the API key, if there is one.
-func (t tenantTx) by(keyID *string) tenantTx {
+// withAPIKey returns the Tenant for writes that record the API key, if there is one.
+func (t tenantTx) withAPIKey(keyID *string) tenantTx {
 	if keyID == nil {
 		return t
 	}
-	return tenantTx{t.By(*keyID)}
+	return tenantTx{t.WithAPIKey(*keyID)}
 }
 
 // CancelBlameSearch cancels a search and the execution of its last step. It returns CONFLICT when the search is

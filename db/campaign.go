@@ -11,14 +11,14 @@ import (
 
 // Campaign returns one campaign, or NOT_FOUND.
 func (t *Tenant) Campaign(ctx context.Context, id string) (*model.Campaign, error) {
-	return campaignOf(ctx, t.db.Select((*model.Campaign)(nil)), id)
+	return findCampaign(ctx, t.db.Select((*model.Campaign)(nil)), id)
 }
 
 func (t tenantTx) lockCampaign(ctx context.Context, id string, strength rowLock) (*model.Campaign, error) {
-	return campaignOf(ctx, t.db.Select((*model.Campaign)(nil)).For(string(strength)), id)
+	return findCampaign(ctx, t.db.Select((*model.Campaign)(nil)).For(string(strength)), id)
 }
 
-func campaignOf(ctx context.Context, query *bun.SelectQuery, id string) (*model.Campaign, error) {
+func findCampaign(ctx context.Context, query *bun.SelectQuery, id string) (*model.Campaign, error) {
 	campaigns := []*model.Campaign{}
 	if err := query.Where("?TableAlias.id = ?", id).Scan(ctx, &campaigns); err != nil {
 		return nil, err
@@ -42,19 +42,19 @@ func (t *Tenant) Campaigns(ctx context.Context, args model.PageArgs, filter *mod
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.Campaign](ctx, t.db, CampaignList, args, columns, CampaignsThat(filter))
+	return pg.Page[*model.Campaign](ctx, t.db, CampaignList, args, columns, CampaignsMatching(filter))
 }
 
-// CampaignsThat returns the filter of a list of campaigns. wanted is valid or nil.
-func CampaignsThat(wanted *model.CampaignFilter) (f pg.Filter) {
+// CampaignsMatching returns the filter of a list of campaigns. wanted is valid or nil.
+func CampaignsMatching(wanted *model.CampaignFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
-	f = OfAgent(wanted.AgentID)
+	f = WhereAgent(wanted.AgentID)
 	if wanted.Statuses != nil {
 		f = f.And("?TableAlias.status = ANY (?::text[])", wanted.Statuses)
 	}
-	return f.Named(wanted.NameContains)
+	return f.NameContains(wanted.NameContains)
 }
 
 // CreateCampaign creates a campaign, as a draft.
@@ -88,7 +88,7 @@ func (t *Tenant) UpdateCampaign(ctx context.Context, in model.UpdateCampaignInpu
 			return err
 		}
 		if campaign.Status != was {
-			if err := t.mayBecome(ctx, campaign); err != nil {
+			if err := t.checkStatusChange(ctx, campaign); err != nil {
 				return err
 			}
 		}
@@ -132,8 +132,8 @@ func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 	return exec(ctx, t.db.Update((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)))
 }
 
-// mayBecome checks whether the agent and the items of a locked campaign allow its new state.
-func (t *Tenant) mayBecome(ctx context.Context, campaign *model.Campaign) error {
+// checkStatusChange checks whether the agent and the items of a locked campaign allow its new state.
+func (t *Tenant) checkStatusChange(ctx context.Context, campaign *model.Campaign) error {
 	switch campaign.Status {
 	case model.CampaignStatusRunning:
 		agent, err := t.Agent(ctx, campaign.AgentID)
@@ -185,7 +185,8 @@ func (t *Tenant) AddCampaignField(ctx context.Context,
 }
 
 // revise writes columns of a locked campaign, with its next revision and its counters, and notifies its followers.
-func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted itemsCounted, columns ...string) error {
+func (t tenantTx) revise(ctx context.Context, campaign *model.Campaign, counted counterDeltas,
+	columns ...string) error {
 	campaign.Revision++
 	t.wake(campaign.ID)
 	return exec(ctx, counted.saveCounters(t.db.Update(campaign).Column(append(columns, "revision")...).WherePK(), 1))
@@ -200,8 +201,8 @@ func (t tenantTx) deleteItems(ctx context.Context, campaign *model.Campaign,
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
-	return len(items) == itemsPerPart, t.revise(ctx, campaign, itemsCounted{}.countItems(-1, items...))
+	return len(items) == itemsPerPart, t.revise(ctx, campaign, counterDeltas{}.countItems(-1, items...))
 }
 
-// OfCampaign narrows a list to the rows of the campaign. A nil id adds no condition.
-func OfCampaign(id *string) pg.Filter { return pg.Equal(nil, "campaign_id", id) }
+// WhereCampaign narrows a list to the rows of the campaign. A nil id adds no condition.
+func WhereCampaign(id *string) pg.Filter { return pg.Equal(nil, "campaign_id", id) }

@@ -24,14 +24,14 @@ var (
 		Order: "?TableAlias.number"}
 )
 
-// ItemsThat returns the filter of a list of items. more is valid or nil.
-func ItemsThat(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) pg.Filter {
+// ItemsMatching returns the filter of a list of items. more is valid or nil.
+func ItemsMatching(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) pg.Filter {
 	f := pg.Equal(pg.Equal(nil, "running_status", status), "is_archived", isArchived)
 	if more != nil && more.PhoneNumberPrefix != nil {
-		f = f.Searching(schema.CampaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
+		f = f.AndInView(schema.CampaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
 	}
 	if more != nil && more.Tag != nil {
-		f = f.Searching(schema.CampaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
+		f = f.AndInView(schema.CampaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
 	}
 	return f
 }
@@ -69,7 +69,7 @@ func (t *Tenant) CampaignItems(
 		return nil, err
 	}
 	return pg.Page[*model.CampaignItem](ctx, t.db, CampaignItemList, args, columns,
-		append(ItemsThat(status, isArchived, filter), OfCampaign(&campaignID)...))
+		append(ItemsMatching(status, isArchived, filter), WhereCampaign(&campaignID)...))
 }
 
 // AddCampaignItems adds all of the items to a campaign, or none. If an open item already has the number, it leaves out
@@ -81,7 +81,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 	}
 	added := &model.AddCampaignItemsPayload{}
 	return added, t.changeItems(ctx, in.CampaignID, len(in.Items),
-		func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
+		func(ctx context.Context, t tenantTx, campaign *model.Campaign) (counterDeltas, error) {
 			agent, err := t.Agent(ctx, campaign.AgentID)
 			if err != nil {
 				return nil, err
@@ -95,9 +95,9 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 				return nil, err
 			}
 			if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
-				return itemsCounted{}, err
+				return counterDeltas{}, err
 			}
-			return itemsCounted{}.countItems(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
+			return counterDeltas{}.countItems(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
 		})
 }
 
@@ -169,7 +169,7 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 			return err
 		}
 		item := &model.CampaignItem{}
-		if err := t.itemOf(ctx, in.CampaignID, in.ItemID, item, forDelete); err != nil {
+		if err := t.lockItem(ctx, in.CampaignID, in.ItemID, item, forDelete); err != nil {
 			return err
 		}
 		if err := campaign.Frozen(); err != nil {
@@ -178,7 +178,7 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 		if item.RunningStatus == model.CampaignItemStatusCalling {
 			return model.Errorf(model.Conflict, "campaign item %q is in a call: wait until it ends", item.ID)
 		}
-		if err := t.revise(ctx, campaign, itemsCounted{}.countItems(-1, item)); err != nil {
+		if err := t.revise(ctx, campaign, counterDeltas{}.countItems(-1, item)); err != nil {
 			return err
 		}
 		return t.delete(ctx, campaignItem, item.ID, (*model.CampaignItem)(nil))
@@ -194,12 +194,12 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 	}
 	var items []*model.CampaignItem
 	return items, t.changeItems(ctx, in.CampaignID, len(in.ItemIds),
-		func(ctx context.Context, t tenantTx, campaign *model.Campaign) (itemsCounted, error) {
+		func(ctx context.Context, t tenantTx, campaign *model.Campaign) (counterDeltas, error) {
 			var err error
 			if items, err = t.lockItems(ctx, in.CampaignID, in.ItemIds); err != nil {
 				return nil, err
 			}
-			counted := itemsCounted{}
+			counted := counterDeltas{}
 			changed, versions := []string{}, []int32{}
 			for _, item := range items {
 				if item.IsInProgress() {
@@ -243,14 +243,15 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 			items = append(items, byID[id])
 		}
 	}
-	return pg.Together(items), nil
+	return pg.JoinBatch(items), nil
 }
 
 // changeItems runs fn in a transaction that locks the campaign, and then notifies the followers. fn gets the campaign,
 // makes at most the given number of changes, with consecutive versions, and returns how they change the counters.
 // changeItems returns CONFLICT when the campaign is archived.
 func (t *Tenant) changeItems(
-	ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx, *model.Campaign) (itemsCounted,
+	ctx context.Context, campaignID string, changes int, fn func(context.Context, tenantTx,
+		*model.Campaign) (counterDeltas,
 		error),
 ) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
@@ -272,8 +273,9 @@ func (t *Tenant) changeItems(
 	})
 }
 
-// itemOf locks and reads an item of an existing campaign into dst, or returns NOT_FOUND.
-func (t tenantTx) itemOf(ctx context.Context, campaignID, id string, dst *model.CampaignItem, strength rowLock) error {
+// lockItem locks and reads an item of an existing campaign into dst, or returns NOT_FOUND.
+func (t tenantTx) lockItem(ctx context.Context, campaignID, id string, dst *model.CampaignItem,
+	strength rowLock) error {
 	return pg.OrMissing(campaignItem, id, t.db.Select(dst).Where("?TableAlias.id = ?", id).
 		Where("?TableAlias.campaign_id = ?", campaignID).
 		For(string(strength)).Scan(ctx))

@@ -32,13 +32,13 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 		OrderExpr("?TableAlias.due_at, ?TableAlias.id").Limit(int64(in.Limit)).For("NO KEY UPDATE OF ?TableAlias SKIP LOCKED")
 	items := []*model.CampaignItem{}
 	err := t.db.Update((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("due", due).Materialized()).TableExpr("due").
-		Set("claim_id = ?", claim).Set(untilLapse, in.LeaseSeconds).Where("?TableAlias.id = due.id").
+		Set("claim_id = ?", claim).Set(leaseUntil, in.LeaseSeconds).Where("?TableAlias.id = due.id").
 		Returning("?TableAlias.*").Scan(ctx, &items)
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(items) > 0 {
-		return &claim, inOrder(items), nil
+		return &claim, oldestFirst(items), nil
 	}
 	campaign, err := t.Campaign(ctx, in.CampaignID)
 	if err != nil {
@@ -52,7 +52,7 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 }
 
 // Only the database's clock measures leases, because the clocks of replicas may differ.
-const untilLapse = "due_at = now() + ? * interval '1 second'"
+const leaseUntil = "due_at = now() + ? * interval '1 second'"
 
 // RenewCampaignClaim extends a claim and returns its items that still wait for their calls. If the claim had expired,
 // it gets back the items that no other caller has claimed since.
@@ -74,18 +74,18 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	items := []*model.CampaignItem{}
 	err = t.db.Update((*model.CampaignItem)(nil)).WithQuery(bun.NewWithQuery("held", held).Materialized()).
 		TableExpr("held").
-		Set(untilLapse, in.LeaseSeconds).Where("?TableAlias.id = held.id").
+		Set(leaseUntil, in.LeaseSeconds).Where("?TableAlias.id = held.id").
 		Returning("?TableAlias.*").Scan(ctx, &items)
-	return inOrder(items), err
+	return oldestFirst(items), err
 }
 
-// inOrder joins the items that one statement changed into one batch, oldest first.
-func inOrder(items []*model.CampaignItem) []*model.CampaignItem {
+// oldestFirst joins the items that one statement changed into one batch, oldest first.
+func oldestFirst(items []*model.CampaignItem) []*model.CampaignItem {
 	slices.SortFunc(items, func(a, b *model.CampaignItem) int {
 		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {
 			return order
 		}
 		return strings.Compare(a.ID, b.ID)
 	})
-	return pg.Together(items)
+	return pg.JoinBatch(items)
 }

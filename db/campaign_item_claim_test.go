@@ -38,7 +38,7 @@ func TestDialersNeverShareAnItem(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
-	replicas := []*db.Tenant{tenant, dbtest.Again(t, store).Tenant(company)}
+	replicas := []*db.Tenant{tenant, dbtest.Reopen(t, store).Tenant(company)}
 	campaign := newCampaign(t, tenant)
 	add(t, tenant, campaign.ID, 1_000)
 	var mu sync.Mutex

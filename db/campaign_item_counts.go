@@ -20,8 +20,8 @@ var countedStates = []model.CampaignItemStatus{
 	model.CampaignItemStatusProcessed, model.CampaignItemStatusError,
 }
 
-// counterOf returns the index of the counter that counts the item, from 1 as in Postgres arrays.
-func counterOf(item *model.CampaignItem) int {
+// counterIndex returns the index of the counter that counts the item, from 1 as in Postgres arrays.
+func counterIndex(item *model.CampaignItem) int {
 	place := slices.Index(countedStates, item.RunningStatus) + 1
 	if item.IsArchived {
 		place += len(countedStates)
@@ -32,35 +32,35 @@ func counterOf(item *model.CampaignItem) int {
 const (
 	// countersVersion is the campaign version for which the counters were last correct.
 	countersVersion = "coalesce(counted_at, 0)"
-	// areCounted is true if a campaign's counters are correct: no older program, which does not maintain counters,
+	// countersAreCurrent is true if a campaign's counters are correct: no older program, which does not maintain counters,
 	// has changed the campaign or its items since.
-	areCounted = countersVersion + " = version + coalesce(revision, 0)"
+	countersAreCurrent = countersVersion + " = version + coalesce(revision, 0)"
 )
 
-// itemsCounted is how much each counter changes, by its index.
-type itemsCounted map[int]int
+// counterDeltas is how much each counter changes, by its index.
+type counterDeltas map[int]int
 
 // countItems counts n more for each item: 1 for an added item, -1 for a removed one.
-func (c itemsCounted) countItems(n int, items ...*model.CampaignItem) itemsCounted {
+func (c counterDeltas) countItems(n int, items ...*model.CampaignItem) counterDeltas {
 	for _, item := range items {
-		c[counterOf(item)] += n
+		c[counterIndex(item)] += n
 	}
 	return c
 }
 
 // saveCounters adds the counters to an update of a campaign. The argument higher is the increase of its version or
 // revision.
-func (c itemsCounted) saveCounters(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
-	return saveCounterRows(change, higher, func(place int) any { return c[place] })
+func (c counterDeltas) saveCounters(change *bun.UpdateQuery, higher int) *bun.UpdateQuery {
+	return setCounters(change, higher, func(place int) any { return c[place] })
 }
 
-func saveCounterRows(change *bun.UpdateQuery, higher int, by func(place int) any) *bun.UpdateQuery {
+func setCounters(change *bun.UpdateQuery, higher int, by func(place int) any) *bun.UpdateQuery {
 	counters, values := make([]string, 2*len(countedStates)), make([]any, 2*len(countedStates))
 	for i := range counters {
 		counters[i], values[i] = fmt.Sprintf("coalesce(item_counts[%d], 0) + (?)", i+1), by(i+1)
 	}
 	return change.Set("item_counts = ARRAY["+strings.Join(counters, ", ")+"]::int[]", values...).
-		Set("counted_at = CASE WHEN "+areCounted+" THEN "+countersVersion+" + ? ELSE counted_at END", higher)
+		Set("counted_at = CASE WHEN "+countersAreCurrent+" THEN "+countersVersion+" + ? ELSE counted_at END", higher)
 }
 
 // countItems is a query that counts the items of a campaign from their rows, in the order of its counters.
@@ -86,9 +86,9 @@ func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error
 // recountCampaigns counts the items of campaigns whose counters are outdated, because an older program changed them.
 // It handles one campaign after the other.
 func (s *Store) recountCampaigns(ctx context.Context) error {
-	campaigns, err := ofAll[rowPosition](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+	campaigns, err := queryAllCompanies[rowRef](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").
-			Where("NOT (" + areCounted + ")").Where("deleted_at IS NULL").
+			Where("NOT (" + countersAreCurrent + ")").Where("deleted_at IS NULL").
 			Apply(ofCompany("?TableAlias.company_id")).Limit(campaignsPerSweep)
 	})
 	errs := make([]error, len(campaigns))
@@ -116,7 +116,7 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 		ID     string
 		Counts []int32 `bun:",array"`
 	}{}
-	err := t.db.NewRaw(`SELECT campaign.id, CASE WHEN `+areCounted+` THEN item_counts ELSE (`+countItems+`) END AS counts
+	err := t.db.NewRaw(`SELECT campaign.id, CASE WHEN `+countersAreCurrent+` THEN item_counts ELSE (`+countItems+`) END AS counts
 		FROM campaigns AS campaign WHERE campaign.company_id = ?0 AND campaign.id IN
 			(?1)`, t.CompanyID(), bun.List(ids)).Scan(ctx, &rows)
 	counts := make(map[string]*model.CampaignItemCounts, len(rows))
@@ -135,9 +135,9 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	return counts, err
 }
 
-// ofCounters maps conditions of lists of items to conditions on a campaign's counters. In the query of countByCounters,
-// kept.place is the index of a counter.
-var ofCounters = map[string]string{
+// counterConditions maps conditions of lists of items to conditions on a campaign's counters. In the query of
+// countByCounters, kept.place is the index of a counter.
+var counterConditions = map[string]string{
 	"?TableAlias.campaign_id = ?": "campaign.id = ?",
 	"?TableAlias.running_status = ?": "(ARRAY['" + strings.Join(namesOf(countedStates), "', '") +
 		"'])[1 + (kept.place - 1) % " + fmt.Sprint(len(countedStates)) + "] = ?",
@@ -158,13 +158,13 @@ func countByCounters(c pg.Count) *bun.SelectQuery {
 	kept := bun.NewSelectQuery(c.Rows.DB()).TableExpr("unnest(campaign.item_counts) WITH ORDINALITY AS kept (n, place)").
 		ColumnExpr("coalesce(sum(kept.n), 0)::int")
 	campaign := bun.NewSelectQuery(c.Rows.DB()).TableExpr("campaigns AS campaign").
-		Where("campaign.company_id = ?", c.Company).Where(areCounted)
+		Where("campaign.company_id = ?", c.Company).Where(countersAreCurrent)
 	isOfOne := c.List.Of != ""
 	if isOfOne {
 		campaign = campaign.Where("campaign.id = ?", c.Parent)
 	}
 	for i, of := range c.Filter {
-		condition := ofCounters[of.SQL]
+		condition := counterConditions[of.SQL]
 		switch {
 		case condition == "":
 			return c.Rows

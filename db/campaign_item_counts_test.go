@@ -39,7 +39,7 @@ func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID str
 			total, err := page.TotalCount(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, totals(&status, isArchived), total)
-			byParent, err := tenant.Count(t.Context(), db.ItemsOfCampaigns, db.ItemsThat(&status, isArchived, nil),
+			byParent, err := tenant.Count(t.Context(), db.ItemsOfCampaigns, db.ItemsMatching(&status, isArchived, nil),
 				[]string{campaignID})
 			require.NoError(t, err)
 			require.Equal(t, total, byParent[campaignID])

@@ -57,7 +57,7 @@ func TestConcurrentItemsWithTheSameNumberAreAddedOnce(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
-	replicas := []*db.Tenant{tenant, dbtest.Again(t, store).Tenant(company)}
+	replicas := []*db.Tenant{tenant, dbtest.Reopen(t, store).Tenant(company)}
 	campaign := newCampaign(t, tenant)
 	errs := together(16, func(i int) error {
 		_, err := replicas[i%2].AddCampaignItems(t.Context(), contacts(campaign.ID, 20))

@@ -15,7 +15,7 @@ func TestFollowersSeeEveryItemToItsEnd(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
-	replicas := []*db.Tenant{tenant, dbtest.Again(t, store).Tenant(company)}
+	replicas := []*db.Tenant{tenant, dbtest.Reopen(t, store).Tenant(company)}
 	campaign := newCampaign(t, tenant)
 	items := add(t, tenant, campaign.ID, 250)
 	var followers []<-chan *model.CampaignItem

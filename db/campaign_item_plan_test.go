@@ -38,7 +38,7 @@ func TestArchivedItemsAreListedByTheirIndex(t *testing.T) {
 	total, err := page.TotalCount(t.Context())
 	require.NoError(t, err)
 	require.EqualValues(t, 3, total)
-	wanted := db.ItemsThat(nil, new(true), nil)
+	wanted := db.ItemsMatching(nil, new(true), nil)
 	items, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted,
 		[]string{campaign.ID}, model.PageArgs{First: 50})
 	require.NoError(t, err)

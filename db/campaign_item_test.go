@@ -201,7 +201,7 @@ func TestConcurrentReportsOfATransitionAreSavedOnce(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
-	replicas := []*db.Tenant{tenant, dbtest.Again(t, store).Tenant(company)}
+	replicas := []*db.Tenant{tenant, dbtest.Reopen(t, store).Tenant(company)}
 	campaign := newCampaign(t, tenant)
 	for _, item := range add(t, tenant, campaign.ID, 10) {
 		for _, to := range []model.CampaignItemStatus{
@@ -297,7 +297,7 @@ func TestItemsAreFilteredByStatusAndArchive(t *testing.T) {
 			"running_status")
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(page.Nodes))
-		wanted := db.ItemsThat(c.status, c.isArchived, nil)
+		wanted := db.ItemsMatching(c.status, c.isArchived, nil)
 		of, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID},
 			model.PageArgs{First: 10})
 		require.NoError(t, err)

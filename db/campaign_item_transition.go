@@ -56,14 +56,14 @@ func (t *Tenant) transitionItem(
 // itemTransition is a changed item with its previous state, the fields that its transition depends on, and its
 // events.
 type itemTransition struct {
-	tenant    *Tenant
-	campaign  *model.Campaign
-	was, item *model.CampaignItem
-	events    []*model.CampaignItemEvent
-	// isKept is set if the transition was saved, which requires that item and campaign were unchanged. err is set if the
+	tenant         *Tenant
+	campaign       *model.Campaign
+	previous, item *model.CampaignItem
+	events         []*model.CampaignItemEvent
+	// isSaved is set if the transition was saved, which requires that item and campaign were unchanged. err is set if the
 	// outcome is unknown.
-	isKept bool
-	err    error
+	isSaved bool
+	err     error
 }
 
 // newItemTransitions returns the group commit of transitions. All transitions of a campaign wait for each other,
@@ -91,14 +91,14 @@ func newItemTransitions() *group.Group[string, *itemTransition] {
 func (t *Tenant) saveTransition(
 	ctx context.Context, campaign *model.Campaign, was, item *model.CampaignItem, events []*model.CampaignItemEvent,
 ) (bool, error) {
-	one := &itemTransition{tenant: t, campaign: campaign, was: was, item: item, events: events}
+	one := &itemTransition{tenant: t, campaign: campaign, previous: was, item: item, events: events}
 	var err error
 	if t.db.InTx() {
 		err = t.saveTransitions(ctx, []*itemTransition{one})
 	} else {
 		err = t.store.itemTransitions.Do(ctx, t.CompanyID()+" "+campaign.ID, one)
 	}
-	return one.isKept, errors.Join(err, one.err)
+	return one.isSaved, errors.Join(err, one.err)
 }
 
 // saveTransitions writes transitions of one campaign's items in one round trip. The campaign gets its new version
@@ -115,15 +115,15 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 		batch.Queue(t.db.Select((*model.Campaign)(nil)).Column("id").Where("?TableAlias.id = ?", campaign).
 			For(string(forUpdate)).String())
 		for i, one := range together {
-			one.isKept, ids[i] = false, one.item.ID
+			one.isSaved, ids[i] = false, one.item.ID
 			t.save(batch, one, i+1)
 		}
 		moved := func(ids []string) *bun.SelectQuery {
 			return t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).
 				Where("?TableAlias.version > campaign.version")
 		}
-		changes := changesOf(together)
-		numbered := saveCounterRows(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(together)),
+		changes := counterChanges(together)
+		numbered := setCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(together)),
 			len(together), func(place int) any {
 				change, isChanged := changes[place]
 				if !isChanged {
@@ -142,11 +142,11 @@ func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition
 // changeOfCounter lists the items that a counter gains (added) and loses (removed) if their transitions are saved.
 type changeOfCounter struct{ added, removed []string }
 
-// changesOf returns how transitions change the counters of their campaign, by the counters' indexes.
-func changesOf(together []*itemTransition) map[int]changeOfCounter {
+// counterChanges returns how transitions change the counters of their campaign, by the counters' indexes.
+func counterChanges(together []*itemTransition) map[int]changeOfCounter {
 	changes := map[int]changeOfCounter{}
 	for _, one := range together {
-		from, to := counterOf(one.was), counterOf(one.item)
+		from, to := counterIndex(one.previous), counterIndex(one.item)
 		if from == to {
 			continue
 		}
@@ -163,15 +163,15 @@ func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 	campaign := one.campaign
 	moved := t.db.Update(one.item).TableExpr("campaigns AS campaign").
 		ExcludeColumn("campaign_id", "phone_number", "data_bag", "is_archived", "created_at", "version").
-		Set("version = campaign.version + ?", higher).WherePK().Where("?TableAlias.version = ?", one.was.Version).
-		Where("?TableAlias.claim_id IS NOT DISTINCT FROM ?", one.was.ClaimID).
+		Set("version = campaign.version + ?", higher).WherePK().Where("?TableAlias.version = ?", one.previous.Version).
+		Where("?TableAlias.claim_id IS NOT DISTINCT FROM ?", one.previous.ClaimID).
 		Where("campaign.company_id = ?", t.CompanyID()).Where("campaign.id = ?", campaign.ID).
 		Where("(campaign.status, campaign.max_attempts, campaign.retry_delay_minutes) = (?, ?, ?)", campaign.Status,
 			campaign.MaxAttempts, campaign.RetryDelayMinutes).
 		Returning("?TableAlias.version")
 	batch.Queue(moved.String()).Query(func(rows pgx.Rows) error {
 		_, err := pgx.ForEachRow(rows, []any{&one.item.Version}, func() error {
-			one.isKept = true
+			one.isSaved = true
 			return nil
 		})
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// restOfCampaign is the minimum time between two updates to the followers of a campaign.
-const restOfCampaign = time.Second
+// campaignInterval is the minimum time between two updates to the followers of a campaign.
+const campaignInterval = time.Second
 
 // countTimeout bounds the counting of a campaign's items for its followers.
 const countTimeout = 20 * time.Second
@@ -29,7 +29,7 @@ func (t *Tenant) FollowCampaign(ctx context.Context, id string) (<-chan *model.C
 
 // followCampaign returns the topic of a campaign. The caller must release the topic.
 func (t *Tenant) followCampaign(ctx context.Context, id string) (*topic, *campaignReader, error) {
-	p := t.followed(followedCampaigns, id, newCampaignReader(id))
+	p := t.acquireTopic(followedCampaigns, id, newCampaignReader(id))
 	campaign, err := t.Campaign(ctx, id)
 	if err != nil {
 		p.release()
@@ -37,7 +37,7 @@ func (t *Tenant) followCampaign(ctx context.Context, id string) (*topic, *campai
 	}
 	r := p.reader.(*campaignReader)
 	p.begin(campaign.Version(), campaign.Status == model.CampaignStatusArchived, func() {
-		r.campaigns.Begin(campaignAt(campaign))
+		r.campaigns.Begin(campaignPosition(campaign))
 		r.items.Begin(live.Position(campaign.ItemVersion))
 	})
 	return p, r, nil
@@ -61,32 +61,34 @@ func newCampaignReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	}
 }
 
-// campaignAt returns the position of a campaign: one more than its version, because the position 0 is the start.
-func campaignAt(campaign *model.Campaign) live.Position { return live.Position(campaign.Version()) + 1 }
+// campaignPosition returns the position of a campaign: one more than its version, because the position 0 is the start.
+func campaignPosition(campaign *model.Campaign) live.Position {
+	return live.Position(campaign.Version()) + 1
+}
 
-func (r *campaignReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+func (r *campaignReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResult, error) {
 	if !isWoken {
-		return nothingYet, nil
+		return waitForSignal, nil
 	}
 	campaign, err := r.tenant.Campaign(ctx, r.id)
 	if err != nil {
-		return nothingYet, err
+		return waitForSignal, err
 	}
 	isOver := campaign.Status == model.CampaignStatusArchived
 	r.deliver(p, campaign, isOver)
 	if err := catchUp(ctx, r.items, live.Position(campaign.ItemVersion), r.readItems); err != nil {
-		return nothingYet, err
+		return waitForSignal, err
 	}
 	p.version.Store(campaign.Version())
 	if isOver {
-		return nothingEver, nil
+		return topicEnded, nil
 	}
-	return nothingYet, nil
+	return waitForSignal, nil
 }
 
-// deliver delivers a changed campaign to its followers, now or after restOfCampaign.
+// deliver delivers a changed campaign to its followers, now or after campaignInterval.
 func (r *campaignReader) deliver(p *topic, campaign *model.Campaign, isOver bool) {
-	at := campaignAt(campaign)
+	at := campaignPosition(campaign)
 	if at <= r.campaigns.End() {
 		return
 	}
@@ -94,7 +96,7 @@ func (r *campaignReader) deliver(p *topic, campaign *model.Campaign, isOver bool
 		r.campaigns.Begin(at)
 		return
 	}
-	if rest := time.Until(r.deliveredAt.Add(restOfCampaign)); rest > 0 && !isOver {
+	if rest := time.Until(r.deliveredAt.Add(campaignInterval)); rest > 0 && !isOver {
 		if r.again == nil {
 			r.again = time.AfterFunc(rest, func() { p.wake(true) })
 		}
@@ -114,7 +116,7 @@ func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
 	return counts[r.id], err
 }
 
-func (r *campaignReader) endReading() {
+func (r *campaignReader) closeFollowers() {
 	r.campaigns.Close()
 	r.items.Close()
 }
@@ -126,9 +128,9 @@ func (r *campaignReader) readStored(ctx context.Context, after,
 	if pg.IsMissing(err) {
 		return nil, after, io.EOF
 	}
-	if err != nil || campaignAt(campaign) <= after {
+	if err != nil || campaignPosition(campaign) <= after {
 		return nil, after, err
 	}
-	at := campaignAt(campaign)
+	at := campaignPosition(campaign)
 	return []live.Stored[*model.Campaign]{{Value: campaign, At: at}}, at, nil
 }

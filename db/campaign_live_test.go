@@ -19,7 +19,7 @@ func TestCampaignFollowersReceiveCounts(t *testing.T) {
 	campaign := newCampaign(t, tenant)
 	started := time.Now()
 	var followers []<-chan *model.Campaign
-	for _, replica := range []*db.Tenant{tenant, tenant, dbtest.Again(t, store).Tenant(company)} {
+	for _, replica := range []*db.Tenant{tenant, tenant, dbtest.Reopen(t, store).Tenant(company)} {
 		follower, err := replica.FollowCampaign(t.Context(), campaign.ID)
 		require.NoError(t, err)
 		seen, _ := next(t, follower)

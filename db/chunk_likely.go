@@ -22,9 +22,9 @@ type WeighedToken struct {
 // asked returns the search query for the token.
 func (t WeighedToken) asked() string {
 	if len(t.With) == 0 {
-		return query(t.Terms)
+		return anyOfTerms(t.Terms)
 	}
-	return "(" + query(t.Terms) + ") & (" + query(t.With) + ")"
+	return "(" + anyOfTerms(t.Terms) + ") & (" + anyOfTerms(t.With) + ")"
 }
 
 // likelyChunks searches the index once for each token, with one plan. Each search is materialized: otherwise Postgres
@@ -61,7 +61,7 @@ func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens [
 	}
 	others := chunks()
 	if other != nil {
-		others = others.Where("chunk.search @@ ?::tsquery", query(other))
+		others = others.Where("chunk.search @@ ?::tsquery", anyOfTerms(other))
 	}
 	err = t.db.NewRaw(likelyChunks, pgdialect.Array(queries), pgdialect.Array(weights),
 		chunks().Where("chunk.search @@ asked.query::tsquery"), others, visits, limit).Scan(ctx, &ids)

@@ -214,7 +214,7 @@ func heldTerms(search []byte, places map[string]int) (held []HeldTerm) {
 
 var quoteTerm = strings.NewReplacer(`\`, `\\`, `'`, `''`)
 
-func query(terms []string) string {
+func anyOfTerms(terms []string) string {
 	quoted := make([]string, len(terms))
 	for i, term := range terms {
 		quoted[i] = "'" + quoteTerm.Replace(term) + "'"

@@ -41,7 +41,7 @@ func (t *Tenant) EmbeddedDocuments(ctx context.Context, datasetIDs []string) ([]
 	rows := []*model.Document{}
 	err := t.db.SelectColumns(&rows, []string{"indexed_at"}).Where("dataset_id IN (?)", bun.List(datasetIDs)).
 		Where("embedding_model IS NOT NULL").Scan(ctx)
-	return pg.Together(rows), err
+	return pg.JoinBatch(rows), err
 }
 
 // VectorsOfDocuments yields each chunk of the documents that has a vector, with the vector. It yields at most one

@@ -69,7 +69,7 @@ func archived(t *testing.T, rows []string, secrets bool) []string {
 
 func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
+	dbtest.SkipIfPooled(t)
 	for name, from := range dbtest.Stores(t, dbtest.Options()) {
 		t.Run(name, func(t *testing.T) {
 			own := newFixture(t, from, "OWN")

@@ -30,7 +30,7 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		return err
 	}
 	for _, table := range deletionOrder() {
-		rows, err := s.inParts(ctx, "DELETE FROM ?0", table, id, "true")
+		rows, err := s.changeInBatches(ctx, "DELETE FROM ?0", table, id, "true")
 		if err != nil {
 			return err
 		}
@@ -40,10 +40,11 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 		// Cyclic references are set to NULL in one of the tables.
 		switch table {
 		case "jobs":
-			_, err = s.inParts(ctx, "UPDATE ?0 SET last_run_id = NULL, last_run_status = NULL, last_run_at = NULL",
+			_, err = s.changeInBatches(ctx, "UPDATE ?0 SET last_run_id = NULL, last_run_status = NULL, last_run_at = NULL",
 				"agent_tests", id, "last_run_id IS NOT NULL")
 		case "agent_test_runs":
-			_, err = s.inParts(ctx, "UPDATE ?0 SET retry_of_id = NULL", "agent_test_executions", id, "retry_of_id IS NOT NULL")
+			_, err = s.changeInBatches(ctx, "UPDATE ?0 SET retry_of_id = NULL", "agent_test_executions", id,
+				"retry_of_id IS NOT NULL")
 		}
 		if err != nil {
 			return err
@@ -61,9 +62,10 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 	return err
 }
 
-// inParts applies the change to all rows of a table that belong to the company and satisfy the condition, in parts.
-// It returns their number.
-func (s *Store) inParts(ctx context.Context, change, table, companyID, condition string) (rows int64, err error) {
+// changeInBatches applies the change to all rows of a table that belong to the company and satisfy the condition, in
+// parts. It returns their number.
+func (s *Store) changeInBatches(ctx context.Context, change, table, companyID, condition string) (rows int64,
+	err error) {
 	for {
 		result, err := s.db.Program().NewRaw(change+` WHERE company_id = ?1
 			AND ctid = ANY (ARRAY(SELECT ctid FROM ?0 WHERE company_id = ?1 AND ?2 LIMIT ?3))`,

@@ -24,9 +24,9 @@ type Snapshot struct {
 
 // Snapshot calls fn with the current state of the company. Other requests can write at the same time.
 func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.Context, *Snapshot) error) error {
-	return s.db.Company(companyID).Begin(ctx, pg.OfOneMoment, func(ctx context.Context, tx *pg.Tx) error {
-		p := &Snapshot{tenant: s.Tenant(companyID).in(tx.Company(companyID))}
-		if err := p.tenant.withoutTimeouts(ctx); err != nil {
+	return s.db.Company(companyID).Begin(ctx, pg.SnapshotOptions, func(ctx context.Context, tx *pg.Tx) error {
+		p := &Snapshot{tenant: s.Tenant(companyID).withScope(tx.Company(companyID))}
+		if err := p.tenant.disableTimeouts(ctx); err != nil {
 			return err
 		}
 		var err error
@@ -37,8 +37,8 @@ func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.
 	})
 }
 
-// withoutTimeouts turns off the statement timeout and the idle timeout in the transaction.
-func (t *Tenant) withoutTimeouts(ctx context.Context) error {
+// disableTimeouts turns off the statement timeout and the idle timeout in the transaction.
+func (t *Tenant) disableTimeouts(ctx context.Context) error {
 	_, err := t.db.ExecContext(ctx, "SELECT set_config('statement_timeout', '0', true), "+
 		"set_config('idle_in_transaction_session_timeout', '0', true)")
 	return err
@@ -61,7 +61,7 @@ func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Se
 		selected := make([]bun.Safe, len(p.columns[table]))
 		for i, column := range p.columns[table] {
 			selected[i] = identifiers([]string{column})
-			if as := archivedTableOf(table).as[column]; as != "" && (!secrets || as != withoutSecrets) {
+			if as := archivedTableOf(table).expressions[column]; as != "" && (!secrets || as != withoutSecrets) {
 				selected[i] = bun.Safe(p.tenant.db.NewRaw(as, p.tenant.CompanyID()).String()) + " AS " + selected[i]
 			}
 		}
@@ -130,11 +130,11 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 
 // CopyFile writes the uploaded file of a document. The snapshot does not contain the objects of the bucket, so
 // CopyFile returns an error if the document was deleted since.
-func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, of *model.Document) error {
+func (p *Snapshot) CopyFile(ctx context.Context, dst io.Writer, of *model.Document) error {
 	if of.ObjectID != nil {
 		content, err := p.tenant.readObject(ctx, of, 0, int64(of.Size))
 		if err == nil {
-			_, err = to.Write(content)
+			_, err = dst.Write(content)
 		}
 		return err
 	}
@@ -149,7 +149,7 @@ func (p *Snapshot) CopyFile(ctx context.Context, to io.Writer, of *model.Documen
 		if err := rows.Scan(&part); err != nil {
 			return err
 		}
-		if _, err := to.Write(part); err != nil {
+		if _, err := dst.Write(part); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 	errRehearsed := errors.New("rehearsed")
 	err := s.Tx(ctx, func(ctx context.Context, tx *Tx) error {
 		tenant := tx.Tenant(company.ID)
-		if err := tenant.withoutTimeouts(ctx); err != nil {
+		if err := tenant.disableTimeouts(ctx); err != nil {
 			return err
 		}
 		if err := tx.addCompany(ctx, company, archiveID); err != nil {
@@ -156,10 +156,10 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	// Postgres does not name the row, so insert them one by one.
 	for n := range complete {
 		if err := i.insert(ctx, table, complete[n:n+1]); err != nil {
-			return &RowError{n, i.sayWhy(ctx, err, table, complete[n])}
+			return &RowError{n, i.explainRefusal(ctx, err, table, complete[n])}
 		}
 	}
-	return i.sayWhy(ctx, err, table, nil)
+	return i.explainRefusal(ctx, err, table, nil)
 }
 
 // complement fills in missing columns of a row, and returns an error if the row does not match the table.
@@ -224,11 +224,11 @@ func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawM
 			}
 		}
 	}
-	if table.absent != nil {
-		complement(table.absent())
+	if table.defaults != nil {
+		complement(table.defaults())
 	}
-	if table.absentBy != nil {
-		complement(table.absentBy(values))
+	if table.defaultsFor != nil {
+		complement(table.defaultsFor(values))
 	}
 	if _, isGiven := values["version"]; !isGiven && table.name == "campaign_items" {
 		i.versions[string(values["campaign_id"])]++
@@ -238,10 +238,10 @@ func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawM
 		i.PausedCampaigns++
 		err = errors.Join(err, set("status", model.CampaignStatusPaused))
 	}
-	if string(values["is_enabled"]) == "true" && table.forced != nil {
+	if string(values["is_enabled"]) == "true" && table.overrides != nil {
 		i.Paused++
 	}
-	for column, value := range table.forced {
+	for column, value := range table.overrides {
 		err = errors.Join(err, set(column, value))
 	}
 	return isWhole, err

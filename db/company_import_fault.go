@@ -13,35 +13,35 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// sayWhy explains, in terms of the archive, why Postgres refused a row. Postgres itself does not show values of rows
-// that policies protect.
-func (i *CompanyImport) sayWhy(ctx context.Context, err error, table string, row json.RawMessage) error {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
+// explainRefusal explains, in terms of the archive, why Postgres refused a row. Postgres itself does not show values of
+// rows that policies protect.
+func (i *CompanyImport) explainRefusal(ctx context.Context, err error, table string, row json.RawMessage) error {
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
 		return fmt.Errorf("is not a row of %s", table)
 	}
-	switch pg.Code {
+	switch pgErr.Code {
 	case "23502":
-		return fmt.Errorf("%s is missing", pg.ColumnName)
+		return fmt.Errorf("%s is missing", pgErr.ColumnName)
 	case "23503":
 		return fmt.Errorf("%s refers to a row that does not come before this row in the archive",
-			i.keyOf(ctx, pg.ConstraintName, row))
+			i.describeKey(ctx, pgErr.ConstraintName, row))
 	case "23505":
-		return fmt.Errorf("%s occurs twice", i.keyOf(ctx, pg.ConstraintName, row))
+		return fmt.Errorf("%s occurs twice", i.describeKey(ctx, pgErr.ConstraintName, row))
 	case "23514":
-		columns := i.columnsOf(ctx, pg.ConstraintName)
+		columns := i.columnsOf(ctx, pgErr.ConstraintName)
 		switch len(columns) {
 		case 0:
 			return errors.New("a value is out of range")
 		case 1:
-			return fmt.Errorf("%s is out of range", i.keyOf(ctx, pg.ConstraintName, row))
+			return fmt.Errorf("%s is out of range", i.describeKey(ctx, pgErr.ConstraintName, row))
 		}
 		return fmt.Errorf("the values of %s contradict each other", strings.Join(columns, ", "))
 	}
 	if column := i.unreadable(ctx, table, row); column != "" {
-		return fmt.Errorf("%s: %s", column, pg.Message)
+		return fmt.Errorf("%s: %s", column, pgErr.Message)
 	}
-	return errors.New(pg.Message)
+	return errors.New(pgErr.Message)
 }
 
 // unreadable returns the column whose value does not have the column's type, or "" if there is none.
@@ -88,8 +88,8 @@ func (i *CompanyImport) columnsOf(ctx context.Context, constraint string) (colum
 	return columns
 }
 
-// keyOf returns the columns of a constraint, with the values of a row.
-func (i *CompanyImport) keyOf(ctx context.Context, constraint string, row json.RawMessage) string {
+// describeKey returns the columns of a constraint, with the values of a row.
+func (i *CompanyImport) describeKey(ctx context.Context, constraint string, row json.RawMessage) string {
 	columns, values := i.columnsOf(ctx, constraint), map[string]json.RawMessage{}
 	if len(columns) == 0 {
 		return "the row"
@@ -111,8 +111,8 @@ func shortValue(value json.RawMessage) string {
 	return string(value)
 }
 
-// refersToEachOther checks the deferred references, which may refer to rows that are imported later.
-func (i *CompanyImport) refersToEachOther(ctx context.Context) error {
+// checkReferences checks the deferred references, which may refer to rows that are imported later.
+func (i *CompanyImport) checkReferences(ctx context.Context) error {
 	if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT whole"); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 
 // complete derives further rows, and checks the rules that concern several rows.
 func (i *CompanyImport) complete(ctx context.Context) error {
-	if err := i.refersToEachOther(ctx); err != nil {
+	if err := i.checkReferences(ctx); err != nil {
 		return err
 	}
 	for _, statement := range derived {

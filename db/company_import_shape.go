@@ -34,8 +34,8 @@ func (t *Tenant) typesOf(ctx context.Context) (map[string]map[string]string, err
 
 // jsonColumn returns the Go type of a column that holds JSON, or nil. given is the row, by column.
 func (t *archivedTable) jsonColumn(column string, given map[string]json.RawMessage) reflect.Type {
-	if t.jsonBy != nil {
-		if value, isKnown := t.jsonBy(given)[column]; isKnown {
+	if t.jsonTypes != nil {
+		if value, isKnown := t.jsonTypes(given)[column]; isKnown {
 			return reflect.TypeOf(value).Elem()
 		}
 	}
@@ -55,7 +55,7 @@ var rowTypes = pgdialect.New().Tables()
 // members.
 func KnownMembers(table, column string, text json.RawMessage) (json.RawMessage, []string) {
 	if t := archivedTableOf(table).jsonColumn(column, nil); t != nil {
-		return trimmed("", text, t)
+		return withoutUnknown("", text, t)
 	}
 	return text, nil
 }
@@ -145,8 +145,8 @@ func typeOfColumn(kind string) (name, format string) {
 	return "string", ""
 }
 
-// definitionBy returns the value into which a snapshot is decoded: a test, which names its agent, or an agent.
-func definitionBy(given map[string]json.RawMessage) map[string]any {
+// definitionTypes returns the value into which a snapshot is decoded: a test, which names its agent, or an agent.
+func definitionTypes(given map[string]json.RawMessage) map[string]any {
 	if agent := given["agent_id"]; agent != nil && string(agent) != "null" {
 		return map[string]any{"definition": (*model.AgentTestRow)(nil)}
 	}

@@ -18,140 +18,141 @@ type archivedTable struct {
 	name string
 	// row is a nil pointer to the struct of a row.
 	row any
-	// without lists the columns that the archive leaves out. They are null after an import.
-	without []string
-	// as maps columns to expressions, for columns that are stored in several formats, or contain secrets.
-	as map[string]string
-	// stored is the condition for archived rows, which are not marked as deleted; ?0 is the company. It is empty if all
+	// excluded lists the columns that the archive leaves out. They are null after an import.
+	excluded []string
+	// expressions maps columns to expressions, for columns that are stored in several formats, or contain secrets.
+	expressions map[string]string
+	// condition is the condition for archived rows, which are not marked as deleted; ?0 is the company. It is empty if all
 	// rows are archived.
-	stored string
+	condition string
 	// The function absent returns the values of columns that a line leaves out.
-	absent func() map[string]any
-	// absentBy does the same as absent, for values that depend on the line.
-	absentBy func(given map[string]json.RawMessage) map[string]any
-	// jsonBy returns nil pointers to the types of JSON columns that row does not declare.
-	jsonBy func(given map[string]json.RawMessage) map[string]any
-	// forced has values of columns that override the line.
-	forced map[string]any
+	defaults func() map[string]any
+	// defaultsFor does the same as absent, for values that depend on the line.
+	defaultsFor func(given map[string]json.RawMessage) map[string]any
+	// jsonTypes returns nil pointers to the types of JSON columns that row does not declare.
+	jsonTypes func(given map[string]json.RawMessage) map[string]any
+	// overrides has values of columns that override the line.
+	overrides map[string]any
 }
 
 // withoutSecrets is the endpoint of a tool without its headers.
 const withoutSecrets = `CASE WHEN jsonb_exists(endpoint, 'sealedHeaders') THEN (endpoint - 'sealedHeaders') || '{"headerNames": []}' ELSE endpoint END`
 
-// stopped disables the schedules in an archive, because the originals on this server continue. It has expressions by
-// column.
-var stopped = map[string]string{
+// disabledExpressions disables the schedules in an archive, because the originals on this server continue. It has
+// expressions by column.
+var disabledExpressions = map[string]string{
 	"is_enabled": "false", "disabled_reason": "'it came from an archive'", "cron_at": "NULL::timestamptz",
 	"next_run_at": "NULL::timestamptz",
 }
 
-// paused disables imported schedules until a user enables them.
-var paused = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil,
+// disabledValues disables imported schedules until a user enables them.
+var disabledValues = map[string]any{"is_enabled": false, "disabled_reason": "it came from an archive", "cron_at": nil,
 	"next_run_at": nil}
 
-// isStored is the condition for rows that are not marked as deleted.
-const isStored = "deleted_at IS NULL"
+// notDeleted is the condition for rows that are not marked as deleted.
+const notDeleted = "deleted_at IS NULL"
 
 // Conditions for rows whose parents are not marked as deleted.
 var (
-	ofUnmarkedAgent     = notOfMarked("agent_id", "agents")
-	ofUnmarkedCampaign  = notOfMarked("campaign_id", "campaigns")
-	ofUnmarkedTest      = notOfMarked("test_id", "agent_tests")
-	ofUnmarkedExecution = notOfMarked("execution_id", "agent_test_executions")
+	agentNotDeleted     = parentNotDeleted("agent_id", "agents")
+	campaignNotDeleted  = parentNotDeleted("campaign_id", "campaigns")
+	testNotDeleted      = parentNotDeleted("test_id", "agent_tests")
+	executionNotDeleted = parentNotDeleted("execution_id", "agent_test_executions")
 )
 
 // archivedTables lists each table after those that its rows refer to. Cyclic references are deferrable.
 var archivedTables = []archivedTable{
-	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"llm_settings": model.DefaultLlmSettings,
+	{name: "knowledge_base_chats", row: (*model.KnowledgeBaseChat)(nil), defaults: func() map[string]any {
+		return mergeMaps(created(), map[string]any{"llm_settings": model.DefaultLlmSettings,
 			"prompt_settings": model.DefaultPromptSettings})
 	}},
-	{name: "datasets", row: (*model.Dataset)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser,
+	{name: "datasets", row: (*model.Dataset)(nil), defaults: func() map[string]any {
+		return mergeMaps(created(), map[string]any{"chunk_method": model.ChunkMethods[0], "parser_config": defaultParser,
 			"language": model.AnyLanguage})
 	}},
-	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil), absent: atFirst},
-	{name: "documents", row: (*model.Document)(nil), without: []string{"object_id"}, absent: func() map[string]any {
-		return with(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0, "waits": 0,
+	{name: "knowledge_base_chat_datasets", row: (*chatDataset)(nil), defaults: firstPosition},
+	{name: "documents", row: (*model.Document)(nil), excluded: []string{"object_id"}, defaults: func() map[string]any {
+		return mergeMaps(created(), map[string]any{"status": model.DocumentStatusPending, "chunk_count": 0, "claim": 0,
+			"waits":       0,
 			"indexing_id": model.NewID("indexing")})
 	}},
 	{name: "chunks", row: (*model.Chunk)(nil)},
-	{name: "labelled_questions", row: (*model.LabelledQuestion)(nil), absent: created},
-	{name: "chunk_vectors", as: map[string]string{"embedding": "embedding::real[]"}},
-	{name: "agents", row: (*model.Agent)(nil), without: []string{"deleted_at"}, stored: isStored,
-		absent: func() map[string]any {
-			return with(changed(), map[string]any{
+	{name: "labelled_questions", row: (*model.LabelledQuestion)(nil), defaults: created},
+	{name: "chunk_vectors", expressions: map[string]string{"embedding": "embedding::real[]"}},
+	{name: "agents", row: (*model.Agent)(nil), excluded: []string{"deleted_at"}, condition: notDeleted,
+		defaults: func() map[string]any {
+			return mergeMaps(updatedDefaults(), map[string]any{
 				"language": "en", "tags": none, "fields": none, "classification_tags": none, "extracted_values": none,
 				"is_call_transfer_enabled": false, "prompt_version": 1,
 			})
 		}},
-	{name: "prompt_versions", row: (*model.PromptVersion)(nil), stored: ofUnmarkedAgent, without: []string{"api_key_id"},
-		absent: created},
-	{name: "mcp_servers", row: (*model.McpServer)(nil), as: map[string]string{"endpoint": withoutSecrets},
-		absent: func() map[string]any { return with(changed(), map[string]any{"offers": none}) }},
-	{name: "tools", row: (*model.Tool)(nil), as: map[string]string{"endpoint": withoutSecrets},
-		absent: func() map[string]any {
-			return with(changed(),
+	{name: "prompt_versions", row: (*model.PromptVersion)(nil), condition: agentNotDeleted, excluded: []string{"api_key_id"},
+		defaults: created},
+	{name: "mcp_servers", row: (*model.McpServer)(nil), expressions: map[string]string{"endpoint": withoutSecrets},
+		defaults: func() map[string]any { return mergeMaps(updatedDefaults(), map[string]any{"offers": none}) }},
+	{name: "tools", row: (*model.Tool)(nil), expressions: map[string]string{"endpoint": withoutSecrets},
+		defaults: func() map[string]any {
+			return mergeMaps(updatedDefaults(),
 				map[string]any{"description": "", "approval": model.ToolApprovalAuto, "parameters": json.RawMessage(`{"type":"object","properties":{}}`)})
 		}},
-	{name: "agent_tools", row: (*agentTool)(nil), stored: ofUnmarkedAgent, absent: atFirst},
-	{name: "sub_agents", row: (*model.SubAgent)(nil), absent: func() map[string]any {
-		return with(created(), map[string]any{"description": "", "position": 0})
+	{name: "agent_tools", row: (*agentTool)(nil), condition: agentNotDeleted, defaults: firstPosition},
+	{name: "sub_agents", row: (*model.SubAgent)(nil), defaults: func() map[string]any {
+		return mergeMaps(created(), map[string]any{"description": "", "position": 0})
 	}},
-	{name: "simulation_chats", row: (*model.SimulationChat)(nil), without: []string{"extraction_at"},
-		stored: ofUnmarkedAgent},
+	{name: "simulation_chats", row: (*model.SimulationChat)(nil), excluded: []string{"extraction_at"},
+		condition: agentNotDeleted},
 	{name: "simulation_chat_messages", row: (*model.SimulationChatMessage)(nil),
-		stored: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + ofUnmarkedAgent + ")"},
-	{name: "tool_calls", row: (*model.ToolCall)(nil), stored: "chat_id IN (SELECT id FROM simulation_chats WHERE " +
-		"company_id = ?0 AND " + ofUnmarkedAgent + ")"},
-	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), stored: ofUnmarkedAgent,
-		absent: func() map[string]any {
-			return with(changed(), map[string]any{"color": "#6B7280", "body": ""})
+		condition: "chat_id IN (SELECT id FROM simulation_chats WHERE company_id = ?0 AND " + agentNotDeleted + ")"},
+	{name: "tool_calls", row: (*model.ToolCall)(nil), condition: "chat_id IN (SELECT id FROM simulation_chats WHERE " +
+		"company_id = ?0 AND " + agentNotDeleted + ")"},
+	{name: "agent_test_folders", row: (*model.AgentTestFolder)(nil), condition: agentNotDeleted,
+		defaults: func() map[string]any {
+			return mergeMaps(updatedDefaults(), map[string]any{"color": "#6B7280", "body": ""})
 		}},
-	{name: "agent_tests", row: (*model.AgentTestRow)(nil), without: []string{"deleted_at"}, stored: isStored,
-		absent: func() map[string]any {
-			return with(changed(), map[string]any{"kind": model.AgentTestKindSimulation})
-		}, absentBy: absentOfTest},
-	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), as: stopped, forced: paused,
-		absent: func() map[string]any {
-			return with(changed(), map[string]any{
+	{name: "agent_tests", row: (*model.AgentTestRow)(nil), excluded: []string{"deleted_at"}, condition: notDeleted,
+		defaults: func() map[string]any {
+			return mergeMaps(updatedDefaults(), map[string]any{"kind": model.AgentTestKindSimulation})
+		}, defaultsFor: absentOfTest},
+	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), expressions: disabledExpressions, overrides: disabledValues,
+		defaults: func() map[string]any {
+			return mergeMaps(updatedDefaults(), map[string]any{
 				"repeats": 1, "concurrency": 5, "virtual_time": false, "votes": 1, "time_zone": "UTC", "after_prompt_change": false,
 			})
 		}},
-	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), stored: isStored,
-		without: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs",
+	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), condition: notDeleted,
+		excluded: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs",
 			"deleted_at"}},
-	{name: "agent_test_snapshots", stored: ofUnmarkedExecution, jsonBy: definitionBy},
-	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), stored: ofUnmarkedExecution,
-		as: map[string]string{
-			ofTest: strings.NewReplacer("?0", "agent_test_runs", "?1", ofTest, "?3", "?0").Replace(existingTest),
+	{name: "agent_test_snapshots", condition: executionNotDeleted, jsonTypes: definitionTypes},
+	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), condition: executionNotDeleted,
+		expressions: map[string]string{
+			testIDColumn: strings.NewReplacer("?0", "agent_test_runs", "?1", testIDColumn, "?3", "?0").Replace(existingTest),
 		},
-		absent: func() map[string]any { return map[string]any{"row_key": ""} }},
-	{name: "criterion_labels", row: (*model.CriterionLabel)(nil), stored: ofUnmarkedExecution,
-		absent: func() map[string]any { return with(changed(), map[string]any{"is_sampled": true}) }},
-	{name: "blame_searches", row: (*model.BlameSearch)(nil), without: []string{"api_key_id"}, stored: ofUnmarkedTest},
-	{name: "campaigns", row: (*model.Campaign)(nil), without: []string{"item_counts", "counted_at", "deleted_at"},
-		stored: isStored, absent: func() map[string]any {
-			return with(changed(), map[string]any{
+		defaults: func() map[string]any { return map[string]any{"row_key": ""} }},
+	{name: "criterion_labels", row: (*model.CriterionLabel)(nil), condition: executionNotDeleted,
+		defaults: func() map[string]any { return mergeMaps(updatedDefaults(), map[string]any{"is_sampled": true}) }},
+	{name: "blame_searches", row: (*model.BlameSearch)(nil), excluded: []string{"api_key_id"}, condition: testNotDeleted},
+	{name: "campaigns", row: (*model.Campaign)(nil), excluded: []string{"item_counts", "counted_at", "deleted_at"},
+		condition: notDeleted, defaults: func() map[string]any {
+			return mergeMaps(updatedDefaults(), map[string]any{
 				"own_fields": none, "version": 0, "max_attempts": 3, "retry_delay_minutes": 60, "status": model.CampaignStatusDraft,
 			})
 		}},
-	{name: "campaign_items", row: (*model.CampaignItem)(nil), stored: ofUnmarkedCampaign, absentBy: resultOfItem,
-		absent: func() map[string]any {
-			return with(created(), map[string]any{
+	{name: "campaign_items", row: (*model.CampaignItem)(nil), condition: campaignNotDeleted, defaultsFor: resultOfItem,
+		defaults: func() map[string]any {
+			return mergeMaps(created(), map[string]any{
 				"data_bag": map[string]any{}, "due_at": now(), "attempt_count": 0, "event_count": 0, "is_archived": false,
 				"is_picked_up": false, "running_status": model.CampaignItemStatusPending,
 			})
 		}},
 	{name: "campaign_item_events", row: (*model.CampaignItemEvent)(nil),
-		stored: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + ofUnmarkedCampaign + ")"},
+		condition: "item_id IN (SELECT id FROM campaign_items WHERE company_id = ?0 AND " + campaignNotDeleted + ")"},
 	{name: "usage_entries", row: (*model.UsageEntry)(nil),
-		absent: func() map[string]any { return map[string]any{"campaign_id": ""} }},
+		defaults: func() map[string]any { return map[string]any{"campaign_id": ""} }},
 	{name: "tombstones"},
 	{name: "retentions", row: (*model.Retention)(nil)},
 	{name: "plans", row: (*model.Plan)(nil)},
 	{name: "audit_events", row: (*model.AuditEvent)(nil)},
-	{name: "jobs", without: []string{"river_job_id"}, stored: "kind <> '" + objectJob + "'"},
+	{name: "jobs", excluded: []string{"river_job_id"}, condition: "kind <> '" + objectJob + "'"},
 }
 
 // notArchived maps every other table of companies to the reason why archives leave it out.
@@ -176,8 +177,8 @@ var (
 	defaultParser = model.ParserConfig{ChunkTokenNum: 512, LayoutRecognize: true, Delimiter: "\n", TaskPageSize: 12}
 )
 
-// atFirst returns the default position of a row: the first in its list.
-func atFirst() map[string]any { return map[string]any{"position": 0} }
+// firstPosition returns the default position of a row: the first in its list.
+func firstPosition() map[string]any { return map[string]any{"position": 0} }
 
 // absentOfTest returns the defaults of a simulation, the same as createSimulationTest. Classifications have none.
 func absentOfTest(given map[string]json.RawMessage) map[string]any {
@@ -193,9 +194,11 @@ func absentOfTest(given map[string]json.RawMessage) map[string]any {
 
 func created() map[string]any { return map[string]any{"created_at": now()} }
 
-func changed() map[string]any { return with(created(), map[string]any{"updated_at": now()}) }
+func updatedDefaults() map[string]any {
+	return mergeMaps(created(), map[string]any{"updated_at": now()})
+}
 
-func with(absent, more map[string]any) map[string]any {
+func mergeMaps(absent, more map[string]any) map[string]any {
 	maps.Copy(absent, more)
 	return absent
 }
@@ -211,7 +214,7 @@ func ArchivedTables() []string {
 
 func (t *Tenant) archived(table string) *bun.SelectQuery {
 	q := t.db.NewSelect().TableExpr("?", bun.Ident(table)).Where("company_id = ?", t.CompanyID())
-	switch kept := archivedTableOf(table).stored; {
+	switch kept := archivedTableOf(table).condition; {
 	case strings.Contains(kept, "?0"):
 		q = q.Where(kept, t.CompanyID())
 	case kept != "":
@@ -242,7 +245,7 @@ func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]stri
 		pgdialect.Array(ArchivedTables())).Scan(ctx, &rows)
 	columns, keys = map[string][]string{}, map[string][]string{}
 	for _, row := range rows {
-		without := archivedTableOf(row.Name).without
+		without := archivedTableOf(row.Name).excluded
 		columns[row.Name] = slices.DeleteFunc(row.Columns,
 			func(column string) bool { return slices.Contains(without, column) })
 		keys[row.Name] = row.Keys

@@ -56,7 +56,7 @@ func (t *Tenant) ConsumptionBreakdown(ctx context.Context, from, to model.DateBo
 	if !axes.Agents {
 		return b, nil
 	}
-	b.ByAgent = agentsOf(sums)
+	b.ByAgent = consumptionByAgent(sums)
 	return b, t.setNameStatus(ctx, b.ByAgent)
 }
 
@@ -122,10 +122,10 @@ func (t *Tenant) used(r model.ConsumptionRange, byDay bool) *bun.SelectQuery {
 	if month, last := r.Months(); month.Before(last) && !byDay {
 		before, after := t.usedOfDays(first, month, added), t.usedOfDays(last, end, added)
 		if begin := model.MonthOf(first); first.Sub(begin) < month.Sub(first) {
-			before, month = t.usedOfDays(begin, first, takenOff), begin
+			before, month = t.usedOfDays(begin, first, subtractedUsage), begin
 		}
 		if next := last.AddDate(0, 1, 0); next.Sub(end) < end.Sub(last) {
-			after, last = t.usedOfDays(end, next, takenOff), next
+			after, last = t.usedOfDays(end, next, subtractedUsage), next
 		}
 		months := t.db.Select((*model.UsageMonth)(nil)).ColumnExpr("month AS day, "+added).
 			Where("month >= ?", month.Format(time.DateOnly)).Where("month < ?", last.Format(time.DateOnly))
@@ -141,9 +141,9 @@ func (t *Tenant) used(r model.ConsumptionRange, byDay bool) *bun.SelectQuery {
 }
 
 const (
-	usedBy   = "channel, agent_id, campaign_id, "
-	added    = usedBy + "micro_credits, entries"
-	takenOff = usedBy + "-micro_credits AS micro_credits, -entries AS entries"
+	usedBy          = "channel, agent_id, campaign_id, "
+	added           = usedBy + "micro_credits, entries"
+	subtractedUsage = usedBy + "-micro_credits AS micro_credits, -entries AS entries"
 )
 
 // usedOfDays selects the whole days from the first until, but not including, the end.
@@ -167,8 +167,8 @@ func dates(days []time.Time) []string {
 	return texts
 }
 
-// agentsOf returns the agents of the sums with their campaigns, in the order of the sums.
-func agentsOf(sums []*usageSum) []*model.AgentConsumption {
+// consumptionByAgent returns the agents of the sums with their campaigns, in the order of the sums.
+func consumptionByAgent(sums []*usageSum) []*model.AgentConsumption {
 	agents := []*model.AgentConsumption{}
 	byID := map[string]*model.AgentConsumption{}
 	for _, sum := range sums {
@@ -187,8 +187,8 @@ func agentsOf(sums []*usageSum) []*model.AgentConsumption {
 			campaigns = append(campaigns, campaign)
 		}
 	}
-	pg.Together(campaigns)
-	return pg.Together(agents)
+	pg.JoinBatch(campaigns)
+	return pg.JoinBatch(agents)
 }
 
 // setNameStatus sets whether agents and campaigns exist, existed, or never did.

@@ -18,8 +18,8 @@ var (
 		Order: "?TableAlias.created_at, ?TableAlias.id"}
 )
 
-// CriterionLabelsThat narrows a list to the labels on tests of the agent.
-func CriterionLabelsThat(agentID string) pg.Filter {
+// CriterionLabelsOfAgent narrows a list to the labels on tests of the agent.
+func CriterionLabelsOfAgent(agentID string) pg.Filter {
 	return pg.Filter(nil).And(`EXISTS (SELECT 1 FROM agent_test_executions AS execution
 		WHERE execution.company_id = ?TableAlias.company_id AND execution.id = ?TableAlias.execution_id
 			AND execution.agent_id = ?)`, agentID)
@@ -31,7 +31,7 @@ func (t *Tenant) CriterionLabels(ctx context.Context, args model.PageArgs, agent
 	if err := t.db.Exists(ctx, "agent", &agentID, (*model.Agent)(nil)); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.CriterionLabel](ctx, t.db, CriterionLabelList, args, columns, CriterionLabelsThat(agentID))
+	return pg.Page[*model.CriterionLabel](ctx, t.db, CriterionLabelList, args, columns, CriterionLabelsOfAgent(agentID))
 }
 
 // LabelCriterionResult saves a person's label, or replaces it. It returns NOT_FOUND if the run does not exist, and

@@ -82,6 +82,6 @@ func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 		}
 		queue.Entries = append(queue.Entries, entry)
 	}
-	pg.Together(queue.Entries)
+	pg.JoinBatch(queue.Entries)
 	return queue, err
 }

@@ -37,7 +37,7 @@ func (t *Tenant) Datasets(ctx context.Context, args model.PageArgs, filter *mode
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.Dataset](ctx, t.db, DatasetList, args, columns, NamedThat(filter))
+	return pg.Page[*model.Dataset](ctx, t.db, DatasetList, args, columns, NamesMatching(filter))
 }
 
 // CreateDataset creates a dataset.
@@ -65,7 +65,7 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 			return err
 		}
 		if !reflect.DeepEqual(before, *changed) {
-			at := model.After(changed.ChangedAt(), now())
+			at := model.NextUpdatedAt(changed.ChangedAt(), now())
 			changed.UpdatedAt = &at
 		}
 		if _, err := t.db.Update(changed).WherePK().Exec(ctx); err != nil || changed.Indexes(&before) {
@@ -112,13 +112,13 @@ func (t *Tenant) DeleteDataset(ctx context.Context, id string) error {
 	})
 }
 
-// OfDataset narrows a list to the rows of the dataset. A nil id adds no condition.
-func OfDataset(id *string) pg.Filter { return pg.Equal(nil, "dataset_id", id) }
+// WhereDataset narrows a list to the rows of the dataset. A nil id adds no condition.
+func WhereDataset(id *string) pg.Filter { return pg.Equal(nil, "dataset_id", id) }
 
-// NamedThat returns a filter for rows whose name contains the wanted text. wanted is valid, or nil for no filter.
-func NamedThat(wanted *model.NameFilter) (f pg.Filter) {
+// NamesMatching returns a filter for rows whose name contains the wanted text. wanted is valid, or nil for no filter.
+func NamesMatching(wanted *model.NameFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
-	return f.Named(wanted.NameContains)
+	return f.NameContains(wanted.NameContains)
 }

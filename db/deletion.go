@@ -17,9 +17,9 @@ import (
 // then on all queries leave out the row and its dependent rows. The sweeper removes the rows in parts, each part in
 // its own transaction, and the marked row last, so that a crash leaves nothing behind.
 
-// removeTime bounds how long one sweep removes rows of one kind, before it looks for lost workers. Tests raise it,
+// removalTimeout bounds how long one sweep removes rows of one kind, before it looks for lost workers. Tests raise it,
 // because they check what remains after one sweep, and machines may be slow.
-var removeTime = 2 * time.Second
+var removalTimeout = 2 * time.Second
 
 // Numbers of rows that are removed at a time, and of runs that are detached from their test at a time. One such part
 // takes well below a second. Detaching a run writes it to all of its indexes again.
@@ -31,39 +31,39 @@ const (
 // types are the row structs that need special treatment: marked rows and their dependent rows are not read. Only few
 // rows are marked at any time, and each statement reads the marks only once, however many rows it returns.
 var types = map[reflect.Type]pg.Type{
-	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + isStored},
-	reflect.TypeFor[model.PromptVersion]():  {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
-	reflect.TypeFor[model.SimulationChat](): {Visible: notOfMarked("?TableAlias.agent_id", "agents")},
-	reflect.TypeFor[model.Campaign]():       {Visible: "?TableAlias." + isStored},
+	reflect.TypeFor[model.Agent]():          {Visible: "?TableAlias." + notDeleted},
+	reflect.TypeFor[model.PromptVersion]():  {Visible: parentNotDeleted("?TableAlias.agent_id", "agents")},
+	reflect.TypeFor[model.SimulationChat](): {Visible: parentNotDeleted("?TableAlias.agent_id", "agents")},
+	reflect.TypeFor[model.Campaign]():       {Visible: "?TableAlias." + notDeleted},
 	reflect.TypeFor[model.CampaignItem](): {
-		Visible: notOfMarked("?TableAlias.campaign_id", "campaigns"), Count: countByCounters,
+		Visible: parentNotDeleted("?TableAlias.campaign_id", "campaigns"), Count: countByCounters,
 	},
 	reflect.TypeFor[model.AgentTestRow](): {
-		Visible: "?TableAlias." + isStored, Always: "kind", // kind decides the type of the row
+		Visible: "?TableAlias." + notDeleted, Always: "kind", // kind decides the type of the row
 		Row: func(row any) model.Row { return row.(*model.AgentTestRow).Test().(model.Row) },
 	},
-	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + isStored},
-	reflect.TypeFor[model.BlameSearch]():        {Visible: notOfMarked("?TableAlias.test_id", "agent_tests")},
+	reflect.TypeFor[model.AgentTestExecution](): {Visible: "?TableAlias." + notDeleted},
+	reflect.TypeFor[model.BlameSearch]():        {Visible: parentNotDeleted("?TableAlias.test_id", "agent_tests")},
 	reflect.TypeFor[model.CriterionLabel](): {
-		Visible: notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
+		Visible: parentNotDeleted("?TableAlias.execution_id", "agent_test_executions"),
 	},
 	reflect.TypeFor[model.AgentTestRun](): {
-		Visible:     notOfMarked("?TableAlias.execution_id", "agent_test_executions"),
-		Expressions: map[string]string{ofTest: existingTest},
+		Visible:     parentNotDeleted("?TableAlias.execution_id", "agent_test_executions"),
+		Expressions: map[string]string{testIDColumn: existingTest},
 	},
 }
 
-// notOfMarked selects rows whose parent, by the column, is not marked in the table. Its form makes Postgres expect
+// parentNotDeleted selects rows whose parent, by the column, is not marked in the table. Its form makes Postgres expect
 // nearly all rows. With an inequality, Postgres would expect none if all rows have the same parent.
-func notOfMarked(column, table string) string {
+func parentNotDeleted(column, table string) string {
 	return "CASE WHEN " + column + " = ANY (ARRAY(SELECT deleted.id FROM " + table + ` AS deleted
 		WHERE deleted.company_id = ?0 AND deleted.deleted_at IS NOT NULL)) THEN NULL ELSE true END IS NOT NULL`
 }
 
 var markedTables = []string{"agent_test_executions", "agent_tests", "campaigns", "agents"}
 
-// ofTest is the column of runs with the id of their test. It reads as NULL once the test is marked.
-const ofTest = "test_id"
+// testIDColumn is the column of runs with the id of their test. It reads as NULL once the test is marked.
+const testIDColumn = "test_id"
 
 // existingTest is the test of a run, ?0.?1, unless the test is marked. ?3 is the company.
 const existingTest = "(SELECT test.id FROM agent_tests AS test WHERE test.company_id = ?3 AND test.id = ?0.?1 AND " +
@@ -75,9 +75,9 @@ func (s *Store) removeMarked(ctx context.Context) error {
 	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) { return t.removePart(ctx) }))
 }
 
-// roundRobin calls part for each company in turn, for removeTime at most. The next sweep continues.
+// roundRobin calls part for each company in turn, for removalTimeout at most. The next sweep continues.
 func (s *Store) roundRobin(companies []string, part func(*Tenant) (hasMore bool, err error)) error {
-	_, err := roundRobin(companies, removeTime, func(id string) (bool, error) { return part(s.Tenant(id)) })
+	_, err := roundRobin(companies, removalTimeout, func(id string) (bool, error) { return part(s.Tenant(id)) })
 	return err
 }
 
@@ -98,7 +98,7 @@ func roundRobin[T any](waiting []T, most time.Duration, part func(T) (hasMore bo
 
 // companiesWithMarks returns the companies with marked rows, in any order.
 func (s *Store) companiesWithMarks(ctx context.Context) ([]string, error) {
-	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+	return queryAllCompanies[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		marks := make([]string, len(markedTables))
 		for i, table := range markedTables {
 			marks[i] = s.db.Program().NewSelect().TableExpr(table).Column("company_id").Where("deleted_at IS NOT NULL").
@@ -134,9 +134,9 @@ func (t *Tenant) firstMarked(ctx context.Context, table, order string, args ...a
 	return strings.Join(ids, ""), err
 }
 
-// someOf returns the ids of some rows of a table that satisfy a condition, even if their parents are marked. It reads
+// childIDs returns the ids of some rows of a table that satisfy a condition, even if their parents are marked. It reads
 // them by the list's index, which skips rows that were deleted. A table scan would start at the beginning each time.
-func (t *Tenant) someOf(ctx context.Context, table, condition, id string, most int) ([]string, error) {
+func (t *Tenant) childIDs(ctx context.Context, table, condition, id string, most int) ([]string, error) {
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").
 		Where("part.company_id = ?", t.CompanyID()).
@@ -152,12 +152,12 @@ func (t tenantTx) removeFromExecution(ctx context.Context) (bool, error) {
 	if err != nil || id == "" {
 		return false, err
 	}
-	ids, err := t.someOf(ctx, "agent_test_runs", "part.execution_id = ?", id, rowsPerRemoval)
+	ids, err := t.childIDs(ctx, "agent_test_runs", "part.execution_id = ?", id, rowsPerRemoval)
 	if err != nil {
 		return false, err
 	}
 	// An older program may have made one of these the last run of its test since.
-	if err := t.leaveRuns(ctx, bun.List(ids), id); err != nil {
+	if err := t.replaceLastRuns(ctx, bun.List(ids), id); err != nil {
 		return false, err
 	}
 	if _, err := t.db.Delete((*model.AgentTestRun)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil ||
@@ -178,7 +178,7 @@ func (t tenantTx) removeFromTest(ctx context.Context) (bool, error) {
 	if err != nil || id == "" {
 		return false, err
 	}
-	ids, err := t.someOf(ctx, "agent_test_runs", "part.test_id = ?", id, runsPerDetach)
+	ids, err := t.childIDs(ctx, "agent_test_runs", "part.test_id = ?", id, runsPerDetach)
 	if err != nil {
 		return false, err
 	}
@@ -207,7 +207,7 @@ func (t tenantTx) removeFromCampaign(ctx context.Context) (bool, error) {
 	if err != nil || id == "" {
 		return false, err
 	}
-	ids, err := t.someOf(ctx, "campaign_items", "part.campaign_id = ?", id, rowsPerRemoval)
+	ids, err := t.childIDs(ctx, "campaign_items", "part.campaign_id = ?", id, rowsPerRemoval)
 	if err != nil {
 		return false, err
 	}
@@ -226,7 +226,7 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	if err != nil || id == "" {
 		return false, err
 	}
-	left, err := t.detachExecutions(ctx, id, rowsPerRemoval)
+	remaining, err := t.detachExecutions(ctx, id, rowsPerRemoval)
 	if err != nil {
 		return false, err
 	}
@@ -236,16 +236,16 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 		most  int
 	}{{"simulation_chats", (*model.SimulationChat)(nil), chatsPerPart}, {"prompt_versions", (*model.PromptVersion)(nil),
 		rowsPerRemoval}} {
-		ids, err := t.someOf(ctx, hanging.table, "part.agent_id = ?", id, hanging.most)
+		ids, err := t.childIDs(ctx, hanging.table, "part.agent_id = ?", id, hanging.most)
 		if err != nil {
 			return false, err
 		}
 		if _, err := t.db.Delete(hanging.none).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 			return false, err
 		}
-		left += len(ids)
+		remaining += len(ids)
 	}
-	if left > 0 {
+	if remaining > 0 {
 		return true, nil
 	}
 	// Tests and campaigns are marked and removed separately, except those that an older program has created since.
@@ -256,13 +256,13 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	for _, table := range []string{"agent_tests", "campaigns"} {
-		ids, err := t.someOf(ctx, table, "part.agent_id = ?", id, 1)
+		ids, err := t.childIDs(ctx, table, "part.agent_id = ?", id, 1)
 		if err != nil {
 			return false, err
 		}
-		left += len(ids)
+		remaining += len(ids)
 	}
-	if left > 0 {
+	if remaining > 0 {
 		return true, nil
 	}
 	_, err = t.db.Delete((*model.Agent)(nil)).Where("id = ?", id).Exec(ctx)

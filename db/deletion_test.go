@@ -292,7 +292,7 @@ func TestRemovalContinuesAfterAnError(t *testing.T) {
 	require.Equal(t, left, a.count(t, "agent_test_runs"), "an interrupted part removes nothing")
 	_, err = a.conn.Exec(t.Context(), "DROP TRIGGER die ON agent_test_runs")
 	require.NoError(t, err)
-	other := dbtest.Again(t, a.store)
+	other := dbtest.Reopen(t, a.store)
 	require.NoError(t, db.Sweep(other)(t.Context()))
 	require.Equal(t, 2, a.count(t, "agent_test_runs"))
 	require.Zero(t, a.count(t, "agent_test_executions WHERE deleted_at IS NOT NULL"))

@@ -116,7 +116,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	migrator, conn = newMigrator(t, address), connect(t, address)
 	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "no worker nodes")
 	execute("INSERT INTO citus.nodes VALUES ('one', 5432, '1'), ('two', 5432, '0')")
-	dbtest.Arrays(t, address)
+	dbtest.UseArrayVectors(t, address)
 	execute("CREATE DOMAIN citus.vector AS text; ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE citus.vector")
 	require.ErrorContains(t, migrator.Distribute(ctx, 32, say), "the node two:5432 does not have")
 	execute("UPDATE citus.nodes SET extensions = '1'")
@@ -149,7 +149,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	execute("CREATE TABLE later (company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE, id text, PRIMARY " +
 		"KEY (company_id, id))")
 	store := dbtest.Open(t, address, db.Options{})
-	require.Equal(t, `not distributed: later; run "agentgraph distribute"`, strings.Join(store.Remarks(ctx), ""))
+	require.Equal(t, `not distributed: later; run "agentgraph distribute"`, strings.Join(store.Warnings(ctx), ""))
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	other, _ := newCompany(t, store)

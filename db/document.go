@@ -33,8 +33,9 @@ func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...str
 	return pg.Find[*model.Document](ctx, t.db, DocumentRows, ids, columns...)
 }
 
-// DocumentOf returns one document of the dataset, or NOT_FOUND.
-func (t *Tenant) DocumentOf(ctx context.Context, datasetID, id string, columns ...string) (*model.Document, error) {
+// DocumentInDataset returns one document of the dataset, or NOT_FOUND.
+func (t *Tenant) DocumentInDataset(ctx context.Context, datasetID, id string, columns ...string) (*model.Document,
+	error) {
 	rows := []*model.Document{}
 	err := t.db.SelectColumns(&rows, columns).Where("?TableAlias.id = ?", id).Where("?TableAlias.dataset_id = ?",
 		datasetID).Scan(ctx)
@@ -59,11 +60,11 @@ func (t *Tenant) Documents(
 		return nil, err
 	}
 	return pg.Page[*model.Document](ctx, t.db, DocumentList, args, columns,
-		append(OfDataset(datasetID), DocumentsThat(filter)...))
+		append(WhereDataset(datasetID), DocumentsMatching(filter)...))
 }
 
-// DocumentsThat returns the filter of a list of documents. wanted is valid or nil.
-func DocumentsThat(wanted *model.DocumentFilter) (f pg.Filter) {
+// DocumentsMatching returns the filter of a list of documents. wanted is valid or nil.
+func DocumentsMatching(wanted *model.DocumentFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
@@ -103,7 +104,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.db.Exists(ctx, dataset, &added.DatasetID, (*model.Dataset)(nil)); err != nil {
 			return err
 		}
-		if err := t.mayAdd(ctx, added); err != nil {
+		if err := t.checkDocumentLimits(ctx, added); err != nil {
 			return err
 		}
 		if err := t.putContent(ctx, added, content); err != nil {
@@ -117,7 +118,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 			return err
 		}
 		// The size is checked before the content is written, and again at the end, because other requests can add documents.
-		if err := t.mayAdd(ctx, added); err != nil {
+		if err := t.checkDocumentLimits(ctx, added); err != nil {
 			return err
 		}
 		if err := pg.Insert(ctx, t.db, added); err != nil {
@@ -134,8 +135,8 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 	})
 }
 
-// mayAdd returns UNPROCESSABLE if the dataset has too many documents, or the company too many bytes.
-func (t *Tenant) mayAdd(ctx context.Context, added *model.Document) error {
+// checkDocumentLimits returns UNPROCESSABLE if the dataset has too many documents, or the company too many bytes.
+func (t *Tenant) checkDocumentLimits(ctx context.Context, added *model.Document) error {
 	documents, err := t.db.Select((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
 	if err != nil {
 		return err
@@ -144,7 +145,7 @@ func (t *Tenant) mayAdd(ctx context.Context, added *model.Document) error {
 		return model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some, or use "+
 			"another dataset", documents)
 	}
-	return t.mayStore(ctx, int64(added.Size))
+	return t.checkStorageLimit(ctx, int64(added.Size))
 }
 
 // DeleteDocument deletes a document with its chunks. A job deletes its object from the bucket. It returns NOT_FOUND

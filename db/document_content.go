@@ -99,7 +99,7 @@ func (t *Tenant) PartOfDocument(ctx context.Context, id string, offset, length i
 
 // content returns at most length bytes of a document's content, from the offset.
 func (t *Tenant) content(ctx context.Context, id string, offset, length int64) ([]byte, error) {
-	for isAgain := false; ; isAgain = true {
+	for isRetry := false; ; isRetry = true {
 		// One statement, because the content may be moved at the same time.
 		parts := []struct {
 			Size             int32
@@ -117,7 +117,7 @@ func (t *Tenant) content(ctx context.Context, id string, offset, length int64) (
 		if stored := parts[0]; stored.ObjectID != nil {
 			content, err := t.readObject(ctx, &model.Document{Size: stored.Size, Digest: stored.Digest,
 				ObjectID: stored.ObjectID}, offset, length)
-			if errors.Is(err, fs.ErrNotExist) && !isAgain {
+			if errors.Is(err, fs.ErrNotExist) && !isRetry {
 				continue // the document was moved or deleted after the statement
 			}
 			return content, err

@@ -61,9 +61,9 @@ func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Documen
 	return again, err
 }
 
-// ReindexOtherModels enqueues the indexing of every document whose chunks lack vectors of the embedding model.
+// ReindexForModel enqueues the indexing of every document whose chunks lack vectors of the embedding model.
 // Documents that are being indexed are left out.
-func (t *Tenant) ReindexOtherModels(ctx context.Context, embeddingModel string) error {
+func (t *Tenant) ReindexForModel(ctx context.Context, embeddingModel string) error {
 	others := func(q *bun.SelectQuery) *bun.SelectQuery {
 		return q.Where("embedding_model IS DISTINCT FROM ?", embeddingModel).Where("chunk_count > 0").
 			Where("status IN (?, ?)", model.DocumentStatusReady, model.DocumentStatusFailed)
@@ -143,7 +143,7 @@ func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 		d.Warning = nil // the warning said what it was waiting for
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := t.settleDocument(ctx, d, "status", "error", "warning"); err != nil {
+		if err := t.saveIndexResult(ctx, d, "status", "error", "warning"); err != nil {
 			return err
 		}
 		return t.enqueueDocumentEvent(ctx, d)
@@ -153,18 +153,18 @@ func (t *Tenant) FailDocument(ctx context.Context, d *model.Document) error {
 // PostponeDocument stores a warning that says what the indexing of a claimed document is waiting for, and counts the
 // wait. When the claim was lost, it stores nothing and returns CONFLICT.
 func (t *Tenant) PostponeDocument(ctx context.Context, d *model.Document) error {
-	return t.waitForDocument(ctx, d, "warning")
+	return t.recordWait(ctx, d, "warning")
 }
 
 // ReleaseDocument gives up the attempt at a claimed document, and counts it as a wait, because another attempt
 // follows and no worker was lost. When the claim was lost, it changes nothing and returns CONFLICT.
 func (t *Tenant) ReleaseDocument(ctx context.Context, d *model.Document) error {
-	return t.waitForDocument(ctx, d)
+	return t.recordWait(ctx, d)
 }
 
-func (t *Tenant) waitForDocument(ctx context.Context, d *model.Document, columns ...string) error {
+func (t *Tenant) recordWait(ctx context.Context, d *model.Document, columns ...string) error {
 	d.Waits++
-	err := t.settleDocument(ctx, d, append(columns, "waits")...)
+	err := t.saveIndexResult(ctx, d, append(columns, "waits")...)
 	if err != nil {
 		d.Waits-- // the caller may try again
 	}
@@ -188,7 +188,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 			return err
 		}
 		// This locks the document next, so that another worker that finishes it waits.
-		if err := t.settleDocument(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages",
+		if err := t.saveIndexResult(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages",
 			"embedding_model"); err != nil {
 			return err
 		}
@@ -199,8 +199,8 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 	})
 }
 
-// settleDocument writes the result of an indexing, if the claim is still valid.
-func (t *Tenant) settleDocument(ctx context.Context, d *model.Document, columns ...string) error {
+// saveIndexResult writes the result of an indexing, if the claim is still valid.
+func (t *Tenant) saveIndexResult(ctx context.Context, d *model.Document, columns ...string) error {
 	result, err := t.db.Update(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
 		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx)
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// restOfDocuments is the minimum time between two reads of the documents of a dataset.
-const restOfDocuments = time.Second
+// documentsInterval is the minimum time between two reads of the documents of a dataset.
+const documentsInterval = time.Second
 
 // FollowDocuments delivers each document of a dataset that is added or changes from now on, in its current state.
 // Changes within a second are delivered together, each document once. It closes the channel when the dataset was
 // deleted, and when ctx ends.
 func (t *Tenant) FollowDocuments(ctx context.Context, datasetID string) (<-chan *model.Document, error) {
-	p := t.followed(followedDatasets, datasetID, newDocumentReader(datasetID))
+	p := t.acquireTopic(followedDatasets, datasetID, newDocumentReader(datasetID))
 	r := p.reader.(*documentReader)
 	rows, err := r.rows(ctx)
 	if err != nil {
 		p.release()
 		return nil, err
 	}
-	p.begin(0, false, func() { r.compare(rows, 0) })
+	p.begin(0, false, func() { r.applyRows(rows, 0) })
 	return live.Channel(ctx, r.documents.Follow(r.documents.End(), p.release)), nil
 }
 
@@ -38,16 +38,16 @@ type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// lookedAt is the time of the last read. Changes that come too soon after that wait for the timer again. seen is the
+	// readAt is the time of the last read. Changes that come too soon after that wait for the timer again. seen is the
 	// digest of the last read.
-	lookedAt time.Time
-	again    *time.Timer
-	seen     digest
+	readAt     time.Time
+	again      *time.Timer
+	lastDigest digest
 
 	mu sync.Mutex
-	// known has the documents by their ids, and last the position of the last change.
-	known map[string]knownDocument
-	last  live.Position
+	// states has the documents by their ids, and last the position of the last change.
+	states map[string]knownDocument
+	last   live.Position
 }
 
 // documentRow is a document's id, and the id of the transaction that wrote its row.
@@ -75,43 +75,43 @@ func newDocumentReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	}
 }
 
-func (r *documentReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+func (r *documentReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResult, error) {
 	if !isWoken {
-		return nothingYet, nil
+		return waitForSignal, nil
 	}
-	if rest := time.Until(r.lookedAt.Add(restOfDocuments)); rest > 0 {
+	if rest := time.Until(r.readAt.Add(documentsInterval)); rest > 0 {
 		if r.again == nil {
 			r.again = time.AfterFunc(rest, func() { p.wake(true) })
 		}
 		r.again.Reset(rest)
-		return nothingYet, nil
+		return waitForSignal, nil
 	}
 	// Changes between the two statements are found by the next read.
 	seen, err := r.digest(ctx)
 	if err != nil {
-		return nothingYet, err
+		return waitForSignal, err
 	}
-	if seen == r.seen {
-		r.lookedAt = time.Now()
-		return nothingYet, nil
+	if seen == r.lastDigest {
+		r.readAt = time.Now()
+		return waitForSignal, nil
 	}
 	rows, err := r.rows(ctx)
 	if err != nil {
-		return nothingYet, err
+		return waitForSignal, err
 	}
-	r.lookedAt, r.seen = time.Now(), seen
-	if err := catchUp(ctx, r.documents, r.compare(rows, 1), r.readStored); err != nil {
-		r.lookedAt, r.seen = time.Time{}, digest{}
-		return nothingYet, err
+	r.readAt, r.lastDigest = time.Now(), seen
+	if err := catchUp(ctx, r.documents, r.applyRows(rows, 1), r.readStored); err != nil {
+		r.readAt, r.lastDigest = time.Time{}, digest{}
+		return waitForSignal, err
 	}
-	return nothingYet, nil
+	return waitForSignal, nil
 }
 
-func (r *documentReader) endReading() { r.documents.Close() }
+func (r *documentReader) closeFollowers() { r.documents.Close() }
 
 // digest reads the digest of the documents. It returns NOT_FOUND when the dataset was deleted.
 func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
-	err = r.all().ColumnExpr("count(*) AS count").ColumnExpr(hashOfDocuments+" AS hash").Scan(ctx, &d)
+	err = r.selectDocuments().ColumnExpr("count(*) AS count").ColumnExpr(hashOfDocuments+" AS hash").Scan(ctx, &d)
 	if err == nil && d.Count == 0 {
 		return d, r.tenant.db.Exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
 	}
@@ -121,32 +121,32 @@ func (r *documentReader) digest(ctx context.Context) (d digest, err error) {
 // rows reads the rows of the dataset's documents. It returns NOT_FOUND when the dataset was deleted.
 func (r *documentReader) rows(ctx context.Context) ([]documentRow, error) {
 	rows := []documentRow{}
-	err := r.all().ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").Scan(ctx, &rows)
+	err := r.selectDocuments().ColumnExpr("?TableAlias.id, ?TableAlias.xmin::text::bigint AS row").Scan(ctx, &rows)
 	if err == nil && len(rows) == 0 {
 		return rows, r.tenant.db.Exists(ctx, dataset, &r.id, (*model.Dataset)(nil))
 	}
 	return rows, err
 }
 
-func (r *documentReader) all() *bun.SelectQuery {
+func (r *documentReader) selectDocuments() *bun.SelectQuery {
 	return r.tenant.db.Select((*model.Document)(nil)).Where("?TableAlias.dataset_id = ?", r.id)
 }
 
-// compare updates the known documents to the rows, and returns the position of the last change. Each change is one step
-// after the previous one.
-func (r *documentReader) compare(rows []documentRow, step live.Position) live.Position {
+// applyRows updates the known documents to the rows, and returns the position of the last change. Each change is one
+// step after the previous one.
+func (r *documentReader) applyRows(rows []documentRow, step live.Position) live.Position {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := make(map[string]knownDocument, len(rows))
 	for _, row := range rows {
-		was, isKnown := r.known[row.ID]
+		was, isKnown := r.states[row.ID]
 		if !isKnown || was.row != row.Row {
 			r.last += step
 			was = knownDocument{row.Row, r.last}
 		}
 		known[row.ID] = was
 	}
-	r.known = known
+	r.states = known
 	return r.last
 }
 
@@ -155,7 +155,7 @@ func (r *documentReader) changed(after live.Position) (ids []string, at map[stri
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	at = map[string]live.Position{}
-	for id, d := range r.known {
+	for id, d := range r.states {
 		if d.at > after && d.at <= after+maxChanges {
 			ids, at[id] = append(ids, id), d.at
 		}

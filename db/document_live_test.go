@@ -21,7 +21,7 @@ func TestDocumentFollowersReceiveFinalStates(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, company := newCompany(t, store)
-	elsewhere := dbtest.Again(t, store).Tenant(company)
+	elsewhere := dbtest.Reopen(t, store).Tenant(company)
 	dataset, other := newDataset(t, tenant), newDataset(t, tenant)
 	old := addDocument(t, tenant, dataset.ID, "It was there before.")
 	var followers []<-chan *model.Document

@@ -42,8 +42,8 @@ const (
 	movesPage = 500
 )
 
-// hasBucket returns an error if the server has no bucket.
-func (s *Store) hasBucket() error {
+// requireBucket returns an error if the server has no bucket.
+func (s *Store) requireBucket() error {
 	if s.bucket != nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (t *Tenant) objectKey(id string) string { return t.CompanyID() + "/" + id }
 // readObject returns at most length bytes of the content of a document in the bucket, from the offset. If it reads the
 // whole content, it checks the digest.
 func (t *Tenant) readObject(ctx context.Context, d *model.Document, offset, length int64) ([]byte, error) {
-	if err := t.store.hasBucket(); err != nil {
+	if err := t.store.requireBucket(); err != nil {
 		return nil, err
 	}
 	if length = min(length, int64(d.Size)-offset); length <= 0 {
@@ -117,7 +117,7 @@ func (t tenantTx) keepObject(ctx context.Context, id string) error {
 func deleteUnusedObject(ctx context.Context, t *Tenant, id string, attempt int32) error {
 	isUsed, err := t.db.Select((*model.Document)(nil)).Where("object_id = ?", id).Exists(ctx)
 	if err == nil && !isUsed {
-		if err = t.store.hasBucket(); err == nil {
+		if err = t.store.requireBucket(); err == nil {
 			err = t.store.bucket.Delete(ctx, t.objectKey(id))
 		}
 	}
@@ -140,14 +140,14 @@ func (t *Tenant) deleteObjects(ctx context.Context) error {
 	if err != nil || !hasObjects {
 		return err
 	}
-	return t.store.hasBucket()
+	return t.store.requireBucket()
 }
 
 // MoveDocuments moves the contents of the company's documents into the bucket, or back to Postgres, one at a time. It
 // calls the function moved after each. An interrupted move continues with the next call. Each document can be read
 // during its move, and its old content is deleted only after the new one is committed.
 func (t *Tenant) MoveDocuments(ctx context.Context, toBucket bool, moved func(*model.Document)) error {
-	if err := t.store.hasBucket(); err != nil {
+	if err := t.store.requireBucket(); err != nil {
 		return err
 	}
 	where, move := "object_id IS NOT NULL", t.moveToPostgres
@@ -175,8 +175,8 @@ func (t *Tenant) MoveDocuments(ctx context.Context, toBucket bool, moved func(*m
 // errMoved is returned when a document was deleted or moved since it was read.
 var errMoved = errors.New("the document was moved")
 
-// movedContent returns the content of a document that is moved.
-func (t *Tenant) movedContent(ctx context.Context, d *model.Document) (*bytes.Reader, error) {
+// contentToMove returns the content of a document that is moved.
+func (t *Tenant) contentToMove(ctx context.Context, d *model.Document) (*bytes.Reader, error) {
 	content, err := t.ContentOfDocument(ctx, d.ID)
 	if err == nil && len(content) != int(d.Size) {
 		// The document was deleted, or its content is incomplete.
@@ -191,7 +191,7 @@ func (t *Tenant) movedContent(ctx context.Context, d *model.Document) (*bytes.Re
 }
 
 func (t *Tenant) moveToBucket(ctx context.Context, d *model.Document) error {
-	content, err := t.movedContent(ctx, d)
+	content, err := t.contentToMove(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (t *Tenant) moveToBucket(ctx context.Context, d *model.Document) error {
 }
 
 func (t *Tenant) moveToPostgres(ctx context.Context, d *model.Document) error {
-	content, err := t.movedContent(ctx, d)
+	content, err := t.contentToMove(ctx, d)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (s *bucketStore) objectJobs(t *testing.T) int {
 // eventuallyKeys waits until the bucket has the given number of objects, and no job would delete one.
 func (s *bucketStore) eventuallyKeys(t *testing.T, keys int) {
 	t.Helper()
-	require.Eventually(t, func() bool { return len(s.server.Keys(t)) == keys && s.objectJobs(t) == 0 }, dbtest.Awaited,
+	require.Eventually(t, func() bool { return len(s.server.Keys(t)) == keys && s.objectJobs(t) == 0 }, dbtest.WaitTimeout,
 		10*time.Millisecond)
 }
 
@@ -168,7 +168,7 @@ func TestObjectsOfFailedUploadsAreDeleted(t *testing.T) {
 	deleted, _ := addFile(t, tenant, datasetID, 6)
 	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: deleted.ID}))
 	s.work(t)
-	require.Eventually(t, func() bool { return s.objectJobs(t) == 2 }, dbtest.Awaited, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.objectJobs(t) == 2 }, dbtest.WaitTimeout, 10*time.Millisecond)
 	require.Len(t, s.server.Keys(t), 2)
 	_, err := s.conn.Exec(t.Context(), "UPDATE jobs SET ready_at = now() WHERE kind = 'documentObject'")
 	require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestLateUploadsAreRefused(t *testing.T) {
 	s.server.Delay.Store(int64(time.Second))
 	added := make(chan error, 1)
 	go func() { added <- tenant.AddDocument(t.Context(), d, bytes.NewReader(content)) }()
-	require.Eventually(t, func() bool { return s.objectJobs(t) == 1 }, dbtest.Awaited, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return s.objectJobs(t) == 1 }, dbtest.WaitTimeout, 10*time.Millisecond)
 	_, err := s.conn.Exec(t.Context(), "UPDATE jobs SET river_job_id = 1 WHERE kind = 'documentObject'")
 	require.NoError(t, err)
 	require.Contains(t, fails(t, <-added, model.Unavailable), "took more than")
@@ -209,7 +209,7 @@ func TestObjectsAreDeletedWithTheirDocuments(t *testing.T) {
 	require.NoError(t, tenant.DeleteDataset(t.Context(), datasetID))
 	require.Eventually(t, func() bool {
 		return s.count(t, "jobs WHERE kind = 'documentObject' AND attempt > 1") == 3
-	}, dbtest.Awaited, 10*time.Millisecond, "the jobs are tried again")
+	}, dbtest.WaitTimeout, 10*time.Millisecond, "the jobs are tried again")
 	s.server.IsDown.Store(false)
 	s.eventuallyKeys(t, 1)
 	require.NoError(t, tenant.DeleteDataset(t.Context(), newDataset(t, tenant).ID), "without documents")

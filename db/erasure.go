@@ -54,27 +54,27 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 	if erased.OtherItems, err = e.eraseFromItems(ctx, t); err != nil {
 		return erased, err
 	}
-	erased.Chats, err = t.searchAll(ctx, (*model.SimulationChat)(nil), func(ctx context.Context, ids []string) (int64,
+	erased.Chats, err = t.forEachBatch(ctx, (*model.SimulationChat)(nil), func(ctx context.Context, ids []string) (int64,
 		error) {
 		return e.eraseChats(ctx, t, ids)
 	})
 	if err != nil {
 		return erased, err
 	}
-	erased.Runs, err = t.searchAll(ctx, (*model.AgentTestRun)(nil), func(ctx context.Context, ids []string) (int64,
+	erased.Runs, err = t.forEachBatch(ctx, (*model.AgentTestRun)(nil), func(ctx context.Context, ids []string) (int64,
 		error) {
 		return e.eraseFromRuns(ctx, t, ids)
 	})
 	if err != nil {
 		return erased, err
 	}
-	_, err = t.searchAll(ctx, (*model.AgentTestExecution)(nil), func(ctx context.Context, ids []string) (int64, error) {
+	_, err = t.forEachBatch(ctx, (*model.AgentTestExecution)(nil), func(ctx context.Context, ids []string) (int64, error) {
 		return 0, e.eraseFromExecutions(ctx, t, ids)
 	})
 	if err != nil {
 		return erased, err
 	}
-	_, err = t.searchAll(ctx, (*model.CriterionLabel)(nil), func(ctx context.Context, ids []string) (int64, error) {
+	_, err = t.forEachBatch(ctx, (*model.CriterionLabel)(nil), func(ctx context.Context, ids []string) (int64, error) {
 		return 0, e.eraseFromLabels(ctx, t, ids)
 	})
 	if err != nil {
@@ -181,7 +181,7 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 			if _, err := t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 				return err
 			}
-			if err := t.revise(ctx, campaign, itemsCounted{}.countItems(-1, items...)); err != nil {
+			if err := t.revise(ctx, campaign, counterDeltas{}.countItems(-1, items...)); err != nil {
 				return err
 			}
 			deleted += int64(len(items))
@@ -190,9 +190,9 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 	})
 }
 
-// searchAll calls fn with the ids of all rows of a type, in parts, and adds up the results. none is a nil pointer to
+// forEachBatch calls fn with the ids of all rows of a type, in parts, and adds up the results. none is a nil pointer to
 // the struct of a row.
-func (t *Tenant) searchAll(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64,
+func (t *Tenant) forEachBatch(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64,
 	error)) (sum int64, err error) {
 	for after := ""; ; {
 		ids := []string{}

@@ -11,21 +11,21 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ofItems lists the columns of items that may mention another contact, as JSON and as text.
-const ofItems = "concat_ws(' ', data_bag, result, error)"
+// itemTexts lists the columns of items that may mention another contact, as JSON and as text.
+const itemTexts = "concat_ws(' ', data_bag, result, error)"
 
 // eraseFromItems replaces the number by nines in items of other contacts, campaign by campaign, and returns how many
 // contained it.
 func (e erasure) eraseFromItems(ctx context.Context, t *Tenant) (changed int64, err error) {
 	campaigns := []string{}
-	err = t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where(ofItems+" ~ ?", e.pattern).
+	err = t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where(itemTexts+" ~ ?", e.pattern).
 		Order("campaign_id").Scan(ctx, &campaigns)
 	if err != nil {
 		return 0, err
 	}
 	for _, id := range campaigns {
 		err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			n, err := e.eraseFromItemsOf(ctx, t, id)
+			n, err := e.eraseFromCampaign(ctx, t, id)
 			changed += n
 			return err
 		})
@@ -36,14 +36,14 @@ func (e erasure) eraseFromItems(ctx context.Context, t *Tenant) (changed int64, 
 	return changed, nil
 }
 
-func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID string) (int64, error) {
+func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID string) (int64, error) {
 	campaign, err := t.lockCampaign(ctx, campaignID, forUpdate)
 	if err != nil {
 		return 0, err
 	}
 	ids := []string{}
 	err = t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", campaignID).
-		Where(ofItems+" ~ ?", e.pattern).
+		Where(itemTexts+" ~ ?", e.pattern).
 		Order("id").For(string(forUpdate)).Scan(ctx, &ids)
 	if err != nil {
 		return 0, err
@@ -62,7 +62,7 @@ func (e erasure) eraseFromItemsOf(ctx context.Context, t tenantTx, campaignID st
 		return 0, err
 	}
 	t.wake(campaignID)
-	_, err = itemsCounted{}.saveCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(ids)),
+	_, err = counterDeltas{}.saveCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(ids)),
 		len(ids)).
 		Where("id = ?", campaignID).Exec(ctx)
 	return int64(len(ids)), err

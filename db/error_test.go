@@ -26,8 +26,8 @@ func TestUnstorableTextIsAUserError(t *testing.T) {
 	methods := reflect.TypeFor[*db.Tenant]()
 	for i := range methods.NumMethod() {
 		method := methods.Method(i)
-		// ReindexOtherModels takes any text for the name of another model.
-		if slices.Contains([]string{"Tx", "By", "CreateSimulationChat", "ReindexOtherModels", "Read", "Reader"},
+		// ReindexForModel takes any text for the name of another model.
+		if slices.Contains([]string{"Tx", "WithAPIKey", "CreateSimulationChat", "ReindexForModel", "Read", "Reader"},
 			method.Name) {
 			continue
 		}
@@ -119,7 +119,7 @@ func TestConstraintViolationsAreUserErrors(t *testing.T) {
 	_, err := tenant.CreateTool(ctx, model.CreateToolInput{Name: "Other", TechnicalName: "search"})
 	faults(t, err, model.Unprocessable, "technicalName", "another tool")
 
-	_, err = tenant.By("key_unknown").CreateAgent(ctx, agentInput())
+	_, err = tenant.WithAPIKey("key_unknown").CreateAgent(ctx, agentInput())
 	fails(t, err, model.Conflict)
 	page, err := tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
 	require.NoError(t, err)

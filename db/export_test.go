@@ -12,7 +12,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-func init() { removeTime = time.Minute }
+func init() { removalTimeout = time.Minute }
 
 // Pgx calls fn with the pgx transaction that the Tenant is in.
 func Pgx(t *Tenant, fn func(pgx.Tx) error) error {
@@ -76,7 +76,7 @@ func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removeP
 func RawStatement(text string) pg.Statement { return pg.NewStatement(text) }
 
 // Look does the work that the queue does about once a second in every process.
-func Look(ctx context.Context, s *Store) error { return s.db.Await(ctx) }
+func Look(ctx context.Context, s *Store) error { return s.db.CheckRowSecurity(ctx) }
 
 // Sweep does the work that the queue does about once a second in one process.
 func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
@@ -128,10 +128,10 @@ func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
 // and those that the import sets.
 func ArchivedColumns(table string) (without []string, absent, forced map[string]any) {
 	of := archivedTableOf(table)
-	if of.absent != nil {
-		absent = of.absent()
+	if of.defaults != nil {
+		absent = of.defaults()
 	}
-	return of.without, absent, of.forced
+	return of.excluded, absent, of.overrides
 }
 
 // TypeOfColumn returns the type and the format in a JSON Schema for a type of Postgres.
@@ -149,7 +149,7 @@ func JSONColumn(table, column string) reflect.Type {
 func JSONMembers(t reflect.Type) (types map[string]reflect.Type, required []string) {
 	types = map[string]reflect.Type{}
 	for _, m := range membersOf(t) {
-		types[m.name] = m.of
+		types[m.name] = m.goType
 		if m.isRequired {
 			required = append(required, m.name)
 		}

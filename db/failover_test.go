@@ -75,7 +75,7 @@ func kill(t *testing.T, server *local.Server, dir string) {
 
 func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
+	dbtest.SkipIfPooled(t)
 	root, err := os.MkdirTemp("", "agentgraph-failover-")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })

@@ -33,7 +33,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	_, err = tenant.ImportAPIKey(ctx, model.ImportAPIKeyInput{Name: mark, Scopes: key.Scopes,
 		Secret: "legacy-0123456789-" + company.ID})
 	require.NoError(t, err)
-	tenant = tenant.By(key.ID)
+	tenant = tenant.WithAPIKey(key.ID)
 	token, _, err := tenant.CreateAccessToken(ctx, readToken)
 	require.NoError(t, err)
 	in := agentInput()

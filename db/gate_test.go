@@ -18,7 +18,7 @@ import (
 // A company that uses all connections that it may use does not delay another company.
 func TestConnectionsAreSharedBetweenCompanies(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
+	dbtest.SkipIfPooled(t)
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{MaxConnections: 4})
 	busy, busyID := newCompany(t, store)

@@ -46,10 +46,10 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id,
 		return nil, nil, err
 	}
 	if isNew {
-		return nil, t.claimOf(ctx, request), nil
+		return nil, t.newClaim(ctx, request), nil
 	}
-	before := &model.IdempotentRequest{}
-	err = t.db.Select(before).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").
+	earlier := &model.IdempotentRequest{}
+	err = t.db.Select(earlier).ColumnExpr("?TableColumns").ColumnExpr("?TableAlias.until < now() AS is_over").
 		ColumnExpr("COALESCE(?TableAlias.carried_out_at < now() - ? * interval '1 microsecond', false) AS is_lost",
 			requestLease.Microseconds()).
 		Where("id = ?", id).Scan(ctx)
@@ -58,7 +58,7 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id,
 		return nil, nil, errUnderWay() // the other request was in progress until just now
 	case err != nil:
 		return nil, nil, err
-	case before.IsOver:
+	case earlier.IsOver:
 		taken, err := pg.Affects(t.db.Update((*model.IdempotentRequest)(nil)).Set("fingerprint = ?", fingerprint).
 			Set("claim_id = ?", request.ClaimID).
 			Set("until = "+untilAfter, requestLease.Microseconds()).Set("status = NULL, headers = NULL, body = NULL, "+
@@ -70,29 +70,29 @@ func (t *Tenant) ClaimRequest(ctx context.Context, id,
 		case !taken:
 			return nil, nil, errUnderWay() // another request was just faster
 		}
-		return nil, t.claimOf(ctx, request), nil
-	case !bytes.Equal(before.Fingerprint, fingerprint):
+		return nil, t.newClaim(ctx, request), nil
+	case !bytes.Equal(earlier.Fingerprint, fingerprint):
 		return nil, nil, model.Errorf(model.Unprocessable, "the Idempotency-Key was used for a different request to "+
 			"this path, with another body, query string, content type or scopes: use a new key")
-	case before.Status == 0 && before.IsLost:
+	case earlier.Status == 0 && earlier.IsLost:
 		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was executed, but its "+
 			"response was lost: the server stopped before saving it. Query what the request changed. Sending it again with "+
 			"another key would execute it twice")
-	case before.Status == 0:
+	case earlier.Status == 0:
 		return nil, nil, errUnderWay()
-	case before.Body == nil:
+	case earlier.Body == nil:
 		return nil, nil, model.Errorf(model.Unprocessable, "the request with this Idempotency-Key was executed, but its "+
 			"response cannot be repeated: it was too large to save, or contained a secret")
 	}
-	return &before.StoredResponse, nil, nil
+	return &earlier.StoredResponse, nil, nil
 }
 
 func errUnderWay() error {
 	return model.Errorf(model.Conflict, "a request with this Idempotency-Key is in progress; send it again in a moment")
 }
 
-// claimOf returns the claim of a request, and renews its lease until the claim ends.
-func (t *Tenant) claimOf(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
+// newClaim returns the claim of a request, and renews its lease until the claim ends.
+func (t *Tenant) newClaim(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
 	// This does not use the company's own connections: the lease would expire while they are all busy.
 	ctx, cancel := context.WithCancel(pg.WithConnectionsOf(context.WithoutCancel(ctx), ""))
 	stopped := make(chan struct{})
@@ -128,8 +128,8 @@ var errClaimLost = errors.New("the claim on the request has expired")
 type carriedOutKey struct{}
 
 // CarryOut runs do in one transaction, which also records that the request was executed. After the commit no process
-// executes it again, even if this one dies before End. TenantOf returns the Tenant of the transaction from the context
-// of do. If the claim was lost, CarryOut changes nothing and returns CONFLICT.
+// executes it again, even if this one dies before End. TenantFromContext returns the Tenant of the transaction from the
+// context of do. If the claim was lost, CarryOut changes nothing and returns CONFLICT.
 func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context) error) error {
 	return c.tenant.Tx(ctx, func(ctx context.Context, t *Tenant) error {
 		if err := do(context.WithValue(ctx, carriedOutKey{}, t)); err != nil {
@@ -144,8 +144,8 @@ func (c *RequestClaim) CarryOut(ctx context.Context, do func(ctx context.Context
 	})
 }
 
-// TenantOf returns the Tenant in the transaction of CarryOut, or nil for any other context.
-func TenantOf(ctx context.Context) *Tenant {
+// TenantFromContext returns the Tenant in the transaction of CarryOut, or nil for any other context.
+func TenantFromContext(ctx context.Context) *Tenant {
 	t, _ := ctx.Value(carriedOutKey{}).(*Tenant)
 	return t
 }

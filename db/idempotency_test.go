@@ -92,7 +92,7 @@ func TestConcurrentRequestsRunOnce(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)
 	tenant, company := newCompany(t, store)
-	replica := dbtest.Again(t, store).Tenant(company)
+	replica := dbtest.Reopen(t, store).Tenant(company)
 	for range 20 {
 		var winners atomic.Int32
 		var winner *db.RequestClaim
@@ -229,7 +229,7 @@ func TestExecutedRequestIsNotRepeated(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	create := func(claim *db.RequestClaim, fault error) error {
 		return claim.CarryOut(ctx, func(ctx context.Context) error {
-			_, err := db.TenantOf(ctx).CreateDataset(ctx, model.CreateDatasetInput{Name: "D"})
+			_, err := db.TenantFromContext(ctx).CreateDataset(ctx, model.CreateDatasetInput{Name: "D"})
 			return errors.Join(err, fault)
 		})
 	}
@@ -237,7 +237,7 @@ func TestExecutedRequestIsNotRepeated(t *testing.T) {
 		require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM datasets").Scan(&rows))
 		return rows
 	}
-	require.Nil(t, db.TenantOf(ctx))
+	require.Nil(t, db.TenantFromContext(ctx))
 	failed := claimRequest(t, tenant, "key", "body")
 	require.ErrorContains(t, create(failed, errors.New("fault")), "fault")
 	require.NoError(t, failed.End(ctx, nil))

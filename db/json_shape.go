@@ -20,8 +20,8 @@ type shape struct{ faults model.Fields }
 
 // member is a field of a struct, by its JSON name.
 type member struct {
-	name string
-	of   reflect.Type
+	name   string
+	goType reflect.Type
 	// isRequired is set for members of the type model.JSONObject, because GraphQL would read a missing one as null.
 	isRequired bool
 }
@@ -42,7 +42,7 @@ func (s *shape) value(path string, text json.RawMessage, t reflect.Type) {
 		}
 	case reflect.PointerTo(t).Implements(unmarshaler):
 		if json.Unmarshal(text, reflect.New(t).Interface()) != nil || isNull && t != reflect.TypeFor[json.RawMessage]() {
-			s.faults.Add(path, "must be %s", jsonWanted(t))
+			s.faults.Add(path, "must be %s", describeType(t))
 		}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		if !isNull {
@@ -51,11 +51,11 @@ func (s *shape) value(path string, text json.RawMessage, t reflect.Type) {
 	case t.Kind() == reflect.Struct:
 		s.object(path, text, membersOf(t))
 	case isNull || json.Unmarshal(text, reflect.New(t).Interface()) != nil:
-		s.faults.Add(path, "must be %s", jsonWanted(t))
+		s.faults.Add(path, "must be %s", describeType(t))
 	}
 }
 
-func jsonWanted(t reflect.Type) string {
+func describeType(t reflect.Type) string {
 	name, format := jsonTypeOf(t)
 	switch {
 	case name == "object":
@@ -121,7 +121,7 @@ func (s *shape) object(path string, text json.RawMessage, members []member) {
 		case given[name]:
 			s.faults.Add(at, "occurs twice")
 		default:
-			s.value(at, value, members[i].of)
+			s.value(at, value, members[i].goType)
 		}
 		given[name] = true
 	})
@@ -196,9 +196,9 @@ func shortName(name string) string {
 	return name
 }
 
-// trimmed returns JSON without the members that the type does not have, and the paths of those members, without list
-// indexes.
-func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMessage, unknown []string) {
+// withoutUnknown returns JSON without the members that the type does not have, and the paths of those members, without
+// list indexes.
+func withoutUnknown(path string, text json.RawMessage, t reflect.Type) (kept json.RawMessage, unknown []string) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -209,7 +209,7 @@ func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMe
 	case t.Kind() == reflect.Slice && json.Unmarshal(text, &values) == nil:
 		for i := range values {
 			var more []string
-			values[i], more = trimmed(path, values[i], t.Elem())
+			values[i], more = withoutUnknown(path, values[i], t.Elem())
 			unknown = append(unknown, more...)
 		}
 	case t.Kind() == reflect.Struct:
@@ -221,7 +221,7 @@ func trimmed(path string, text json.RawMessage, t reflect.Type) (kept json.RawMe
 				unknown = append(unknown, at)
 				return
 			}
-			value, more := trimmed(at, value, members[i].of)
+			value, more := withoutUnknown(at, value, members[i].goType)
 			quoted, _ := json.Marshal(name)
 			names, values, unknown = append(names, string(quoted)+":"), append(values, value), append(unknown, more...)
 		})

@@ -35,7 +35,7 @@ func (t *Tenant) JudgeFigures(ctx context.Context, agentID string) ([]*model.Jud
 	for _, f := range figures {
 		disagreements = append(disagreements, f.Disagreements...)
 	}
-	pg.Together(disagreements)
+	pg.JoinBatch(disagreements)
 	return figures, err
 }
 
@@ -94,14 +94,14 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	// For an execution with the tests of several agents, only its own labels count.
 	targets, agents := map[string][]string{}, []string{}
 	for _, execution := range executions {
-		of := execution.ID
+		groupID := execution.ID
 		if execution.AgentID != nil {
-			of = *execution.AgentID
+			groupID = *execution.AgentID
 		}
-		if targets[of] == nil {
-			agents = append(agents, of)
+		if targets[groupID] == nil {
+			agents = append(agents, groupID)
 		}
-		targets[of] = append(targets[of], execution.ID)
+		targets[groupID] = append(targets[groupID], execution.ID)
 	}
 	labels, err := t.sampledLabels(ctx, agents)
 	if err != nil || len(labels) == 0 {

@@ -49,7 +49,7 @@ func (t *Tenant) KnowledgeBaseChats(ctx context.Context, args model.PageArgs, fi
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.KnowledgeBaseChat](ctx, t.db, KnowledgeBaseChatList, args, columns, NamedThat(filter))
+	return pg.Page[*model.KnowledgeBaseChat](ctx, t.db, KnowledgeBaseChatList, args, columns, NamesMatching(filter))
 }
 
 type chatDataset struct {
@@ -206,7 +206,7 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string,
 		if before == nil && chatID == nil || before != nil && chatID != nil && *before == *chatID {
 			return nil
 		}
-		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, model.After(agent.UpdatedAt, now())
+		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, model.NextUpdatedAt(agent.UpdatedAt, now())
 		return exec(ctx, t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK())
 	})
 	return agent, err

@@ -19,8 +19,8 @@ const (
 	firstRetry    = 2 * time.Millisecond
 	lastRetry     = 250 * time.Millisecond
 	lastReconnect = 5 * time.Second
-	// heldBytes bounds the memory for events of all topics.
-	heldBytes = 64 << 20
+	// maxEventBytes bounds the memory for events of all topics.
+	maxEventBytes = 64 << 20
 	// pageBytes bounds how much a slow follower reads at once, except for a single larger row.
 	pageBytes = 256 << 10
 )
@@ -53,8 +53,8 @@ type topic struct {
 	signals *notify.Subscription
 	ctx     context.Context
 	cancel  context.CancelFunc
-	// users counts the followers. The mutex of topics guards it.
-	users int
+	// followers counts the followers. The mutex of topics guards it.
+	followers int
 	// version is the version of the row that was last read.
 	version atomic.Int32
 
@@ -66,30 +66,30 @@ type topic struct {
 }
 
 type reader interface {
-	// look delivers events, and reads new rows if isWoken.
-	look(ctx context.Context, p *topic, isWoken bool) (outlook, error)
-	// endReading closes the followers' channels.
-	endReading()
+	// poll delivers events, and reads new rows if isWoken.
+	poll(ctx context.Context, p *topic, isWoken bool) (pollResult, error)
+	// closeFollowers closes the followers' channels.
+	closeFollowers()
 }
 
-// outlook says when a reader has to read again.
-type outlook int
+// pollResult says when a reader has to read again.
+type pollResult int
 
 const (
-	nothingYet outlook = iota
-	// moreNow means that there is more to read.
-	moreNow
-	// moreSoon means that there must be a change that is not visible yet.
-	moreSoon
-	// nothingEver means that the topic has ended.
-	nothingEver
+	waitForSignal pollResult = iota
+	// readNow means that there is more to read.
+	readNow
+	// retrySoon means that there must be a change that is not visible yet.
+	retrySoon
+	// topicEnded means that the topic has ended.
+	topicEnded
 )
 
 func newTopics(s *Store) *topics {
 	ctx, cancel := context.WithCancel(context.Background())
-	all := &topics{store: s, budget: live.NewMemoryBudget(heldBytes), ctx: ctx, cancel: cancel,
+	all := &topics{store: s, budget: live.NewMemoryBudget(maxEventBytes), ctx: ctx, cancel: cancel,
 		open: map[topicKey]*topic{}}
-	all.sweep = time.AfterFunc(untilSweep(), all.look)
+	all.sweep = time.AfterFunc(sweepDelay(), all.look)
 	all.sweep.Stop()
 	return all
 }
@@ -107,21 +107,22 @@ func (s *topics) close() {
 	s.work.Wait()
 }
 
-// followed returns the topic of the row with the id. newReader makes its reader if there is none. The caller must
+// acquireTopic returns the topic of the row with the id. newReader makes its reader if there is none. The caller must
 // release the topic. It listens for signals from here on, so that no change is lost before the next read.
-func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenant, *live.MemoryBudget) reader) *topic {
+func (t *Tenant) acquireTopic(table *followedTable, id string, newReader func(*Tenant,
+	*live.MemoryBudget) reader) *topic {
 	s := t.store.topics
 	key := topicKey{table, t.signalOf(id)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, ok := s.open[key]; ok {
-		p.users++
+		p.followers++
 		return p
 	}
 	if len(s.open) == 0 {
-		s.sweep.Reset(untilSweep())
+		s.sweep.Reset(sweepDelay())
 	}
-	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.CompanyID()), s.budget), users: 1}
+	p := &topic{topics: s, key: key, reader: newReader(t.store.Tenant(t.CompanyID()), s.budget), followers: 1}
 	p.ctx, p.cancel = context.WithCancel(pg.WithConnectionsOf(s.ctx, t.CompanyID()))
 	p.signals = t.store.hub.Watch(key.Key, p.alert)
 	s.open[key] = p
@@ -130,20 +131,20 @@ func (t *Tenant) followed(table *followedTable, id string, newReader func(*Tenan
 
 func (p *topic) release() {
 	p.topics.mu.Lock()
-	p.users--
-	isLast := p.users == 0
+	p.followers--
+	isLast := p.followers == 0
 	p.topics.mu.Unlock()
 	if isLast {
-		p.forget()
+		p.remove()
 	}
 }
 
-// forget removes the topic, unless it has new followers. The next follower gets a new topic.
-func (p *topic) forget() {
+// remove removes the topic, unless it has new followers. The next follower gets a new topic.
+func (p *topic) remove() {
 	p.topics.mu.Lock()
 	defer p.topics.mu.Unlock()
 	if p.topics.open[p.key] == p {
-		if p.users > 0 && !p.hasEnded() {
+		if p.followers > 0 && !p.hasEnded() {
 			return // a new follower came
 		}
 		delete(p.topics.open, p.key)
@@ -181,7 +182,7 @@ func (p *topic) begin(version int32, isOver bool, begin func()) {
 // alert receives a signal of the hub. After missed signals, all topics are checked together.
 func (p *topic) alert(isMissed bool) {
 	if isMissed {
-		p.topics.sweep.Reset(missedRest)
+		p.topics.sweep.Reset(missedDelay)
 		return
 	}
 	p.wake(false)
@@ -202,8 +203,8 @@ func (p *topic) start() {
 	}
 }
 
-// due reports whether the reader has to look, and whether rows may have changed.
-func (p *topic) due() (isDue, isWoken bool) {
+// takeDue reports whether the reader has to look, and whether rows may have changed.
+func (p *topic) takeDue() (isDue, isWoken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	isDue, isWoken = p.isDue, p.isWoken
@@ -219,24 +220,24 @@ func (p *topic) due() (isDue, isWoken bool) {
 
 // run looks until nothing is due.
 func (p *topic) run() {
-	for isDue, isWoken := p.due(); isDue; isDue, isWoken = p.due() {
+	for isDue, isWoken := p.takeDue(); isDue; isDue, isWoken = p.takeDue() {
 		var retry time.Duration
 		for {
-			next, err := p.reader.look(p.ctx, p, isWoken)
+			next, err := p.reader.poll(p.ctx, p, isWoken)
 			switch {
 			case p.ctx.Err() != nil:
 				return
-			case pg.IsMissing(err), err == nil && next == nothingEver:
-				p.over()
+			case pg.IsMissing(err), err == nil && next == topicEnded:
+				p.endTopic()
 				return
 			case err != nil:
 				retry = min(max(2*retry, firstRetry), lastReconnect)
-			case next == moreSoon:
+			case next == retrySoon:
 				retry = min(max(2*retry, firstRetry), lastRetry)
-			case next == moreNow:
+			case next == readNow:
 				retry = 0
 			}
-			if err == nil && next == nothingYet {
+			if err == nil && next == waitForSignal {
 				break
 			}
 			isWoken = true
@@ -248,13 +249,13 @@ func (p *topic) run() {
 	}
 }
 
-// over ends the topic for current and future followers.
-func (p *topic) over() {
+// endTopic ends the topic for current and future followers.
+func (p *topic) endTopic() {
 	p.mu.Lock()
 	p.isClosed = true
 	p.mu.Unlock()
-	p.reader.endReading()
-	p.forget()
+	p.reader.closeFollowers()
+	p.remove()
 }
 
 // catchUp calls read and adds the results to a log, up to the known position, if the log has followers.

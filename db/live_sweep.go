@@ -12,10 +12,10 @@ import (
 
 const (
 	// Because a signal may be lost, topics are checked again after 5 to 10 s.
-	minRest = 5 * time.Second
-	maxRest = 10 * time.Second
-	// missedRest is the wait between signals that may have been missed and a check of all topics.
-	missedRest = 20 * time.Millisecond
+	minSweepDelay = 5 * time.Second
+	maxSweepDelay = 10 * time.Second
+	// missedDelay is the wait between signals that may have been missed and a check of all topics.
+	missedDelay = 20 * time.Millisecond
 	// sweepSize bounds the rows of one statement.
 	sweepSize = 1_000
 	// sweepTimeout bounds one statement.
@@ -38,7 +38,7 @@ var (
 		"status = 'Archived' OR deleted_at IS NOT NULL"}
 )
 
-func untilSweep() time.Duration { return minRest + rand.N(maxRest-minRest) }
+func sweepDelay() time.Duration { return minSweepDelay + rand.N(maxSweepDelay-minSweepDelay) }
 
 // look notifies the topics whose rows have changed or were deleted. One statement covers many topics of all companies.
 func (s *topics) look() {
@@ -50,7 +50,7 @@ func (s *topics) look() {
 		byTable[key.table] = append(byTable[key.table], p)
 	}
 	if len(s.open) > 0 {
-		s.sweep.Reset(untilSweep())
+		s.sweep.Reset(sweepDelay())
 		s.work.Add(1)
 		defer s.work.Done()
 	}

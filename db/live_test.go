@@ -126,6 +126,6 @@ func TestReplayIsReadAheadWithinBounds(t *testing.T) {
 		require.NoError(t, err)
 		require.NotNil(t, event)
 	}
-	require.False(t, feeds[0].Holds())
+	require.False(t, feeds[0].HasPrivateEvents())
 	require.EqualValues(t, 1, statements.others.Load()-before)
 }

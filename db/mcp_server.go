@@ -20,7 +20,7 @@ var (
 func (t *Tenant) McpServers(ctx context.Context) ([]*model.McpServer, error) {
 	servers := []*model.McpServer{}
 	err := t.db.Select(&servers).OrderExpr("created_at DESC, id DESC").Scan(ctx)
-	return pg.Together(servers), err
+	return pg.JoinBatch(servers), err
 }
 
 // McpServer returns one MCP server, or NOT_FOUND.
@@ -37,7 +37,7 @@ func (t *Tenant) CreateMcpServer(ctx context.Context, in model.CreateMcpServerIn
 		return nil, err
 	}
 	return made, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := t.countHeld(ctx, (*model.McpServer)(nil), model.MaxMcpServers, "MCP servers"); err != nil {
+		if err := t.checkRowLimit(ctx, (*model.McpServer)(nil), model.MaxMcpServers, "MCP servers"); err != nil {
 			return err
 		}
 		if err := pg.Insert(ctx, t.db, made); err != nil {

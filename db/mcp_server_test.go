@@ -38,7 +38,7 @@ func TestToolsFollowTheirMcpServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"Authorization"}, server.Endpoint.HeaderNames)
 	require.NotContains(t, string(server.Endpoint.SealedHeaders), "token")
-	headers, err := tenant.HeadersOf(server.ID, server.Endpoint)
+	headers, err := tenant.DecryptHeaders(server.ID, server.Endpoint)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"Authorization": "Bearer token"}, headers)
 

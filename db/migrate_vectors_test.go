@@ -65,7 +65,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)
 	conn, migrator := connect(t, address), newMigrator(t, address)
-	dbtest.Arrays(t, address)
+	dbtest.UseArrayVectors(t, address)
 	before := dbtest.Open(t, address, db.Options{})
 	require.False(t, before.ComparesVectors())
 	tenant, companyID := newCompany(t, before)
@@ -89,7 +89,7 @@ func TestVectorsMoveWithoutLoss(t *testing.T) {
 	require.Equal(t, wanted == "vector", ok)
 	documents = append(documents, keepVectors(t, tenant, dataset.ID), keepVectors(t, after.Tenant(companyID), dataset.ID))
 
-	dbtest.Arrays(t, address)
+	dbtest.UseArrayVectors(t, address)
 	documents = append(documents, keepVectors(t, after.Tenant(companyID), dataset.ID))
 	if wanted == "vector" {
 		ids, ok, err := after.Tenant(companyID).NearestChunks(ctx, []string{dataset.ID}, []float32{1, 0, 0}, 5)
@@ -145,7 +145,7 @@ func TestLostVectorsAreComputedAgain(t *testing.T) {
 			require.NoError(t, migrator.Up(ctx))
 			require.Equal(t, complete, catalog(t, conn))
 			require.Nil(t, readDocument(t, tenant, d.ID).EmbeddingModel)
-			require.NoError(t, tenant.ReindexOtherModels(ctx, "a model"))
+			require.NoError(t, tenant.ReindexForModel(ctx, "a model"))
 			again := readDocument(t, tenant, d.ID)
 			require.Equal(t, model.DocumentStatusPending, again.Status)
 			require.Equal(t, []string{"one", "two", "three"}, contentsOf(t, tenant, d.ID))

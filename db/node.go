@@ -26,7 +26,7 @@ func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, er
 		return types, nil
 	}
 	nodes := []*node{}
-	if err := t.db.Query(ctx, pg.Bind(typesOf, &nodes, ids)); err != nil {
+	if err := t.db.Query(ctx, pg.Bind(nodeTypesQuery, &nodes, ids)); err != nil {
 		return nil, err
 	}
 	for _, n := range nodes {
@@ -55,7 +55,7 @@ func rowsByID[R model.Node](rows []R) map[string]R {
 
 type node struct{ Type, ID string }
 
-var typesOf = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+var nodeTypesQuery = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	const isOne = "?TableAlias.id = ANY (?)"
 	union := t.NewSelect().Model((*model.Company)(nil)).ColumnExpr("?::text AS type, id", CompanyType).
 		Where("id = ?", pg.Param(1)).Where(isOne, pg.Param(2))

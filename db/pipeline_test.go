@@ -36,8 +36,8 @@ func namesOf(ctx context.Context, tenant *db.Tenant, statements ...pg.Statement)
 // openPipeline opens a store with one pipeline, for which requests wait a long time.
 func openPipeline(t *testing.T, address string) *db.Store {
 	t.Helper()
-	dbtest.Direct(t)
-	dbtest.Unsharded(t)
+	dbtest.SkipIfPooled(t)
+	dbtest.SkipIfSharded(t)
 	store := dbtest.Open(t, address, db.Options{MaxConnections: 4, Tracer: dbtest.Unchecked{}})
 	db.SetPipelines(store, 1, waitFor)
 	return store
@@ -78,8 +78,8 @@ func awaitWaiting(t *testing.T, store *db.Store, many int) {
 // In shared reads, each company sees only its own rows, even with statements that have no company condition.
 func TestPipelinedReadsSeparateCompanies(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
-	dbtest.Unsharded(t)
+	dbtest.SkipIfPooled(t)
+	dbtest.SkipIfSharded(t)
 	counted := &dbtest.SharedReads{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 8, Tracer: counted})
 	db.SetPipelines(store, 2, waitFor)
@@ -274,8 +274,8 @@ func TestOneCompanyDoesNotFillPipelines(t *testing.T) {
 // A quarter of the connections may be pipelines. The rest are for all other reads.
 func TestPipelinesUseAQuarterOfTheConnections(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
-	dbtest.Unsharded(t)
+	dbtest.SkipIfPooled(t)
+	dbtest.SkipIfSharded(t)
 	address := dbtest.URL(t)
 	for connections, most := range map[int32]int{1: 0, 3: 0, 4: 1, 20: 5} {
 		store := dbtest.Open(t, address, db.Options{MaxConnections: connections, Tracer: dbtest.Unchecked{}})

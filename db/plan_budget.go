@@ -42,10 +42,10 @@ type budgetWarnings struct {
 	sent    sync.Map
 
 	mu sync.Mutex
-	// awaited has the companies with a scheduled check. It is nil after close.
-	awaited map[string]bool
-	closing chan struct{}
-	checks  sync.WaitGroup
+	// scheduled has the companies with a scheduled check. It is nil after close.
+	scheduled map[string]bool
+	closing   chan struct{}
+	checks    sync.WaitGroup
 }
 
 func newBudgetWarnings(
@@ -53,17 +53,17 @@ func newBudgetWarnings(
 	enqueue func(context.Context, string, *model.CompanySubscription) error,
 ) *budgetWarnings {
 	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: of, enqueue: enqueue,
-		awaited: map[string]bool{}, closing: make(chan struct{})}
+		scheduled: map[string]bool{}, closing: make(chan struct{})}
 }
 
 // scheduleCheck schedules a check of the company's budget in the background.
 func (b *budgetWarnings) scheduleCheck(companyID string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.awaited == nil || b.awaited[companyID] {
+	if b.scheduled == nil || b.scheduled[companyID] {
 		return
 	}
-	b.awaited[companyID] = true
+	b.scheduled[companyID] = true
 	b.checks.Go(func() {
 		select {
 		case <-time.After(budgetCheckDelay):
@@ -71,7 +71,7 @@ func (b *budgetWarnings) scheduleCheck(companyID string) {
 		}
 		// Usage that is committed from here on gets another check.
 		b.mu.Lock()
-		delete(b.awaited, companyID)
+		delete(b.scheduled, companyID)
 		b.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), budgetCheckTimeout)
 		defer cancel()
@@ -90,8 +90,8 @@ func (b *budgetWarnings) scheduleCheck(companyID string) {
 // close runs all scheduled checks immediately and waits for them.
 func (b *budgetWarnings) close() {
 	b.mu.Lock()
-	if b.awaited != nil {
-		b.awaited = nil
+	if b.scheduled != nil {
+		b.scheduled = nil
 		close(b.closing)
 	}
 	b.mu.Unlock()

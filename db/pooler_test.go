@@ -151,7 +151,7 @@ func TestUnsafePoolersAreRefused(t *testing.T) {
 // configuration does not list.
 func TestSessionPoolerAcceptsConnections(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
+	dbtest.SkipIfPooled(t)
 	page, err := os.ReadFile("../docs/guides/scale-out.md")
 	require.NoError(t, err)
 	ignored := regexp.MustCompile(`(?m)^ignore_startup_parameters = .*$`).FindString(string(page))

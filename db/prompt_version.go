@@ -33,7 +33,7 @@ func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context,
 	last := t.db.Select((*model.AgentTestRun)(nil)).Column("status").Where("?TableAlias.test_id = test.id").
 		Where("?TableAlias.prompt_version = prompt_version.version").
 		Where("?TableAlias.status IN (?)", bun.List(judgedStatuses)).
-		Where(ofRecord).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(runsPerVersion)
+		Where(countsInHistory).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(runsPerVersion)
 	err := t.db.Select((*model.PromptVersion)(nil)).ColumnExpr("?TableAlias.id").
 		ColumnExpr("count(*) AS judged, count(*) FILTER (WHERE run.status = ?) AS passed", model.AgentTestRunStatusPassed).
 		Join(`JOIN agent_tests AS test

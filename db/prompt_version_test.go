@@ -57,10 +57,10 @@ func TestPromptVersionsAreNumberedAndRestored(t *testing.T) {
 		return agent
 	}
 	require.EqualValues(t, 1, update(tenant, agent.Prompt).PromptVersion, "the same prompt is no new version")
-	require.EqualValues(t, 2, update(tenant.By(key.ID), "Second.").PromptVersion)
+	require.EqualValues(t, 2, update(tenant.WithAPIKey(key.ID), "Second.").PromptVersion)
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Name: new("Other")})
 	require.NoError(t, err)
-	restored, err := tenant.By(key.ID).
+	restored, err := tenant.WithAPIKey(key.ID).
 		RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1})
 	require.NoError(t, err)
 	require.Equal(t, agent.Prompt, restored.Prompt)

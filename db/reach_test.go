@@ -20,15 +20,15 @@ func TestOnlyChatsWithinReachAreVisible(t *testing.T) {
 	agent, other := newAgent(t, tenant), newAgent(t, tenant)
 	ada := &model.Reach{Holder: bytes.Repeat([]byte{1}, 32), AgentIDs: []string{agent.ID}}
 	bob := &model.Reach{Holder: bytes.Repeat([]byte{2}, 32)}
-	own := newSimulationChat(t, tenant.Within(ada), agent.ID, nil)
+	own := newSimulationChat(t, tenant.WithReach(ada), agent.ID, nil)
 	require.Equal(t, ada.Holder, own.Holder)
-	ofBob := newSimulationChat(t, tenant.Within(bob), agent.ID, nil)
+	ofBob := newSimulationChat(t, tenant.WithReach(bob), agent.ID, nil)
 	ofNobody := newSimulationChat(t, tenant, agent.ID, nil)
 	require.Nil(t, ofNobody.Holder)
 	// This chat belongs to the holder, but its agent is out of reach.
-	elsewhere := newSimulationChat(t, tenant.Within(&model.Reach{Holder: ada.Holder}), other.ID, nil)
+	elsewhere := newSimulationChat(t, tenant.WithReach(&model.Reach{Holder: ada.Holder}), other.ID, nil)
 
-	within := tenant.Within(ada)
+	within := tenant.WithReach(ada)
 	uses := map[string]func(ctx context.Context, t *db.Tenant, id string) error{
 		"read": func(ctx context.Context, t *db.Tenant, id string) error {
 			_, err := t.SimulationChat(ctx, id)
@@ -83,7 +83,7 @@ func TestTokenStoresItsRestrictions(t *testing.T) {
 	key, _, err := tenant.CreateAPIKey(t.Context(),
 		model.CreateAPIKeyInput{Name: "Pages", Scopes: []model.APIKeyScope{model.APIKeyScopeChat}})
 	require.NoError(t, err)
-	by := tenant.By(key.ID)
+	by := tenant.WithAPIKey(key.ID)
 	in := model.CreateAccessTokenInput{
 		Scopes: key.Scopes, TTLSeconds: 60, Origins: []string{"https://a.example", "https://b.example"},
 		AgentIds: []string{agent.ID}, Visitor: new("ada"),

@@ -23,7 +23,7 @@ import (
 // The number of prepared statements of a connection is bounded, however many different statements it reads.
 func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
+	dbtest.SkipIfPooled(t)
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{MaxConnections: 1})
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
@@ -35,7 +35,8 @@ func TestStatementsOfAConnectionAreBounded(t *testing.T) {
 			if i >= 100 {
 				part.Offset = new(int32(0))
 			}
-			reads = append(reads, pg.Read{Statement: store.Page(db.AgentList, pg.Given, columns[:round+1], part), Part: part})
+			reads = append(reads, pg.Read{Statement: store.Page(db.AgentList, pg.KeyArgument, columns[:round+1], part),
+				Part: part})
 		}
 		found := 0
 		require.NoError(t, tenant.Read(t.Context(), reads, func(_ int, values [][]byte) error {
@@ -190,7 +191,7 @@ func TestPagesReadTheNextRowOnlyOnRequest(t *testing.T) {
 		part := pg.Part{PageArgs: model.PageArgs{First: 2}, AndNext: andNext}
 		found := 0
 		require.NoError(t, tenant.Read(t.Context(),
-			[]pg.Read{{Statement: store.Page(db.AgentList, pg.Given, []string{"id"}, part), Part: part}},
+			[]pg.Read{{Statement: store.Page(db.AgentList, pg.KeyArgument, []string{"id"}, part), Part: part}},
 			func(int, [][]byte) error {
 				found++
 				return nil

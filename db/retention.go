@@ -32,13 +32,13 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 	return err
 }
 
-// forgetTime bounds how long one sweep deletes expired data, before it looks for lost workers.
-const forgetTime = 2 * time.Second
+// expiryTimeout bounds how long one sweep deletes expired data, before it looks for lost workers.
+const expiryTimeout = 2 * time.Second
 
 // retentions returns the retention periods of all companies, in any order. It leaves out periods that cannot be read,
 // and returns an error for them.
 func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
-	return ofAll[*model.Retention](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+	return queryAllCompanies[*model.Retention](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Retention)(nil)).Apply(ofCompany("?TableAlias.company_id"))
 	})
 }
@@ -46,7 +46,7 @@ func (s *Store) retentions(ctx context.Context) ([]*model.Retention, error) {
 // deleteExpired deletes expired data, one part of each retention at a time, and returns the retentions that remain when
 // the time is over. An error of one company does not stop the others.
 func (s *Store) deleteExpired(ctx context.Context, retentions []*model.Retention) (left []*model.Retention, err error) {
-	return roundRobin(retentions, forgetTime, func(r *model.Retention) (bool, error) {
+	return roundRobin(retentions, expiryTimeout, func(r *model.Retention) (bool, error) {
 		return s.Tenant(r.CompanyID).forgetPart(ctx, r)
 	})
 }
@@ -65,7 +65,7 @@ func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, erro
 	before := now().AddDate(0, 0, -int(r.Days))
 	switch r.Kind {
 	case model.RetentionLedger:
-		return t.sumUpLedger(ctx, ledgerBegins(r.Days))
+		return t.sumUpLedger(ctx, ledgerStart(r.Days))
 	case model.RetentionChats:
 		return t.forgetChats(ctx, before)
 	case model.RetentionExecutions:

@@ -109,7 +109,7 @@ func TestExpirySkipsUnavailableCompanies(t *testing.T) {
 	}
 	_, err := conn.Exec(t.Context(), "UPDATE tombstones SET deleted_at = deleted_at - interval '100 days'")
 	require.NoError(t, err)
-	dbtest.Away(t, conn, "retentions", awayID)
+	dbtest.SimulateNodeDown(t, conn, "retentions", awayID)
 	require.ErrorContains(t, db.Sweep(store)(t.Context()), "remote node postgres@db-2:5432")
 	for companyID, left := range map[string]int{nearID: 0, awayID: 1} {
 		var n int

@@ -18,10 +18,10 @@ type revocations struct {
 	hub   *notify.Hub
 	count atomic.Uint64
 
-	listens sync.Once
-	ctx     context.Context
-	cancel  context.CancelFunc
-	work    sync.WaitGroup
+	listenOnce sync.Once
+	ctx        context.Context
+	cancel     context.CancelFunc
+	work       sync.WaitGroup
 }
 
 func newRevocations(hub *notify.Hub) *revocations {
@@ -35,7 +35,7 @@ func newRevocations(hub *notify.Hub) *revocations {
 // also expire, because a signal can be lost.
 func (s *Store) Revocations() uint64 {
 	r := s.revocations
-	r.listens.Do(func() { r.work.Go(r.listen) })
+	r.listenOnce.Do(func() { r.work.Go(r.listen) })
 	return r.count.Load()
 }
 
@@ -59,7 +59,7 @@ func (r *revocations) announce() {
 }
 
 func (r *revocations) close() {
-	r.listens.Do(func() {}) // no later call starts listening
+	r.listenOnce.Do(func() {}) // no later call starts listening
 	r.cancel()
 	r.work.Wait()
 }

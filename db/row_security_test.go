@@ -183,7 +183,7 @@ func TestConnectionIsBoundToOneCompanyAtATime(t *testing.T) {
 // A connection for reads is bound in the same round trip as the read, and only when the company changes.
 func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
+	dbtest.SkipIfPooled(t)
 	address := dbtest.URL(t)
 	store := dbtest.Open(t, address, db.Options{MaxConnections: 1, Tracer: dbtest.Unchecked{}})
 	one, _ := newCompany(t, store)
@@ -267,7 +267,7 @@ func TestRowSecurityBindsRunningProcesses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := dbtest.Locks(t)["the program alone"]
+			address := dbtest.SecurityVariants(t)["the program alone"]
 			said := &warnings{}
 			store := dbtest.Open(t, address, db.Options{MaxConnections: 4, Tracer: dbtest.Unchecked{}, Log: said.log()})
 			require.Contains(t, said.String(), "row-level security is off")

@@ -15,8 +15,8 @@ import (
 // in a block, which Citus needs to read all of them from one snapshot.
 func TestReadsOfShardedTablesAreInOneTransactionBlock(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t) // a pooler's reads have a block of their own
-	dbtest.Unsharded(t)
+	dbtest.SkipIfPooled(t) // a pooler's reads have a block of their own
+	dbtest.SkipIfSharded(t)
 	address := dbtest.URL(t)
 	_, err := connect(t, address).Exec(t.Context(), citus+`
 		ALTER TABLE citus.pg_dist_partition SET SCHEMA public;

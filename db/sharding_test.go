@@ -82,7 +82,7 @@ func TestUnreachableNodeIsNamed(t *testing.T) {
 		{Code: "57014", Message: "canceling statement", Where: "while executing command on db-3:5433"}: "",
 		{Code: "23505", Message: "duplicate key", Where: "while executing command on db-3:5433"}:       "",
 	} {
-		require.Equal(t, at, pg.NodeAway(fmt.Errorf("read: %w", err)), err.Message)
+		require.Equal(t, at, pg.UnreachableNode(fmt.Errorf("read: %w", err)), err.Message)
 	}
-	require.Empty(t, pg.NodeAway(errors.New("remote node postgres@db-2:5432 failed")))
+	require.Empty(t, pg.UnreachableNode(errors.New("remote node postgres@db-2:5432 failed")))
 }

@@ -42,26 +42,26 @@ var (
 		Order: "?TableAlias.sequence"}
 	LastMessageOfChats = pg.Rows{
 		Model: (*model.SimulationChatMessage)(nil), Key: "relation.id",
-		Join: ofChat + " AND relation.last_sequence = ?TableAlias.sequence",
+		Join: joinChat + " AND relation.last_sequence = ?TableAlias.sequence",
 	}
 	FirstContactMessageOfChats = pg.Rows{
 		Model: (*model.SimulationChatMessage)(nil), Key: "relation.id",
-		Join: ofChat + " AND ?TableAlias.sequence <= 2 AND ?TableAlias.role = 'user'",
+		Join: joinChat + " AND ?TableAlias.sequence <= 2 AND ?TableAlias.role = 'user'",
 	}
 )
 
-const ofChat = "JOIN simulation_chats AS relation ON relation.company_id = ?TableAlias.company_id AND relation.id = " +
-	"?TableAlias.chat_id"
+const joinChat = "JOIN simulation_chats AS relation " +
+	"ON relation.company_id = ?TableAlias.company_id AND relation.id = ?TableAlias.chat_id"
 
 // awaitsApproval finds chats in which a call waits for a person. Few chats have a waiting_text.
 const awaitsApproval = `?TableAlias.waiting_text IS NOT NULL AND ?TableAlias.ended_at IS NULL AND EXISTS (
 	SELECT 1 FROM tool_calls AS call WHERE call.company_id = ?TableAlias.company_id AND call.chat_id = ?TableAlias.id
 		AND call.message_sequence > ?TableAlias.last_sequence AND call.approval = 'Pending' AND call.approval_until > now())`
 
-// ChatsThat returns the filter of a list of chats. wanted is valid or nil. A chat whose turn died is Open again, as
+// ChatsMatching returns the filter of a list of chats. wanted is valid or nil. A chat whose turn died is Open again, as
 // its Status says. The state has no index, because every turn would have to write it. There is an index of the chats
 // that have not ended.
-func ChatsThat(wanted *model.SimulationChatFilter) (f pg.Filter) {
+func ChatsMatching(wanted *model.SimulationChatFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (t *Tenant) SimulationChats(
 		return nil, err
 	}
 	return pg.Page[*model.SimulationChat](ctx, t.db, SimulationChatList, args, columns,
-		append(OfAgent(agentID), ChatsThat(filter)...))
+		append(WhereAgent(agentID), ChatsMatching(filter)...))
 }
 
 // MessagesOfChats returns all messages of several chats, in order within each chat.

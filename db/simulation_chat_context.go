@@ -91,7 +91,7 @@ var lastCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 				"'Retrieval'", pg.Param(3)).
 				WhereOr("?TableAlias.kind = 'CallTransfer' AND NOT ?TableAlias.mocked")
 		}).OrderExpr(newest).Limit(maxContextCalls)
-	columns := t.Chosen(reflect.TypeFor[model.ToolCall](), nil)
+	columns := t.ColumnsToRead(reflect.TypeFor[model.ToolCall](), nil)
 	return t.NewSelect().Model((*model.ToolCall)(nil)).ModelTableExpr("(?) AS ?TableAlias", last).Column(columns...).
 		Where("newer < ?", maxContextBytes).OrderExpr("message_sequence, started_at, position").String(), columns
 })

@@ -62,10 +62,10 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 	return err
 }
 
-// KeepExtracted saves the data that was extracted from an ended chat, or the reason for a failure, and the cost. It
+// SaveExtracted saves the data that was extracted from an ended chat, or the reason for a failure, and the cost. It
 // does not replace an earlier result, and a redelivered job costs nothing more. It returns NOT_FOUND when the chat
 // does not exist.
-func (t *Tenant) KeepExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string,
+func (t *Tenant) SaveExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string,
 	spent *model.UsageEntry) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		result, err := t.db.Update((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).

@@ -119,7 +119,7 @@ func TestChatsThatAwaitAnApprovalAreFound(t *testing.T) {
 	require.NoError(t, err)
 	call := &model.ToolCall{ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: "refund",
 		Arguments: model.JSONObject(`{}`), StartedAt: waiting.CreatedAt}
-	require.NoError(t, turn.AskApproval(ctx, call, "Refund me"))
+	require.NoError(t, turn.RequestApproval(ctx, call, "Refund me"))
 	requireFound := func(filter model.SimulationChatFilter, want ...string) {
 		t.Helper()
 		for _, agentID := range []*string{nil, &open.AgentID} {

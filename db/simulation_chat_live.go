@@ -14,8 +14,8 @@ import (
 const (
 	// listenPatience bounds the wait for the first listening connection.
 	listenPatience = 2 * time.Second
-	// settleTime bounds the wait for the ends of calls after the end of their chat.
-	settleTime = 2 * time.Second
+	// callEndTimeout bounds the wait for the ends of calls after the end of their chat.
+	callEndTimeout = 2 * time.Second
 	// sizeOfEvent is the approximate overhead of an event in addition to its texts, in bytes.
 	sizeOfEvent = 512
 )
@@ -56,7 +56,7 @@ func (t *Tenant) FollowEvents(ctx context.Context, chatID string) (<-chan model.
 
 // followChat returns the topic of a chat, and the current chat. The caller must release the topic.
 func (t *Tenant) followChat(ctx context.Context, id string) (*topic, *chatReader, *model.SimulationChat, error) {
-	p := t.followed(followedChats, id, newChatReader(id))
+	p := t.acquireTopic(followedChats, id, newChatReader(id))
 	chat, err := t.SimulationChat(ctx, id)
 	if err != nil {
 		p.release()
@@ -80,8 +80,8 @@ type chatReader struct {
 	events   *live.Log[model.SimulationChatEvent]
 	// cursor is the sequence of the last message read.
 	cursor int32
-	// held has events that arrived before an earlier message was read.
-	held []notify.Piece
+	// pending has events that arrived before an earlier message was read.
+	pending []notify.Piece
 	// started has the calls whose end was not announced yet.
 	started map[string]bool
 	// ended has the end of the chat, once the end was read.
@@ -99,7 +99,7 @@ func newChatReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 		r.events = live.NewLog(budget,
 			func(ctx context.Context, after, _ live.Position) ([]live.Stored[model.SimulationChatEvent], live.Position, error) {
 				messages, upTo, err := r.readStored(ctx, int32(after))
-				return written(messages), upTo, err
+				return toEvents(messages), upTo, err
 			})
 		return r
 	}
@@ -121,7 +121,7 @@ func (r *chatReader) readStored(ctx context.Context, after int32) (
 	return kept, live.Position(after), err
 }
 
-func written(messages []live.Stored[*model.SimulationChatMessage]) []live.Stored[model.SimulationChatEvent] {
+func toEvents(messages []live.Stored[*model.SimulationChatMessage]) []live.Stored[model.SimulationChatEvent] {
 	events := make([]live.Stored[model.SimulationChatEvent], len(messages))
 	for i, m := range messages {
 		events[i] = live.Stored[model.SimulationChatEvent]{Value: model.MessageWritten{Message: m.Value}, At: m.At,
@@ -130,46 +130,46 @@ func written(messages []live.Stored[*model.SimulationChatMessage]) []live.Stored
 	return events
 }
 
-func (r *chatReader) look(ctx context.Context, p *topic, isWoken bool) (outlook, error) {
+func (r *chatReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResult, error) {
 	// Events that arrived before a signal come before the message that the signal announces.
 	r.takeEvents(p)
-	if !isWoken && len(r.held) == 0 {
-		return nothingYet, nil
+	if !isWoken && len(r.pending) == 0 {
+		return waitForSignal, nil
 	}
 	chat, err := r.tenant.SimulationChat(ctx, r.id)
 	if err != nil {
-		return nothingYet, err
+		return waitForSignal, err
 	}
 	before := r.cursor
 	if r.cursor < chat.LastSequence {
 		messages, upTo, err := r.readStored(ctx, r.cursor)
 		if err != nil {
-			return nothingYet, err
+			return waitForSignal, err
 		}
 		r.cursor = int32(upTo)
 		r.messages.Add(messages...)
-		r.events.Add(written(messages)...)
+		r.events.Add(toEvents(messages)...)
 		p.version.Store(r.cursor)
 	}
 	switch {
 	case r.cursor < chat.LastSequence && r.cursor > before:
-		return moreNow, nil
+		return readNow, nil
 	case r.cursor < chat.LastSequence:
-		r.release(true)
-		return moreSoon, nil
+		r.deliverPending(true)
+		return retrySoon, nil
 	case chat.State == model.SimulationChatStatusEnded:
-		r.release(true)
+		r.deliverPending(true)
 		r.ended = &model.ChatEnded{EndedAt: *chat.EndedAt, EndReason: chat.EndReason}
 		r.messages.Close()
 		r.settle(ctx, p)
-		return nothingEver, nil
+		return topicEnded, nil
 	}
 	// The held events waited for the rows that were just read.
-	r.release(true)
-	return nothingYet, nil
+	r.deliverPending(true)
+	return waitForSignal, nil
 }
 
-func (r *chatReader) endReading() {
+func (r *chatReader) closeFollowers() {
 	r.messages.Close()
 	if r.ended == nil {
 		r.events.Close()
@@ -180,23 +180,23 @@ func (r *chatReader) endReading() {
 
 // takeEvents delivers new events. It holds back the events of a turn while earlier messages have not been read.
 func (r *chatReader) takeEvents(p *topic) {
-	r.held = append(r.held, p.signals.Pieces()...)
-	r.release(false)
+	r.pending = append(r.pending, p.signals.Pieces()...)
+	r.deliverPending(false)
 }
 
-// release delivers held events that are no longer too early, or all of them.
-func (r *chatReader) release(all bool) {
-	for len(r.held) > 0 && (all || r.held[0].Sequence <= r.cursor+messagesOfTurn) {
+// deliverPending delivers held events that are no longer too early, or all of them.
+func (r *chatReader) deliverPending(all bool) {
+	for len(r.pending) > 0 && (all || r.pending[0].Sequence <= r.cursor+messagesPerTurn) {
 		// Text that came late is already part of the message. A call that came late is still new to followers.
 		isText := false
-		switch r.held[0].Event.(type) {
+		switch r.pending[0].Event.(type) {
 		case model.MessageDelta, model.TurnStarted:
 			isText = true
 		}
-		if r.held[0].Sequence > r.cursor || !isText {
-			r.say(r.held[0].Event)
+		if r.pending[0].Sequence > r.cursor || !isText {
+			r.say(r.pending[0].Event)
 		}
-		r.held = r.held[1:]
+		r.pending = r.pending[1:]
 	}
 }
 
@@ -216,13 +216,13 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 		size += sizeOfEvent
 		delete(r.started, e.ID)
 	}
-	r.events.Say(event, size)
+	r.events.AddTransient(event, size)
 }
 
 // settle delivers the ends of calls that were running when the chat was ended. Their turn announces them as soon as
 // it notices the end.
 func (r *chatReader) settle(ctx context.Context, p *topic) {
-	timer := time.NewTimer(settleTime)
+	timer := time.NewTimer(callEndTimeout)
 	defer timer.Stop()
 	for r.takeEvents(p); len(r.started) > 0; r.takeEvents(p) {
 		select {

@@ -31,7 +31,7 @@ func TestMessageFollowersReceiveEachMessage(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
+	elsewhere := dbtest.Reopen(t, store).Tenant(chat.CompanyID)
 	stranger, _ := newSimulation(t, store, nil)
 	say(t, tenant, chat.ID, "One", "Two")
 
@@ -98,7 +98,7 @@ func TestEventFollowersReceiveTextAndMessages(t *testing.T) {
 	store := dbtest.New(t)
 	welcome := "Welcome"
 	tenant, chat := newSimulation(t, store, &welcome)
-	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
+	elsewhere := dbtest.Reopen(t, store).Tenant(chat.CompanyID)
 	live, err := elsewhere.FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
 
@@ -160,7 +160,7 @@ func TestEventFollowersReceiveSeveralTurns(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	live, err := dbtest.Again(t, store).Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
+	live, err := dbtest.Reopen(t, store).Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
 	const turns = 20
 	for range turns {
@@ -190,7 +190,7 @@ func TestEventFollowersDetectFailedTurns(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	elsewhere := dbtest.Again(t, store)
+	elsewhere := dbtest.Reopen(t, store)
 	live, err := elsewhere.Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
 	db.Listen(t.Context(), elsewhere) // text that is written before it listens would be lost

@@ -36,8 +36,8 @@ type ChatTurn struct {
 	warnings []string
 }
 
-// messagesOfTurn is the number of messages of a turn: the contact's message and the reply.
-const messagesOfTurn = 2
+// messagesPerTurn is the number of messages of a turn: the contact's message and the reply.
+const messagesPerTurn = 2
 
 // BeginChatTurn claims a chat for the lease. It returns CONFLICT when the chat has ended or another turn holds it.
 func (t *Tenant) BeginChatTurn(ctx context.Context, chatID string, lease time.Duration) (*ChatTurn, error) {
@@ -56,7 +56,7 @@ func (t *Tenant) BeginChatTurn(ctx context.Context, chatID string, lease time.Du
 		return nil, err
 	}
 	if len(chats) == 0 {
-		return nil, t.whyNot(ctx, chatID)
+		return nil, t.turnConflict(ctx, chatID)
 	}
 	return &ChatTurn{ID: id, Chat: chats[0], tenant: t, lease: lease, signal: t.signalOf(chatID)}, nil
 }
@@ -76,7 +76,7 @@ var claimChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 
 // chatAfter returns the statement of a change that returns the changed chat.
 func chatAfter(t *pg.Tables, change *bun.UpdateQuery) (string, []string) {
-	columns := t.Chosen(reflect.TypeFor[model.SimulationChat](), nil)
+	columns := t.ColumnsToRead(reflect.TypeFor[model.SimulationChat](), nil)
 	for _, column := range columns {
 		change = change.Returning("?TableAlias.?", bun.Ident(column))
 	}
@@ -91,8 +91,8 @@ var renewTurnLease = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).Returning("?TableAlias.id").String(), []string{"id"}
 })
 
-// prolonging adds the renewal of the turn's lease to a batch. The result has a chat if the turn still holds it.
-func (u *ChatTurn) prolonging(w *pg.Batch) *[]*model.SimulationChat {
+// addRenewal adds the renewal of the turn's lease to a batch. The result has a chat if the turn still holds it.
+func (u *ChatTurn) addRenewal(w *pg.Batch) *[]*model.SimulationChat {
 	chats := &[]*model.SimulationChat{}
 	w.Add(renewTurnLease, chats, u.Chat.ID, u.ID, u.lease.Microseconds())
 	return chats
@@ -104,13 +104,13 @@ var holdTurn = pg.Required(func(t *pg.Tables) *bun.SelectQuery {
 		Where("reply_id = ?", pg.Param(3)).For("UPDATE")
 })
 
-// holding adds to a batch the condition that the turn still holds the chat. Call it before adding other statements.
-func (u *ChatTurn) holding(w *pg.Batch) {
+// requireTurn adds to a batch the condition that the turn still holds the chat. Call it before adding other statements.
+func (u *ChatTurn) requireTurn(w *pg.Batch) {
 	w.Require(holdTurn, u.Chat.ID, u.ID)
 }
 
-// whyNot returns the reason why no message can be sent to a chat now.
-func (t *Tenant) whyNot(ctx context.Context, chatID string) error {
+// turnConflict returns the reason why no message can be sent to a chat now.
+func (t *Tenant) turnConflict(ctx context.Context, chatID string) error {
 	chat, err := t.SimulationChat(ctx, chatID)
 	if err != nil {
 		return err
@@ -141,10 +141,10 @@ func (u *ChatTurn) KeepAlive(ctx context.Context) (context.Context, func()) {
 			case <-signals.Woken():
 			}
 			w := u.tenant.db.Batch()
-			chats := u.prolonging(w)
+			chats := u.addRenewal(w)
 			// The database may answer at the next beat.
 			if err := w.Send(ctx); err == nil && len(*chats) == 0 {
-				cancel(u.tenant.whyNot(ctx, u.Chat.ID))
+				cancel(u.tenant.turnConflict(ctx, u.Chat.ID))
 				return
 			}
 		}
@@ -159,7 +159,7 @@ func (u *ChatTurn) KeepAlive(ctx context.Context) (context.Context, func()) {
 // concurrent use.
 func (u *ChatTurn) Write(text string) {
 	u.tenant.store.hub.Write(u.signal, model.MessageDelta{
-		Sequence: u.Chat.LastSequence + messagesOfTurn, TurnID: u.ID, Offset: u.written, Text: text,
+		Sequence: u.Chat.LastSequence + messagesPerTurn, TurnID: u.ID, Offset: u.written, Text: text,
 	})
 	u.written += int32(utf8.RuneCountInString(text))
 }
@@ -186,9 +186,9 @@ var endTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
 })
 
-// ended returns the chat after the turn, which added the given number of messages. No other request changes the chat
-// while the turn holds it. The chat has ended if the reply, which may be nil, ends it.
-func (u *ChatTurn) ended(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
+// chatAfterTurn returns the chat after the turn, which added the given number of messages. No other request changes the
+// chat while the turn holds it. The chat has ended if the reply, which may be nil, ends it.
+func (u *ChatTurn) chatAfterTurn(messages int32, reply *model.SimulationChatMessage) *model.SimulationChat {
 	chat := *u.Chat
 	chat.State, chat.ReplyID, chat.ReplyUntil = model.SimulationChatStatusOpen, nil, nil
 	chat.LastSequence += messages
@@ -200,8 +200,8 @@ func (u *ChatTurn) ended(messages int32, reply *model.SimulationChatMessage) *mo
 	return &chat
 }
 
-// ending adds the statement that releases the chat in its new state.
-func (u *ChatTurn) ending(w *pg.Batch, chat *model.SimulationChat) {
+// addRelease adds the statement that releases the chat in its new state.
+func (u *ChatTurn) addRelease(w *pg.Batch, chat *model.SimulationChat) {
 	var at, reason, warnings any
 	if chat.EndedAt != nil {
 		at = *chat.EndedAt
@@ -219,7 +219,7 @@ func (u *ChatTurn) ending(w *pg.Batch, chat *model.SimulationChat) {
 // Announce sends an event to the chat's subscribers: the turn started or failed, a call started or finished, or the
 // approval of a call changed. The event is not saved.
 func (u *ChatTurn) Announce(event model.SimulationChatEvent) {
-	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesOfTurn, event)
+	u.tenant.store.hub.Announce(u.signal, u.Chat.LastSequence+messagesPerTurn, event)
 }
 
 // Finish saves the contact's message, the reply and its calls, and numbers them. It returns the changed chat, which has
@@ -228,11 +228,11 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 	calls []*model.ToolCall) (*model.SimulationChat, error) {
 	// No other request writes messages while the turn holds the chat.
 	message.Sequence, message.Role = u.Chat.LastSequence+1, model.MessageRoleUser
-	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesOfTurn, model.MessageRoleAssistant
-	chat := u.ended(messagesOfTurn, reply)
+	reply.Sequence, reply.Role = u.Chat.LastSequence+messagesPerTurn, model.MessageRoleAssistant
+	chat := u.chatAfterTurn(messagesPerTurn, reply)
 	w := u.tenant.db.Batch()
-	u.holding(w)
-	u.ending(w, chat)
+	u.requireTurn(w)
+	u.addRelease(w, chat)
 	for _, m := range []*model.SimulationChatMessage{message, reply} {
 		m.ChatID = u.Chat.ID
 		if m.Citations == nil {
@@ -240,14 +240,14 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 		}
 	}
 	w.Insert(message, reply)
-	u.record(w, calls, true)
+	u.addCalls(w, calls, true)
 	spent := u.tenant.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
 	isKept, err := w.Commit(ctx, func() { u.tenant.wake(u.Chat.ID) }, spent)
 	switch {
 	case err != nil:
 		return nil, err
 	case !isKept:
-		return nil, u.tenant.whyNot(ctx, u.Chat.ID)
+		return nil, u.tenant.turnConflict(ctx, u.Chat.ID)
 	}
 	return chat, nil
 }
@@ -256,7 +256,7 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 // if the claim was lost.
 func (u *ChatTurn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
-	u.ending(w, u.ended(0, nil))
-	u.record(w, calls, false)
+	u.addRelease(w, u.chatAfterTurn(0, nil))
+	u.addCalls(w, calls, false)
 	return w.Send(ctx)
 }

@@ -16,7 +16,7 @@ import (
 func TestChatHasOneTurnAtATime(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	replica := dbtest.Again(t, store)
+	replica := dbtest.Reopen(t, store)
 	tenant, chat := newSimulation(t, store, nil)
 	elsewhere := replica.Tenant(chat.CompanyID)
 
@@ -68,7 +68,7 @@ func TestAbandonedTurnCannotFinish(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, chat := newSimulation(t, store, nil)
-	elsewhere := dbtest.Again(t, store).Tenant(chat.CompanyID)
+	elsewhere := dbtest.Reopen(t, store).Tenant(chat.CompanyID)
 
 	// A lease that ends immediately simulates a process that died when it began the turn.
 	dead, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Microsecond)
@@ -112,7 +112,7 @@ func TestTurnKeepsItsLeaseAlive(t *testing.T) {
 func TestTurnStopsWhenItsChatEnds(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
-	replica := dbtest.Again(t, store)
+	replica := dbtest.Reopen(t, store)
 	tenant, chat := newSimulation(t, store, nil)
 	turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
 	require.NoError(t, err)

@@ -27,7 +27,7 @@ func (s *Store) Stats() Stats {
 	defer s.topics.mu.Unlock()
 	stats.Topics = len(s.topics.open)
 	for _, p := range s.topics.open {
-		stats.Followers += p.users
+		stats.Followers += p.followers
 	}
 	return stats
 }

@@ -90,7 +90,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	}
 	db, err := pg.Open(ctx, address, pg.Options{
 		SessionAddress: o.SessionAddress, MaxConnections: o.MaxConnections, Log: o.Log, Tracer: o.Tracer, Types: types,
-		Taken: taken,
+		Taken: uniqueViolations,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
@@ -116,7 +116,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	})
 	store.topics = newTopics(store)
 	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(),
-		Look: db.Await, Log: o.Log})
+		Look: db.CheckRowSecurity, Log: o.Log})
 	if err == nil {
 		store.vectors, err = schema.VectorTypeOf(ctx, db.Writes())
 	}
@@ -127,8 +127,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	return store, nil
 }
 
-// taken lists the unique constraints that user input may break.
-var taken = map[string]pg.Taken{
+// uniqueViolations lists the unique constraints that user input may break.
+var uniqueViolations = map[string]pg.UniqueViolation{
 	"tools_technical_name_key": {Field: "technicalName", Message: "is already the technical name of another tool"},
 	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is already the technical name of another sub-agent " +
 		"of this agent"},
@@ -147,9 +147,9 @@ func (s *Store) Close() {
 // Ping reports whether the database answers, and checks for row-level security until it is on.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// Remarks returns warnings for an operator about a working database: tables of a Citus cluster that are not
+// Warnings returns warnings for an operator about a working database: tables of a Citus cluster that are not
 // distributed.
-func (s *Store) Remarks(ctx context.Context) []string {
+func (s *Store) Warnings(ctx context.Context) []string {
 	if !s.db.IsSharded() {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (s *Store) Signer() model.Signer { return s.signer }
 
 // Tenant returns the company's part of the database. It does not check that the company exists.
 func (s *Store) Tenant(companyID string) *Tenant {
-	return (&Tenant{store: s}).in(s.db.Company(companyID))
+	return (&Tenant{store: s}).withScope(s.db.Company(companyID))
 }
 
 // Tx is a transaction across the companies of a Store.
@@ -181,7 +181,7 @@ func (s *Store) Tx(ctx context.Context, fn func(context.Context, *Tx) error) err
 
 // Tenant returns the company's part of the database in the transaction.
 func (tx *Tx) Tenant(companyID string) *Tenant {
-	return (&Tenant{store: tx.store}).in(tx.Company(companyID))
+	return (&Tenant{store: tx.store}).withScope(tx.Company(companyID))
 }
 
 // now returns the time that a write records, in the precision of Postgres.

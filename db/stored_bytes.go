@@ -16,8 +16,8 @@ func (t *Tenant) StoredBytes(ctx context.Context) (bytes int64, err error) {
 	return bytes, err
 }
 
-// mayStore returns UNPROCESSABLE if the given number of further bytes would exceed the company's limit.
-func (t *Tenant) mayStore(ctx context.Context, more int64) error {
+// checkStorageLimit returns UNPROCESSABLE if the given number of further bytes would exceed the company's limit.
+func (t *Tenant) checkStorageLimit(ctx context.Context, more int64) error {
 	if t.store.maxStored == 0 {
 		return nil
 	}

@@ -26,24 +26,24 @@ type Tenant struct {
 	delivery *queue.Delivery
 }
 
-// in returns the Tenant with another scope for its statements.
-func (t *Tenant) in(scope pg.Scope) *Tenant {
+// withScope returns the Tenant with another scope for its statements.
+func (t *Tenant) withScope(scope pg.Scope) *Tenant {
 	other := *t
 	other.Reads, other.db = scope.Reads(), scope
 	return &other
 }
 
-// By returns the Tenant for writes that record the API key.
-func (t *Tenant) By(keyID string) *Tenant {
+// WithAPIKey returns the Tenant for writes that record the API key.
+func (t *Tenant) WithAPIKey(keyID string) *Tenant {
 	by := *t
 	by.keyID = &keyID
 	return &by
 }
 
-// Within returns the Tenant restricted to the reach. Chats outside the reach cannot be read, followed or changed by id,
-// and new chats get the reach's holder. Nothing else is restricted, because the scope "chat" gives access to chats
+// WithReach returns the Tenant restricted to the reach. Chats outside the reach cannot be read, followed or changed by
+// id, and new chats get the reach's holder. Nothing else is restricted, because the scope "chat" gives access to chats
 // only.
-func (t *Tenant) Within(reach *model.Reach) *Tenant {
+func (t *Tenant) WithReach(reach *model.Reach) *Tenant {
 	within := *t
 	within.reach = reach
 	return &within
@@ -63,7 +63,7 @@ func (t *Tenant) inTx(ctx context.Context, fn func(context.Context, tenantTx) er
 		return fn(ctx, tenantTx{t})
 	}
 	return t.db.Begin(ctx, nil, func(ctx context.Context, tx *pg.Tx) error {
-		return fn(ctx, tenantTx{t.in(tx.Company(t.CompanyID()))})
+		return fn(ctx, tenantTx{t.withScope(tx.Company(t.CompanyID()))})
 	})
 }
 

@@ -47,14 +47,14 @@ var (
 	// quiet lists the methods that return an empty result instead of NOT_FOUND for ids that do not exist.
 	quiet = []string{
 		"FirstChunks", "Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
-		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexOtherModels", "RevokeAccessToken",
+		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexForModel", "RevokeAccessToken",
 		"LabelledQuestionsOfChat", "ContinueBlameSearch", "CreditsOfRuns", "PromptsOf",
 		"UsageOfRuns", "UsageOfExecutions",
 	}
 	// free lists methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
 	// of its caller. Both have their own tests.
-	free = []string{"HeadersOf", "Tx", "By", "Within", "WatchRun", "ClaimRequest", "Read", "ReadShared", "Reader",
-		"MoveDocuments"}
+	free = []string{"DecryptHeaders", "Tx", "WithAPIKey", "WithReach", "WatchRun", "ClaimRequest", "Read", "ReadShared",
+		"Reader", "MoveDocuments"}
 )
 
 // shown returns a result as text: pages, lists for many parents, and rows.
@@ -86,7 +86,7 @@ func shown(t *testing.T, result reflect.Value) string {
 // methods by reflection.
 func TestRowsOfAnotherCompanyAreUnreachable(t *testing.T) {
 	t.Parallel()
-	for held, address := range dbtest.Locks(t) {
+	for held, address := range dbtest.SecurityVariants(t) {
 		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsReachable(t, address) })
 	}
 }

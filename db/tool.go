@@ -43,7 +43,7 @@ func (t *Tenant) Tools(ctx context.Context, args model.PageArgs, filter *model.N
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return pg.Page[*model.Tool](ctx, t.db, ToolList, args, columns, NamedThat(filter))
+	return pg.Page[*model.Tool](ctx, t.db, ToolList, args, columns, NamesMatching(filter))
 }
 
 // ToolsOfAgents returns the tools of several agents, in the order of their connection to each.

@@ -17,7 +17,7 @@ const approvalPoll = 2 * time.Second
 // PendingApprovalsOfChats are the calls of chats that wait for a person, oldest first.
 var PendingApprovalsOfChats = pg.Rows{
 	Model: (*model.ToolCall)(nil), Key: "relation.id",
-	Join: ofChat + " AND relation.status <> 'Ended' AND relation.last_sequence < ?TableAlias.message_sequence AND " +
+	Join: joinChat + " AND relation.status <> 'Ended' AND relation.last_sequence < ?TableAlias.message_sequence AND " +
 		"?TableAlias.approval = 'Pending' AND ?TableAlias.approval_until > now()",
 	Order: "?TableAlias.started_at, ?TableAlias.id",
 }
@@ -80,14 +80,14 @@ func (u *ChatTurn) WaitingCalls(ctx context.Context) ([]*model.ToolCall, error) 
 		Order("started_at", "id").Limit(maxContextCalls).Scan(ctx)
 }
 
-// AskApproval records that a call waits for a person, together with the contact's message, so that another process can
-// continue. It sets the call's approval, which is not Pending if a person answered an earlier attempt. It returns
+// RequestApproval records that a call waits for a person, together with the contact's message, so that another process
+// can continue. It sets the call's approval, which is not Pending if a person answered an earlier attempt. It returns
 // CONFLICT when the claim was lost.
-func (u *ChatTurn) AskApproval(ctx context.Context, call *model.ToolCall, text string) error {
+func (u *ChatTurn) RequestApproval(ctx context.Context, call *model.ToolCall, text string) error {
 	call.Ask(now())
-	u.place(call)
+	u.assignToTurn(call)
 	w := u.tenant.db.Batch()
-	u.holding(w)
+	u.requireTurn(w)
 	w.Add(setWaiting, nil, u.Chat.ID, u.ID, text)
 	w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "message_sequence = EXCLUDED.message_sequence", call)
 	isKept, err := w.Commit(ctx)
@@ -95,7 +95,7 @@ func (u *ChatTurn) AskApproval(ctx context.Context, call *model.ToolCall, text s
 	case err != nil:
 		return err
 	case !isKept:
-		return u.tenant.whyNot(ctx, u.Chat.ID)
+		return u.tenant.turnConflict(ctx, u.Chat.ID)
 	}
 	if err := u.readAnswer(ctx, call); err != nil || *call.Approval != model.ToolCallApprovalPending {
 		return err
@@ -104,8 +104,8 @@ func (u *ChatTurn) AskApproval(ctx context.Context, call *model.ToolCall, text s
 	return nil
 }
 
-// AwaitAnswer returns once the call that AskApproval recorded is no longer Pending. A call that nobody answers in time
-// is denied.
+// AwaitAnswer returns once the call that RequestApproval recorded is no longer Pending. A call that nobody answers in
+// time is denied.
 func (u *ChatTurn) AwaitAnswer(ctx context.Context, call *model.ToolCall) error {
 	signals := u.tenant.store.hub.Subscribe(u.signal)
 	defer signals.Close()
@@ -176,7 +176,7 @@ func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 	}
 	w := u.tenant.db.Batch()
 	w.Add(suspendTurn, nil, u.Chat.ID, u.ID)
-	u.record(w, others, false)
+	u.addCalls(w, others, false)
 	return w.Send(ctx)
 }
 

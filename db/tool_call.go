@@ -21,8 +21,8 @@ func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*mod
 	return pg.Find[*model.ToolCall](ctx, t.db, ToolCallsOfChats, chatIDs)
 }
 
-// HeadersOf returns the headers of an endpoint with their secret values. The id is that of its tool or MCP server.
-func (t *Tenant) HeadersOf(id string, e *model.ToolEndpoint) (map[string]string, error) {
+// DecryptHeaders returns the headers of an endpoint with their secret values. The id is that of its tool or MCP server.
+func (t *Tenant) DecryptHeaders(id string, e *model.ToolEndpoint) (map[string]string, error) {
 	headers := map[string]string{}
 	if e == nil || len(e.SealedHeaders) == 0 {
 		return headers, nil
@@ -38,9 +38,9 @@ func (t *Tenant) HeadersOf(id string, e *model.ToolEndpoint) (map[string]string,
 func (i *CompanyImport) checkHeaders(row any) (err error) {
 	switch row := row.(type) {
 	case *model.Tool:
-		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
+		_, err = i.tenant.DecryptHeaders(row.ID, row.Endpoint)
 	case *model.McpServer:
-		_, err = i.tenant.HeadersOf(row.ID, row.Endpoint)
+		_, err = i.tenant.DecryptHeaders(row.ID, row.Endpoint)
 	}
 	if err != nil {
 		return errors.New("endpoint.sealedHeaders were encrypted with another secret key than this server's")
@@ -53,19 +53,19 @@ func (i *CompanyImport) checkHeaders(row any) (err error) {
 func (u *ChatTurn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	started := *call
 	started.Begin()
-	u.place(&started)
+	u.assignToTurn(&started)
 	w := u.tenant.db.Batch()
-	u.holding(w)
-	prolonged := u.prolonging(w)
+	u.requireTurn(w)
+	prolonged := u.addRenewal(w)
 	if started.Approval == nil {
 		w.Insert(&started)
-	} else { // AskApproval has inserted the row
+	} else { // RequestApproval has inserted the row
 		started.ApprovalUntil = nil
 		w.Update(&started, started.ID, "result", "error", "is_outcome_unknown", "is_real", "approval_until")
 	}
 	isKept, err := w.Commit(ctx)
 	if err == nil && (!isKept || len(*prolonged) == 0) { // the agent may have been deleted between the two statements
-		return u.tenant.whyNot(ctx, u.Chat.ID)
+		return u.tenant.turnConflict(ctx, u.Chat.ID)
 	}
 	return err
 }
@@ -77,11 +77,11 @@ func (u *ChatTurn) EndCall(ctx context.Context, call *model.ToolCall) error {
 	return w.Send(ctx)
 }
 
-// record adds the calls of a turn to the chat, whether BeginCall recorded them or not. Calls of a saved turn remain
+// addCalls adds the calls of a turn to the chat, whether BeginCall recorded them or not. Calls of a saved turn remain
 // saved, even if the caller did not learn that it was saved.
-func (u *ChatTurn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
+func (u *ChatTurn) addCalls(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
-		u.place(call)
+		u.assignToTurn(call)
 		call.Position, call.IsTurnKept = int32(i), kept
 		w.InsertOr("CONFLICT (company_id, id) DO UPDATE", "position = EXCLUDED.position, result = EXCLUDED.result, error = "+
 			"EXCLUDED.error, "+
@@ -92,7 +92,7 @@ func (u *ChatTurn) record(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	}
 }
 
-// place assigns a call to the message of the turn.
-func (u *ChatTurn) place(call *model.ToolCall) {
+// assignToTurn assigns a call to the message of the turn.
+func (u *ChatTurn) assignToTurn(call *model.ToolCall) {
 	call.ChatID, call.MessageSequence = u.Chat.ID, u.Chat.LastSequence+1
 }

@@ -37,7 +37,7 @@ func TestCallIsRecordedBeforeItIsMade(t *testing.T) {
 	require.NoError(t, turn.BeginCall(t.Context(), call))
 	require.Nil(t, call.Error, "only the stored call has an unknown outcome")
 
-	begun := recordedCalls(t, dbtest.Again(t, store).Tenant(chat.CompanyID), chat.ID)
+	begun := recordedCalls(t, dbtest.Reopen(t, store).Tenant(chat.CompanyID), chat.ID)
 	require.Len(t, begun, 1)
 	require.Equal(t, call.ID, begun[0].ID)
 	require.True(t, begun[0].IsOutcomeUnknown)

@@ -40,8 +40,8 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
-// ledgerBegins returns the first day of a ledger whose entries are kept for the given number of days.
-func ledgerBegins(days int32) time.Time {
+// ledgerStart returns the first day of a ledger whose entries are kept for the given number of days.
+func ledgerStart(days int32) time.Time {
 	return now().AddDate(0, 0, -int(days)).Truncate(24 * time.Hour)
 }
 
@@ -56,7 +56,7 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 	if err := t.db.Select(&kept).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(kept) == 0 {
 		return err
 	}
-	return in.KeptFrom(ledgerBegins(kept[0].Days))
+	return in.KeptFrom(ledgerStart(kept[0].Days))
 }
 
 // sumUpLedger replaces some old entries by one for each day, channel, agent and campaign, and returns whether there
@@ -224,7 +224,7 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 // spending adds the cost of a simulated conversation to a batch, under a new key. Add it last, because other
 // transactions wait for the day's row. Call the result after the commit. A cost of zero is not recorded.
 func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afterwards func()) {
-	entry := entryOf(key, cost, now().Truncate(time.Millisecond))
+	entry := newLedgerEntry(key, cost, now().Truncate(time.Millisecond))
 	if entry == nil {
 		return func() {}
 	}
@@ -240,8 +240,8 @@ var findBudget = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Where("micro_credits_budget IS NOT NULL").String(), []string{"company_id"}
 })
 
-// entryOf returns the ledger entry of a cost, or nil if there is no cost.
-func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry {
+// newLedgerEntry returns the ledger entry of a cost, or nil if there is no cost.
+func newLedgerEntry(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry {
 	if cost == nil || cost.Credits == 0 {
 		return nil
 	}
@@ -255,7 +255,7 @@ func entryOf(key string, cost *model.UsageEntry, at time.Time) *model.UsageEntry
 func (t tenantTx) recordSpending(ctx context.Context, spent map[string]*model.UsageEntry) error {
 	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
 	for key, cost := range spent {
-		if entry := entryOf(key, cost, at); entry != nil {
+		if entry := newLedgerEntry(key, cost, at); entry != nil {
 			entries = append(entries, entry)
 		}
 	}

@@ -19,8 +19,8 @@ var (
 		Order: pg.NewestFirst}
 )
 
-// DeliveriesThat narrows a list to the deliveries in the state. A nil status adds no condition.
-func DeliveriesThat(status *model.WebhookDeliveryStatus) pg.Filter {
+// DeliveriesWithStatus narrows a list to the deliveries in the state. A nil status adds no condition.
+func DeliveriesWithStatus(status *model.WebhookDeliveryStatus) pg.Filter {
 	return pg.Equal(nil, "status", status)
 }
 
@@ -28,7 +28,7 @@ func DeliveriesThat(status *model.WebhookDeliveryStatus) pg.Filter {
 func (t *Tenant) Webhooks(ctx context.Context) ([]*model.Webhook, error) {
 	webhooks := []*model.Webhook{}
 	err := t.db.Select(&webhooks).OrderExpr("created_at DESC, id DESC").Scan(ctx)
-	return pg.Together(webhooks), err
+	return pg.JoinBatch(webhooks), err
 }
 
 // Webhook returns one webhook, or NOT_FOUND.
@@ -45,7 +45,7 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 		return nil, "", err
 	}
 	return made, secret, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := t.countHeld(ctx, (*model.Webhook)(nil), model.MaxWebhooks, "webhooks"); err != nil {
+		if err := t.checkRowLimit(ctx, (*model.Webhook)(nil), model.MaxWebhooks, "webhooks"); err != nil {
 			return err
 		}
 		if err := pg.Insert(ctx, t.db, made); err != nil {
@@ -55,9 +55,9 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 	})
 }
 
-// countHeld returns UNPROCESSABLE when the company already has the maximum number of rows. Concurrent requests that add
-// rows wait here, so that each counts the rows of the others.
-func (t tenantTx) countHeld(ctx context.Context, none any, most int64, name string) error {
+// checkRowLimit returns UNPROCESSABLE when the company already has the maximum number of rows. Concurrent requests that
+// add rows wait here, so that each counts the rows of the others.
+func (t tenantTx) checkRowLimit(ctx context.Context, none any, most int64, name string) error {
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {
 		return err

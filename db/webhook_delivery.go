@@ -96,7 +96,7 @@ func (o *webhookDispatcher) startWorkers(ctx context.Context) error {
 		t := o.store.Tenant(companyID)
 		webhooks := []string{}
 		if err := t.db.Select((*model.Webhook)(nil)).Column("id").Where("is_enabled").
-			Where("EXISTS (?)", t.due().Column("id").Where("webhook_id = webhook.id")).OrderExpr("random()").
+			Where("EXISTS (?)", t.dueDeliveries().Column("id").Where("webhook_id = webhook.id")).OrderExpr("random()").
 			Scan(ctx, &webhooks); err != nil {
 			errs = append(errs, err)
 			continue
@@ -108,8 +108,8 @@ func (o *webhookDispatcher) startWorkers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// due selects the messages whose next attempt is due.
-func (t *Tenant) due() *bun.SelectQuery {
+// dueDeliveries selects the messages whose next attempt is due.
+func (t *Tenant) dueDeliveries() *bun.SelectQuery {
 	return t.db.Select((*model.WebhookDelivery)(nil)).Where("status = ?", model.WebhookDeliveryStatusPending).
 		Where("due_at <= ?", now())
 }
@@ -119,22 +119,22 @@ func (t *Tenant) due() *bun.SelectQuery {
 func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookID string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	of := o.inProgress[t.CompanyID()]
-	if of[webhookID] || len(of) >= maxWebhookWorkersPerCompany || o.workerCount >= maxWebhookWorkers {
+	active := o.inProgress[t.CompanyID()]
+	if active[webhookID] || len(active) >= maxWebhookWorkersPerCompany || o.workerCount >= maxWebhookWorkers {
 		return
 	}
-	if of == nil {
-		of = map[string]bool{}
-		o.inProgress[t.CompanyID()] = of
+	if active == nil {
+		active = map[string]bool{}
+		o.inProgress[t.CompanyID()] = active
 	}
-	of[webhookID] = true
+	active[webhookID] = true
 	o.workerCount++
 	o.workers.Go(func() {
 		defer func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.workerCount--
-			if delete(of, webhookID); len(of) == 0 {
+			if delete(active, webhookID); len(active) == 0 {
 				delete(o.inProgress, t.CompanyID())
 			}
 		}()
@@ -192,7 +192,7 @@ func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webh
 	if err := t.db.Select(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
 		return nil, nil, err
 	}
-	next := t.due().Column("id").Where("webhook_id = ?", webhookID).Order("due_at", "id").Limit(1).
+	next := t.dueDeliveries().Column("id").Where("webhook_id = ?", webhookID).Order("due_at", "id").Limit(1).
 		For("UPDATE SKIP LOCKED")
 	err := t.db.Update((*model.WebhookDelivery)(nil)).Set("claim = claim + 1").Set("due_at = ?", now().Add(messageLease)).
 		Where("id = (?)", next).Returning("*").Scan(ctx, &messages)

@@ -12,9 +12,9 @@ import (
 
 type listeners map[model.WebhookEvent][]string
 
-// listening returns the webhooks that listen to the events, and locks them against deletion until the end of the
+// lockListeners returns the webhooks that listen to the events, and locks them against deletion until the end of the
 // transaction. Usually there are none, and this statement is the whole cost of an event.
-func (t tenantTx) listening(ctx context.Context, events ...model.WebhookEvent) (listeners, error) {
+func (t tenantTx) lockListeners(ctx context.Context, events ...model.WebhookEvent) (listeners, error) {
 	webhooks := []*model.Webhook{}
 	if err := t.db.Select(&webhooks).Column("id", "events").Where("is_enabled").
 		Where("jsonb_exists_any(events, ?::text[])", pgdialect.Array(events)).Order("id").For(string(forReference)).
@@ -61,7 +61,7 @@ func (t tenantTx) enqueueExecutionEvents(ctx context.Context, executions []*mode
 	if err := t.enqueueBlameSteps(ctx, finished); err != nil {
 		return err
 	}
-	webhooks, err := t.listening(ctx, model.WebhookEventAgentTestExecutionEnded, model.WebhookEventAgentTestsTurnedRed)
+	webhooks, err := t.lockListeners(ctx, model.WebhookEventAgentTestExecutionEnded, model.WebhookEventAgentTestsTurnedRed)
 	if err != nil || len(webhooks) == 0 {
 		return err
 	}
@@ -152,7 +152,8 @@ func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExe
 	}
 	judged := pgdialect.Array([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
 	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
-		Where("?TableAlias.test_id = parent.id").Where(ofRecord).Where("?TableAlias.created_at < ?", execution.CreatedAt).
+		Where("?TableAlias.test_id = parent.id").Where(countsInHistory).Where("?TableAlias.created_at < ?",
+		execution.CreatedAt).
 		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").
 		Limit(1)
 	passed := []string{}
@@ -175,7 +176,7 @@ func (t tenantTx) enqueueDocumentEvent(ctx context.Context, d *model.Document) e
 	if d.Status == model.DocumentStatusFailed {
 		event = model.WebhookEventDocumentFailed
 	}
-	webhooks, err := t.listening(ctx, event)
+	webhooks, err := t.lockListeners(ctx, event)
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (t tenantTx) enqueueDocumentEvent(ctx context.Context, d *model.Document) e
 func (t *Tenant) enqueueBudgetEvent(ctx context.Context, s *model.CompanySubscription) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		const event = model.WebhookEventBudgetWarned
-		webhooks, err := t.listening(ctx, event)
+		webhooks, err := t.lockListeners(ctx, event)
 		if err != nil {
 			return err
 		}

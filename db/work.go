@@ -45,7 +45,7 @@ type Workers struct {
 	ContinueChat Worker
 }
 
-func (w Workers) of(kind string) (Worker, error) {
+func (w Workers) workerFor(kind string) (Worker, error) {
 	switch kind {
 	case runJob:
 		return w.RunTest, nil
@@ -66,7 +66,7 @@ func (w Workers) of(kind string) (Worker, error) {
 // Work passes ready jobs to workers of this process, at most size at a time, until StopWork is called.
 func (s *Store) Work(ctx context.Context, size int, workers Workers) error {
 	return s.queue.Start(ctx, size, func(ctx context.Context, d *queue.Delivery) error {
-		work, err := workers.of(d.Kind)
+		work, err := workers.workerFor(d.Kind)
 		if err != nil {
 			return err
 		}
@@ -103,11 +103,11 @@ func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
 	return jobs
 }
 
-// forgetEvery is how often a process looks for expired responses of requests and other expired data.
-const forgetEvery = time.Minute
+// cleanupInterval is how often a process looks for expired responses of requests and other expired data.
+const cleanupInterval = time.Minute
 
-// startEvery is how often a process looks for due schedules. Their times are exact to the minute.
-const startEvery = 5 * time.Second
+// scheduleInterval is how often a process looks for due schedules. Their times are exact to the minute.
+const scheduleInterval = 5 * time.Second
 
 // sweeper returns the function that the queue calls about once a second. It ends abandoned runs, starts due
 // schedules, enqueues extractions and chats that waited, removes marked rows, and from time to time deletes expired
@@ -118,11 +118,11 @@ func (s *Store) sweeper() func(context.Context) error {
 	var started time.Time
 	return func(ctx context.Context) error {
 		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx), s.enqueueWaiting(ctx)}
-		if time.Since(started) >= startEvery {
+		if time.Since(started) >= scheduleInterval {
 			started = time.Now()
 			errs = append(errs, s.startScheduled(ctx))
 		}
-		if len(old) == 0 && time.Since(forgotten) >= forgetEvery {
+		if len(old) == 0 && time.Since(forgotten) >= cleanupInterval {
 			var err error
 			old, err = s.retentions(ctx)
 			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
@@ -136,11 +136,13 @@ func (s *Store) sweeper() func(context.Context) error {
 	}
 }
 
-// across reads rows of all companies. It calls read with a function that returns the condition for a company column. If
-// that fails because one of several machines is down, it calls read for each company, in any order, until ctx ends.
-func (s *Store) across(ctx context.Context, read func(ofCompany func(column string) pg.Selection) error) error {
+// readAllCompanies reads rows of all companies. It calls read with a function that returns the condition for a company
+// column. If that fails because one of several machines is down, it calls read for each company, in any order, until
+// ctx ends.
+func (s *Store) readAllCompanies(ctx context.Context,
+	read func(ofCompany func(column string) pg.Selection) error) error {
 	err := read(func(string) pg.Selection { return pg.All })
-	if !queue.IsMachineAway(err) {
+	if !queue.IsNodeDown(err) {
 		return err
 	}
 	companies := []string{}
@@ -158,19 +160,19 @@ func (s *Store) across(ctx context.Context, read func(ofCompany func(column stri
 	return errors.Join(errs...)
 }
 
-// rowPosition identifies a row of any company.
-type rowPosition struct{ CompanyID, ID string }
+// rowRef identifies a row of any company.
+type rowRef struct{ CompanyID, ID string }
 
 // scanner is a query that selects rows.
 type scanner interface {
 	Scan(ctx context.Context, dest ...any) error
 }
 
-// ofAll runs the query that find makes over all companies, in any order. Companies that cannot be read are left out,
-// with an error.
-func ofAll[R any](ctx context.Context, s *Store,
+// queryAllCompanies runs the query that find makes over all companies, in any order. Companies that cannot be read are
+// left out, with an error.
+func queryAllCompanies[R any](ctx context.Context, s *Store,
 	find func(ofCompany func(column string) pg.Selection) scanner) (found []R, err error) {
-	err = s.across(ctx, func(ofCompany func(string) pg.Selection) error {
+	err = s.readAllCompanies(ctx, func(ofCompany func(string) pg.Selection) error {
 		some := []R{}
 		err := find(ofCompany).Scan(ctx, &some)
 		found = append(found, some...)
@@ -184,7 +186,7 @@ func ofAll[R any](ctx context.Context, s *Store,
 // the struct of a row. Companies that cannot be read are left out, with an error. The query does not read the table
 // companies: Citus copies it to every node, and cannot join such a table with the rows of each company.
 func (s *Store) companiesWith(ctx context.Context, none any, condition string, args ...any) ([]string, error) {
-	return ofAll[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
+	return queryAllCompanies[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model(none).Distinct().Column("company_id").Where(condition, args...).
 			Apply(ofCompany("?TableAlias.company_id"))
 	})

@@ -124,8 +124,8 @@ func (s *trips) TraceBatchStart(ctx context.Context, conn *pgx.Conn, _ pgx.Trace
 
 func TestTurnTakesFewRoundTrips(t *testing.T) {
 	t.Parallel()
-	dbtest.Direct(t)
-	dbtest.Unsharded(t) // a cluster needs a transaction for several statements
+	dbtest.SkipIfPooled(t)
+	dbtest.SkipIfSharded(t) // a cluster needs a transaction for several statements
 	sent := &trips{}
 	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: sent, MaxConnections: 2})
 	tenant, chat := newSimulation(t, store, nil)

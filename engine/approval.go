@@ -12,8 +12,8 @@ import (
 
 // approvals is the state of the calls of a turn that wait for a person.
 type approvals struct {
-	// open counts the calls that wait.
-	open atomic.Int32
+	// openCalls counts the calls that wait.
+	openCalls atomic.Int32
 	// isWorkers is set if a worker answers. Workers do not wait for a person.
 	isWorkers bool
 	// stop ends the turn with a cause.
@@ -23,10 +23,10 @@ type approvals struct {
 // errSuspended is the cause when a turn ends because a call waits for a person.
 var errSuspended = errors.New("a call waits for a person")
 
-// approve returns once a person has approved the call. text is the contact's message.
-func (s *chatTurn) approve(ctx context.Context, call *model.ToolCall, text string) error {
-	s.open.Add(1)
-	if err := s.turn.AskApproval(ctx, call, text); err != nil {
+// awaitApproval returns once a person has approved the call. text is the contact's message.
+func (s *chatTurn) awaitApproval(ctx context.Context, call *model.ToolCall, text string) error {
+	s.openCalls.Add(1)
+	if err := s.turn.RequestApproval(ctx, call, text); err != nil {
 		return err
 	}
 	if s.isWorkers && *call.Approval == model.ToolCallApprovalPending {
@@ -35,7 +35,7 @@ func (s *chatTurn) approve(ctx context.Context, call *model.ToolCall, text strin
 	if err := s.turn.AwaitAnswer(ctx, call); err != nil {
 		return err
 	}
-	s.open.Add(-1)
+	s.openCalls.Add(-1)
 	switch {
 	case *call.Approval == model.ToolCallApprovalApproved:
 		return nil
@@ -48,18 +48,18 @@ func (s *chatTurn) approve(ctx context.Context, call *model.ToolCall, text strin
 // isSuspended reports whether a turn failed only because a call waits for a person and the client or the process ended.
 // Such a turn continues after the person's answer.
 func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
-	return s.open.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))
+	return s.openCalls.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))
 }
 
-// takeUp returns the id for the call. If an earlier attempt to answer has asked a person about the same call, it
+// reuseCallID returns the id for the call. If an earlier attempt to answer has asked a person about the same call, it
 // returns the id of the earlier call, so that the person's answer counts.
-func (t *turn) takeUp(call *model.ToolCall) string {
+func (t *turn) reuseCallID(call *model.ToolCall) string {
 	t.waitingMutex.Lock()
 	defer t.waitingMutex.Unlock()
-	for i, asked := range t.waiting {
+	for i, asked := range t.awaitingApproval {
 		if asked.TechnicalName == call.TechnicalName && asked.TargetID != nil && call.TargetID != nil &&
 			*asked.TargetID == *call.TargetID && string(asked.Arguments) == string(call.Arguments) {
-			t.waiting = append(t.waiting[:i:i], t.waiting[i+1:]...)
+			t.awaitingApproval = append(t.awaitingApproval[:i:i], t.awaitingApproval[i+1:]...)
 			return asked.ID
 		}
 	}

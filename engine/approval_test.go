@@ -181,7 +181,7 @@ func TestAWaitingChatOutlivesItsClient(t *testing.T) {
 	leave()
 	requireCode(t, model.Conflict, (<-done).err)
 	require.Equal(t, call.ID, r.pending(t).ID, "it still waits")
-	replica := dbtest.Again(t, r.store)
+	replica := dbtest.Reopen(t, r.store)
 	answer(t, replica.Tenant(r.companyID), call.ID, true, nil)
 	require.NoError(t, replica.Work(t.Context(), 1, db.Workers{ContinueChat: r.e.ContinueChat}))
 	r.requireRefunded(t)
@@ -198,8 +198,8 @@ func TestAWaitingChatOutlivesItsProcess(t *testing.T) {
 			require.NoError(t, err)
 			call := &model.ToolCall{ID: model.NewID("call"), Kind: model.ToolCallKindTool, TargetID: &r.tool.ID,
 				TechnicalName: "refund", Arguments: model.JSONObject(`{"day":"Monday"}`), StartedAt: engine.Now()}
-			require.NoError(t, died.AskApproval(t.Context(), call, "Refund me"))
-			replica := dbtest.Again(t, r.store)
+			require.NoError(t, died.RequestApproval(t.Context(), call, "Refund me"))
+			replica := dbtest.Reopen(t, r.store)
 			require.NoError(t, replica.Work(t.Context(), 1, db.Workers{ContinueChat: r.e.ContinueChat}))
 			if isApproved {
 				answer(t, r.tenant, r.pending(t).ID, true, nil)
@@ -246,7 +246,7 @@ func TestReplicasAnswerForEachOther(t *testing.T) {
 	t.Parallel()
 	r := newRefunds(t, model.ToolApprovalAsk)
 	done := r.send(t.Context())
-	answer(t, dbtest.Again(t, r.store).Tenant(r.companyID), r.pending(t).ID, true, nil)
+	answer(t, dbtest.Reopen(t, r.store).Tenant(r.companyID), r.pending(t).ID, true, nil)
 	require.Equal(t, reply{text: "refunded"}, <-done)
 	require.EqualValues(t, 1, r.made.Load())
 }

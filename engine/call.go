@@ -30,13 +30,13 @@ type call struct {
 	// target is nil if the model was not offered such a call.
 	target    *target
 	arguments content.Values
-	// written has the arguments as JSON, the text that is sent and stored.
-	written model.JSONObject
+	// argumentsJSON has the arguments as JSON, the text that is sent and stored.
+	argumentsJSON model.JSONObject
 	// number is the index of this call among the calls of the same mocked target in the chat, from 0.
 	number int32
-	// wrong has the model's mistake in the call, which the model can correct. The call is carried out only if wrong is
-	// nil.
-	wrong error
+	// validationErr has the model's mistake in the call, which the model can correct. The call is carried out only if
+	// wrong is nil.
+	validationErr error
 
 	record model.ToolCall
 	// answer is the result of the call that the model sees.
@@ -56,10 +56,10 @@ type callError string
 func (r callError) Error() string { return string(r) }
 
 const (
-	denied     callError = "side effects are denied in this simulation, so nothing was done"
-	deniedTool callError = "this tool must not be called, so nothing was done"
-	gone       callError = "the MCP server no longer offers the tool, so it cannot be called"
-	nobody     callError = "a person must approve the call, and a test has nobody to ask, so nothing was done: mock " +
+	errDenied     callError = "side effects are denied in this simulation, so nothing was done"
+	errToolDenied callError = "this tool must not be called, so nothing was done"
+	errToolGone   callError = "the MCP server no longer offers the tool, so it cannot be called"
+	errNoApprover callError = "a person must approve the call, and a test has nobody to ask, so nothing was done: mock " +
 		"the tool"
 )
 

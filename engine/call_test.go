@@ -300,7 +300,7 @@ func TestCancelledTurnStopsItsCalls(t *testing.T) {
 func TestWorkStartsOnlyAfterItsStartIsSaved(t *testing.T) {
 	t.Parallel()
 	s := newScene(do("look", `{}`, "ask_expert", `{"request":"x"}`, llm.TransferCall, wish), say("I could do nothing."))
-	s.effects.begin = func(context.Context, *model.ToolCall) error { return errors.New("the database is gone") }
+	s.effects.beginCall = func(context.Context, *model.ToolCall) error { return errors.New("the database is gone") }
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Empty(t, s.effected)

@@ -15,10 +15,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// apply carries out the calls of an answer and appends their results to the request: first tools and sub-agents,
+// applyCalls carries out the calls of an answer and appends their results to the request: first tools and sub-agents,
 // concurrently, then the transfer, then the end. The model can correct wrong calls once. Wrong calls are announced and
 // recorded like the others.
-func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
+func (c *conversation) applyCalls(ctx context.Context, asked []llm.ToolCall, emit func(event) bool) error {
 	if len(asked) > maxCalls {
 		return c.fault("made %d calls in one answer, more than the limit of %d", len(asked), maxCalls)
 	}
@@ -26,20 +26,20 @@ func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit fun
 	var wrong *call
 	for i := range asked {
 		calls[i] = c.prepare(ctx, asked[i])
-		if calls[i].wrong != nil {
+		if calls[i].validationErr != nil {
 			wrong = calls[i]
 		}
 	}
 	if wrong != nil && c.corrected {
 		return c.fault("made an invalid call again, although it was asked to correct the first one: %s: %s",
 			content.Cut(wrong.requested.Name, maxName),
-			content.Cut(wrong.wrong.Error(), rules.MaxFault))
+			content.Cut(wrong.validationErr.Error(), rules.MaxFault))
 	}
 	c.corrected = c.corrected || wrong != nil
 	var first, transfers []*call
 	for _, call := range calls {
 		switch {
-		case call.target == &end && call.wrong == nil:
+		case call.target == &endTarget && call.validationErr == nil:
 		case call.target != nil && call.target.Kind == model.ToolCallKindCallTransfer:
 			transfers = append(transfers, call)
 		default:
@@ -65,7 +65,7 @@ func (c *conversation) apply(ctx context.Context, asked []llm.ToolCall, emit fun
 func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 	return slices.DeleteFunc(slices.Clone(calls), func(call llm.ToolCall) bool {
 		t := c.targets[call.Name]
-		return t == nil || t != &end && t.Kind != model.ToolCallKindCallTransfer
+		return t == nil || t != &endTarget && t.Kind != model.ToolCallKindCallTransfer
 	})
 }
 
@@ -73,7 +73,7 @@ func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	call := &call{requested: asked, target: c.targets[asked.Name]}
 	var err error
-	call.arguments, call.written, err = content.ParseArguments(asked.Arguments)
+	call.arguments, call.argumentsJSON, err = content.ParseArguments(asked.Arguments)
 	switch {
 	case call.target == nil:
 		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
@@ -82,13 +82,13 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 		err = c.validate(ctx, call)
 	}
 	if err != nil {
-		call.wrong, call.failed = err, true
+		call.validationErr, call.failed = err, true
 		call.answer = failureMessage(err.Error()) + " Correct the call; do not repeat what you said."
 		return call
 	}
-	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.calls != nil {
-		call.number = c.calls[*id]
-		c.calls[*id]++
+	if id := call.target.TargetID; id != nil && call.target.mock != nil && c.mockedCalls != nil {
+		call.number = c.mockedCalls[*id]
+		c.mockedCalls[*id]++
 	}
 	return call
 }
@@ -98,7 +98,7 @@ func (c *conversation) validate(ctx context.Context, call *call) error {
 	if err := c.checks.Validate(ctx, call.target.parameters, call.arguments); err != nil {
 		return err
 	}
-	if name := call.target.text; name != "" {
+	if name := call.target.requiredText; name != "" {
 		if text, _ := call.arguments.Text(name); strings.TrimSpace(text) == "" {
 			return fmt.Errorf("the arguments are invalid: %s: is blank", name)
 		}
@@ -124,7 +124,7 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 			if inner.Err() != nil {
 				break
 			}
-			started := c.begin(call)
+			started := c.newRecord(call)
 			events <- event{started: &started}
 			running.Go(func() {
 				c.perform(inner, call, func(e event) { events <- e })
@@ -142,28 +142,28 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 		}
 	}
 	if left {
-		return errLeft
+		return errConsumerStopped
 	}
 	return ctx.Err()
 }
 
-// begin returns the record of a call before it is made.
-func (c *conversation) begin(call *call) model.ToolCall {
+// newRecord returns the record of a call before it is made.
+func (c *conversation) newRecord(call *call) model.ToolCall {
 	call.record = model.ToolCall{
 		ID: model.NewID("call"), Kind: model.ToolCallKindTool, TechnicalName: content.Clip(call.requested.Name,
 			maxTechnicalName),
-		Arguments: call.written, DelegationID: c.delegation, StartedAt: c.effects.now(), Real: new(false),
+		Arguments: call.argumentsJSON, DelegationID: c.delegation, StartedAt: c.effects.now(), Real: new(false),
 	}
-	if t := call.target; t != nil && t != &end {
+	if t := call.target; t != nil && t != &endTarget {
 		call.record.Kind, call.record.TargetID, call.record.TechnicalName = t.Kind, t.TargetID, t.TechnicalName
-		call.record.Mocked = call.wrong == nil && t.Effect == model.CallEffectMocked
-		call.record.ID = c.takeUp(&call.record)
+		call.record.Mocked = call.validationErr == nil && t.Effect == model.CallEffectMocked
+		call.record.ID = c.reuseCallID(&call.record)
 	}
 	return call.record
 }
 
 func (c *conversation) perform(ctx context.Context, call *call, emit func(event)) {
-	result, err := c.outcome(ctx, call, emit)
+	result, err := c.execute(ctx, call, emit)
 	call.record.DurationMs = int32(max(call.delay, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
 	if err == nil {
 		result = content.Cut(result, maxResult)
@@ -185,28 +185,28 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 	if !errors.As(err, new(callError)) {
 		call.cause = err
 	}
-	if call.wrong == nil {
+	if call.validationErr == nil {
 		call.answer = failureMessage(text)
 	}
 }
 
-func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)) (string, error) {
+func (c *conversation) execute(ctx context.Context, call *call, emit func(event)) (string, error) {
 	t := call.target
 	switch {
-	case call.wrong != nil:
-		return "", callError(call.wrong.Error())
+	case call.validationErr != nil:
+		return "", callError(call.validationErr.Error())
 	case t.Kind == model.ToolCallKindCallTransfer:
 		return c.handOver(ctx, call)
 	case t.Effect == model.CallEffectMocked:
-		return c.mocked(ctx, call)
+		return c.answerFromMock(ctx, call)
 	case t.Effect == model.CallEffectDenied && t.tool != nil && t.tool.Approval == model.ToolApprovalDeny:
-		return "", deniedTool
+		return "", errToolDenied
 	case t.Effect == model.CallEffectDenied:
-		return "", denied
+		return "", errDenied
 	case t.Kind == model.ToolCallKindSubAgent:
 		return c.delegate(ctx, call, emit)
 	case t.Effect == model.CallEffectUnavailable && t.tool.McpServerID != nil:
-		return "", gone
+		return "", errToolGone
 	case t.Effect == model.CallEffectUnavailable:
 		return "", callError("the tool has no endpoint, so it cannot be called")
 	}
@@ -223,7 +223,7 @@ func (c *conversation) outcome(ctx context.Context, call *call, emit func(event)
 
 // beginReal records that a real call is about to be made, so that an interrupted turn shows it.
 func (c *conversation) beginReal(ctx context.Context, call *call) error {
-	if err := c.effects.begin(ctx, &call.record); err != nil {
+	if err := c.effects.beginCall(ctx, &call.record); err != nil {
 		return err
 	}
 	call.record.Real = new(true)
@@ -234,12 +234,12 @@ func (c *conversation) beginReal(ctx context.Context, call *call) error {
 // conversation continues, so that the agent sees the failure.
 func (c *conversation) endIfRequested(calls []*call) {
 	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
-	if reason := c.transfer.done(); reason != nil {
+	if reason := c.transfer.doneReason(); reason != nil {
 		c.endReason = reason
 	}
 	for _, call := range calls {
 		switch {
-		case call.target != &end || call.wrong != nil:
+		case call.target != &endTarget || call.validationErr != nil:
 		case failed && c.endReason == nil:
 			call.answer = failureMessage("the conversation continues, because another call of the same answer failed")
 		default:

@@ -41,7 +41,7 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err := s.play(ctx, conversation)
+	said, err := s.runConversation(ctx, conversation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,7 +66,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) error {
 		end = s.turn.Suspend
 		err = model.Errorf(model.Conflict, "a call waits for a person's approval; the agent answers after that")
 	} else {
-		s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, llm.Reasons(err))
+		s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, llm.ErrorAttr(err))
 	}
 	if err := end(writing, s.calls); err != nil {
 		s.warn(ctx, "could not release the chat; its lease will expire", "calls", len(s.calls), "error", err)
@@ -105,13 +105,17 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 		return nil, err
 	}
 	t := &turn{
-		model: s.meter.Of(s.model), voice: s.voices(&s.meter, s.model), rephraser: s.meter.Of(s.rephraser), limits: s.limits,
+		model: s.meter.Wrap(s.model), chooseModel: s.voices(&s.meter, s.model), rephraser: s.meter.Wrap(s.rephraser),
+		limits:  s.limits,
 		effects: s.effects(s.tenant, chat.ID, chat.AgentID), checks: s.checks,
 		variables: variables, mocking: &chat.ToolMocking, samples: s.samples,
 	}
-	t.effects.begin = s.turn.BeginCall
-	t.effects.approve = func(ctx context.Context, call *model.ToolCall) error { return s.approve(ctx, call, message.Text) }
-	if t.waiting, err = s.turn.WaitingCalls(ctx); err != nil {
+	t.effects.beginCall = s.turn.BeginCall
+	t.effects.approve = func(ctx context.Context, call *model.ToolCall) error {
+		return s.awaitApproval(ctx, call,
+			message.Text)
+	}
+	if t.awaitingApproval, err = s.turn.WaitingCalls(ctx); err != nil {
 		return nil, err
 	}
 	t.transfer.restore(before.Calls)
@@ -126,7 +130,7 @@ func (e *Engine) voices(m *Meter, otherwise llm.Model) func(*model.Agent) (llm.M
 		if err != nil {
 			return nil, err
 		}
-		return m.Of(chosen), nil
+		return m.Wrap(chosen), nil
 	}
 }
 
@@ -143,15 +147,15 @@ func (e *Engine) usageOf(said *Reply, m *Meter, spent model.Credits) *model.Answ
 func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: Now, wait: Wait,
-		begin:   func(context.Context, *model.ToolCall) error { return nil },
-		approve: func(context.Context, *model.ToolCall) error { return nobody },
+		beginCall: func(context.Context, *model.ToolCall) error { return nil },
+		approve:   func(context.Context, *model.ToolCall) error { return errNoApprover },
 		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (result string, err error) {
 			ctx, ended := e.observe(ctx, tool.TechnicalName)
 			defer func() { ended(err) }()
 			if tool.McpServerID != nil {
 				return e.callMcp(ctx, t, tool, arguments)
 			}
-			headers, err := t.HeadersOf(tool.ID, tool.Endpoint)
+			headers, err := t.DecryptHeaders(tool.ID, tool.Endpoint)
 			if err != nil {
 				return "", err
 			}
@@ -186,29 +190,29 @@ func Wait(ctx context.Context, delay time.Duration) error {
 	}
 }
 
-// play runs the conversation while the turn holds the chat, and announces and collects its events.
-func (s *chatTurn) play(ctx context.Context, c *conversation) (*Reply, error) {
-	held, stop := s.turn.KeepAlive(ctx)
+// runConversation runs the conversation while the turn holds the chat, and announces and collects its events.
+func (s *chatTurn) runConversation(ctx context.Context, c *conversation) (*Reply, error) {
+	leaseCtx, stop := s.turn.KeepAlive(ctx)
 	defer stop()
-	held, s.stop = context.WithCancelCause(held)
+	leaseCtx, s.stop = context.WithCancelCause(leaseCtx)
 	defer s.stop(nil)
-	for event, err := range c.events(held) {
+	for event, err := range c.events(leaseCtx) {
 		switch {
-		case err != nil && held.Err() != nil && ctx.Err() == nil:
+		case err != nil && leaseCtx.Err() != nil && ctx.Err() == nil:
 			// The chat was ended, or another turn took it over.
-			return nil, context.Cause(held)
+			return nil, context.Cause(leaseCtx)
 		case err != nil:
 			return nil, err
 		case event.reply != nil:
 			if failure := event.reply.failure; failure != nil {
 				s.warn(ctx, "model failed after the conversation had ended", "model", s.model.Name(), "error", failure,
-					llm.Reasons(failure))
+					llm.ErrorAttr(failure))
 			}
 			return event.reply, nil
 		case event.started != nil:
-			s.start(event.started)
+			s.recordStart(event.started)
 		case event.finished != nil:
-			s.finish(ctx, event.finished)
+			s.recordFinish(ctx, event.finished)
 		default:
 			s.turn.Write(event.text)
 		}
@@ -216,7 +220,7 @@ func (s *chatTurn) play(ctx context.Context, c *conversation) (*Reply, error) {
 	return nil, model.Errorf(model.Internal, "the turn ended without a reply")
 }
 
-func (s *chatTurn) start(call *model.ToolCall) {
+func (s *chatTurn) recordStart(call *model.ToolCall) {
 	s.calls = append(s.calls, call)
 	s.turn.Announce(model.ToolCallStarted{
 		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName, Arguments: call.Arguments,
@@ -224,7 +228,7 @@ func (s *chatTurn) start(call *model.ToolCall) {
 	})
 }
 
-func (s *chatTurn) finish(ctx context.Context, done *finished) {
+func (s *chatTurn) recordFinish(ctx context.Context, done *finished) {
 	for i, call := range s.calls {
 		if call.ID == done.call.ID {
 			s.calls[i] = &done.call
@@ -232,7 +236,7 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 	}
 	call := &done.call
 	if call.IsReal() {
-		s.saveEvents(ctx, call)
+		s.saveOutcome(ctx, call)
 	}
 	s.turn.Announce(model.ToolCallFinished{
 		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName,
@@ -240,15 +244,16 @@ func (s *chatTurn) finish(ctx context.Context, done *finished) {
 		Mocked: call.Mocked, IsReal: call.IsReal(), MockRule: call.MockRule, DurationMs: call.DurationMs, Error: call.Error,
 	})
 	if done.cause != nil {
-		s.warn(ctx, "call failed", "call", call.ID, "name", call.TechnicalName, "error", done.cause, llm.Reasons(done.cause))
+		s.warn(ctx, "call failed", "call", call.ID, "name", call.TechnicalName, "error", done.cause,
+			llm.ErrorAttr(done.cause))
 	}
 	for _, warning := range done.warnings {
 		s.turn.Warn(warning)
 	}
 }
 
-// saveEvents records the outcome of a real call immediately.
-func (s *chatTurn) saveEvents(ctx context.Context, call *model.ToolCall) {
+// saveOutcome records the outcome of a real call immediately.
+func (s *chatTurn) saveOutcome(ctx context.Context, call *model.ToolCall) {
 	writing, cancel := detached(ctx)
 	defer cancel()
 	if err := s.turn.EndCall(writing, call); err != nil {

@@ -24,14 +24,14 @@ func (c *conversation) cite(text string) (string, []model.Citation) {
 	r := c.knowledge
 	var citations []model.Citation
 	var kept strings.Builder
-	rest := 0
+	copied := 0
 	for _, at := range citing().FindAllStringIndex(text, -1) {
 		// This is the text of a link.
 		if strings.HasPrefix(text[at[1]:], "(") {
 			continue
 		}
-		kept.WriteString(text[rest:at[0]])
-		rest = at[1]
+		kept.WriteString(text[copied:at[0]])
+		copied = at[1]
 		var marks []string
 		for _, number := range numbersOf(text[at[0]:at[1]]) {
 			if c.showsSources() && number >= 1 && number <= len(r.shown) {
@@ -48,10 +48,10 @@ func (c *conversation) cite(text string) (string, []model.Citation) {
 		kept.Reset()
 		kept.WriteString(before)
 		if before == "" || strings.HasSuffix(before, "\n") {
-			rest += len(text[rest:]) - len(strings.TrimLeft(text[rest:], " \t"))
+			copied += len(text[copied:]) - len(strings.TrimLeft(text[copied:], " \t"))
 		}
 	}
-	kept.WriteString(text[rest:])
+	kept.WriteString(text[copied:])
 	slices.SortFunc(citations, func(a, b model.Citation) int { return int(a.Number - b.Number) })
 	citations = slices.CompactFunc(citations, func(a, b model.Citation) bool { return a.Number == b.Number })
 	return kept.String(), citations

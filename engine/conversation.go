@@ -20,25 +20,25 @@ type turn struct {
 	// rephraser turns a message into a self-contained question. If it is nil, the knowledge base is searched for the
 	// message.
 	rephraser llm.Model
-	// voice returns the model of an agent that chooses one. Nil means that all agents speak through model.
-	voice   func(*model.Agent) (llm.Model, error)
-	limits  limits
-	effects effects
-	// skipped returns the sum of the simulated delays that were skipped so far. Nil means none.
-	skipped func() time.Duration
-	checks  *rules.Checker
+	// chooseModel returns the model of an agent that chooses one. Nil means that all agents speak through model.
+	chooseModel func(*model.Agent) (llm.Model, error)
+	limits      limits
+	effects     effects
+	// skippedDelay returns the sum of the simulated delays that were skipped so far. Nil means none.
+	skippedDelay func() time.Duration
+	checks       *rules.Checker
 	// variables are the chat's data bag.
 	variables content.Values
 	mocking   *model.ToolMocking
 	samples   map[string]*model.Mock
 
-	// waiting are calls for which an earlier attempt to answer has asked a person.
-	waiting      []*model.ToolCall
-	waitingMutex sync.Mutex
+	// awaitingApproval are calls for which an earlier attempt to answer has asked a person.
+	awaitingApproval []*model.ToolCall
+	waitingMutex     sync.Mutex
 
-	// asked counts the requests to the model in all conversations.
-	asked    atomic.Int64
-	transfer transfer
+	// modelRequests counts the requests to the model in all conversations.
+	modelRequests atomic.Int64
+	transfer      transfer
 }
 
 type limits struct {
@@ -46,8 +46,8 @@ type limits struct {
 	modelCalls int
 	// depth bounds nested delegations.
 	depth int
-	// reply bounds one answer of the model.
-	reply time.Duration
+	// replyTimeout bounds one answer of the model.
+	replyTimeout time.Duration
 }
 
 // effects are the functions by which a turn acts on the outside world and reads from it. The model sees the text of an
@@ -67,7 +67,7 @@ type effects struct {
 	// approve returns once a person has approved the call, or with an error if it must not be made.
 	approve func(context.Context, *model.ToolCall) error
 	// The function begin records a real call before it is made. If begin fails, the call is not made.
-	begin func(context.Context, *model.ToolCall) error
+	beginCall func(context.Context, *model.ToolCall) error
 }
 
 type event struct {
@@ -127,10 +127,10 @@ type conversation struct {
 	path []string
 	// delegation is the id of the call that started this conversation, nil for the chat's own agent.
 	delegation *string
-	// calls counts the calls of each mocked target in the chat, by its id.
-	calls map[string]int32
+	// mockedCalls counts the calls of each mocked target in the chat, by its id.
+	mockedCalls map[string]int32
 
-	said strings.Builder
+	replyText strings.Builder
 	// corrected is set after the model had its one chance to correct a call.
 	corrected bool
 	endReason *string
@@ -146,8 +146,8 @@ type transfer struct {
 	mayHaveHappened bool
 }
 
-// done returns the reason of the transfer, or nil if there was none.
-func (t *transfer) done() *string {
+// doneReason returns the reason of the transfer, or nil if there was none.
+func (t *transfer) doneReason() *string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	return t.reason

@@ -101,23 +101,23 @@ type survey struct {
 	// listed has the agents that were reached so far.
 	listed map[string]bool
 	// next holds the agents of the next level.
-	next []place
+	next []delegationNode
 }
 
 func surveyOf(agentID string, mocking *model.ToolMocking, canTransfer bool, depth int) *survey {
 	return &survey{
 		mocking: mocking, canTransfer: canTransfer, depth: depth, calls: []*model.CallCoverage{},
-		listed: map[string]bool{agentID: true}, next: []place{{agentIDs: []string{agentID}, path: []string{}}},
+		listed: map[string]bool{agentID: true}, next: []delegationNode{{agentIDs: []string{agentID}, path: []string{}}},
 	}
 }
 
-// place is an agent in the delegations of a chat.
-type place struct {
+// delegationNode is an agent in the delegations of a chat.
+type delegationNode struct {
 	// agentIDs lead from the chat's own agent to this one. path has the names of the delegations between them.
 	agentIDs, path []string
 }
 
-func (p place) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
+func (p delegationNode) agentID() string { return p.agentIDs[len(p.agentIDs)-1] }
 
 // Callable returns the calls that the agent itself could make without mocks.
 func (s *Speaker) Callable() []*model.CallCoverage {
@@ -156,14 +156,14 @@ func (s *survey) descend(known map[string]*Speaker) {
 }
 
 // follow adds the agent behind a delegation to the next level, unless the delegation would be refused.
-func (s *survey) follow(from place, t *target) {
+func (s *survey) follow(from delegationNode, t *target) {
 	id := t.subAgent.DelegateAgentID
 	switch {
 	case len(from.agentIDs) > s.depth || slices.Contains(from.agentIDs, id):
 		t.Effect = model.CallEffectUnavailable
 	case !s.listed[id]:
 		s.listed[id] = true
-		s.next = append(s.next, place{
+		s.next = append(s.next, delegationNode{
 			agentIDs: append(slices.Clone(from.agentIDs), id), path: append(slices.Clone(from.path), t.TechnicalName),
 		})
 	}

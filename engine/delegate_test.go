@@ -210,7 +210,7 @@ func TestMocksApplyInsideDelegations(t *testing.T) {
 	got = s.play(t)
 	require.NoError(t, got.err)
 	require.Empty(t, s.effected)
-	require.Equal(t, string(denied), *got.calls[1].Error)
+	require.Equal(t, string(errDenied), *got.calls[1].Error)
 	require.Equal(t, "43", *got.calls[2].Result, "delegating is not a side effect")
 }
 
@@ -240,7 +240,7 @@ func TestSandboxMakesNoRealCallInsideDelegations(t *testing.T) {
 	got := s.play(t)
 	require.NoError(t, got.err)
 	require.Empty(t, s.effected)
-	require.Equal(t, string(denied), *got.calls[1].Error)
+	require.Equal(t, string(errDenied), *got.calls[1].Error)
 
 	sandbox.SideEffects = model.SideEffectsAllow
 	require.Equal(t, []string{"ask_expert dig"}, realIn(sandbox), "the console names the call")

@@ -91,11 +91,11 @@ func New(m llm.Model, o Options) *Engine {
 		prices: o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
 		observe: o.ObserveCall,
 		base:    o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
-		lease: positive(o.Lease, defaultLease),
+		lease: orDefault(o.Lease, defaultLease),
 		limits: limits{
-			modelCalls: positive(o.MaxModelCalls, defaultMaxModelCalls),
-			depth:      positive(o.MaxDepth, defaultMaxDepth),
-			reply:      positive(o.ReplyTimeout, defaultReplyTimeout),
+			modelCalls:   orDefault(o.MaxModelCalls, defaultMaxModelCalls),
+			depth:        orDefault(o.MaxDepth, defaultMaxDepth),
+			replyTimeout: orDefault(o.ReplyTimeout, defaultReplyTimeout),
 		},
 	}
 	for _, each := range o.Choices {
@@ -121,12 +121,12 @@ func New(m llm.Model, o Options) *Engine {
 func (e *Engine) Model() llm.Model { return e.model }
 
 // ReplyTimeout returns the bound on one answer of an agent.
-func (e *Engine) ReplyTimeout() time.Duration { return e.limits.reply }
+func (e *Engine) ReplyTimeout() time.Duration { return e.limits.replyTimeout }
 
 // Knowledge returns the knowledge base of the agents.
 func (e *Engine) Knowledge() *knowledge.Base { return e.base }
 
-func positive[N int | time.Duration](setting, preset N) N {
+func orDefault[N int | time.Duration](setting, preset N) N {
 	if setting > 0 {
 		return setting
 	}

@@ -8,10 +8,10 @@ import (
 // history returns the messages of a chat, with the calls that its agent made before each answer. Each call appears with
 // its result, in the order of their starts, because concurrency is not recorded.
 func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) []llm.Message {
-	made := map[int32][]*model.ToolCall{}
+	callsByMessage := map[int32][]*model.ToolCall{}
 	for _, call := range calls {
 		if remembered(call) {
-			made[call.MessageSequence] = append(made[call.MessageSequence], call)
+			callsByMessage[call.MessageSequence] = append(callsByMessage[call.MessageSequence], call)
 		}
 	}
 	conversation := make([]llm.Message, 0, len(messages)+2*len(calls)+1)
@@ -21,7 +21,7 @@ func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) [
 			continue
 		}
 		conversation = append(conversation, llm.Message{Role: llm.RoleUser, Text: m.Text})
-		for _, call := range made[m.Sequence] {
+		for _, call := range callsByMessage[m.Sequence] {
 			arguments, _ := call.Arguments.MarshalJSON()
 			conversation = append(conversation,
 				llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{

@@ -33,7 +33,7 @@ func (e *Engine) RefreshMcpServer(ctx context.Context, t *db.Tenant, id string) 
 
 func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpServer) (*model.McpServer,
 	[]*model.McpChange, error) {
-	headers, err := t.HeadersOf(server.ID, server.Endpoint)
+	headers, err := t.DecryptHeaders(server.ID, server.Endpoint)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,7 +60,7 @@ func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, ar
 	if err != nil {
 		return "", err
 	}
-	headers, err := t.HeadersOf(server.ID, server.Endpoint)
+	headers, err := t.DecryptHeaders(server.ID, server.Endpoint)
 	if err != nil {
 		return "", err
 	}

@@ -21,8 +21,8 @@ type Meter struct {
 	used map[string]llm.Usage
 }
 
-// Of wraps the model to count its answers. It returns nil for a nil model.
-func (m *Meter) Of(counted llm.Model) llm.Model {
+// Wrap wraps the model to count its answers. It returns nil for a nil model.
+func (m *Meter) Wrap(counted llm.Model) llm.Model {
 	if counted == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func TestMeterCountsTokens(t *testing.T) {
 		Tools:    []llm.Tool{{Name: "book", Description: "Books", Parameters: []byte("{}")}},
 		Messages: []llm.Message{{Text: "12345"}, {ToolCalls: []llm.ToolCall{{Name: "book", Arguments: "{}"}}}},
 	}
-	ask := func(c counting) (llm.Answer, error) { return llm.Collect(m.Of(c).Chat(t.Context(), req)) }
+	ask := func(c counting) (llm.Answer, error) { return llm.Collect(m.Wrap(c).Chat(t.Context(), req)) }
 	answer, err := ask(counting{usage: llm.Usage{InputTokens: 100, OutputTokens: 20}})
 	require.NoError(t, err)
 	require.Equal(t, "12345678", answer.Text)
@@ -50,7 +50,7 @@ func TestMeterCountsTokens(t *testing.T) {
 
 	_, err = ask(counting{err: errors.New("broken")})
 	require.EqualError(t, err, "broken")
-	for _, err := range m.Of(counting{}).Chat(t.Context(), req) {
+	for _, err := range m.Wrap(counting{}).Chat(t.Context(), req) {
 		require.NoError(t, err)
 		break
 	}

@@ -45,10 +45,10 @@ func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalN
 		answer.result = fmt.Sprintf(`{"status":"success","message":"The call to %s succeeded."}`, technicalName)
 	default:
 		answer.result, answer.unknown = fillResult(*template, func(name string) any {
-			if value, _ := call.Reach(name); value != nil {
+			if value, _ := call.Lookup(name); value != nil {
 				return value
 			}
-			value, _ := variables.Reach(name)
+			value, _ := variables.Lookup(name)
 			return value
 		})
 	}
@@ -107,7 +107,7 @@ func withinTexts(template string, places [][]int) []bool {
 	return within
 }
 
-func (c *conversation) mocked(ctx context.Context, call *call) (string, error) {
+func (c *conversation) answerFromMock(ctx context.Context, call *call) (string, error) {
 	answer := answerMock(ctx, c.checks, call.target.mock, call.target.TechnicalName, call.arguments, call.number,
 		c.variables)
 	if ctx.Err() != nil {

@@ -27,7 +27,7 @@ func TestRecordedFailuresBecomeMockFailures(t *testing.T) {
 	}
 	for _, text := range []string{
 		"the tool answered 302 Found", "the host of the tool cannot be found",
-		"the arguments are invalid: the tool answered 404", string(denied),
+		"the arguments are invalid: the tool answered 404", string(errDenied),
 	} {
 		require.Nil(t, model.RecordedFailure(text))
 	}

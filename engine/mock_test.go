@@ -360,7 +360,7 @@ func TestMocksAreIndependent(t *testing.T) {
 					require.Equal(t, test.want[i] == model.CallEffectMocked, call.Mocked, kind)
 					require.Equal(t, test.want[i] == model.CallEffectReal, call.IsReal(), kind)
 					if test.want[i] == model.CallEffectDenied {
-						require.Equal(t, string(denied), *call.Error)
+						require.Equal(t, string(errDenied), *call.Error)
 					} else {
 						require.NotNil(t, call.Result)
 					}

@@ -34,7 +34,7 @@ func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTes
 	agent := run.Snapshot.Agent
 	r := &Rehearsal{
 		engine: e, run: run, meter: m, mocking: MockingOf(run.Snapshot.Test.ToolMocking),
-		load: e.speakers.Load(ctx, speakerOf{run.CompanyID, agent.ID, t}), effects: e.effects(t, run.ID, agent.ID),
+		load: e.speakers.Load(ctx, speakerKey{run.CompanyID, agent.ID, t}), effects: e.effects(t, run.ID, agent.ID),
 	}
 	if run.Snapshot.VirtualTime {
 		r.effects.wait = func(ctx context.Context, delay time.Duration) error {
@@ -79,7 +79,7 @@ func (s *Speaker) Targets() (targets []rules.Target) {
 
 // Answer lets the agent answer the contact's last message. It also returns the calls, even with an error. The error is
 // UPSTREAM_FAILED if the language model failed.
-func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.ToolCall, error) {
+func (r *Rehearsal) Answer(ctx context.Context, situation Situation) (*Reply, []*model.ToolCall, error) {
 	s, err := r.load()
 	if err != nil {
 		return nil, nil, err
@@ -93,12 +93,12 @@ func (r *Rehearsal) Answer(ctx context.Context, at Situation) (*Reply, []*model.
 	counted := &Meter{}
 	defer func() { r.meter.addAll(counted) }()
 	next := &turn{
-		model: counted.Of(e.tested), voice: e.voices(counted, e.tested), rephraser: counted.Of(e.rephraser),
-		skipped: r.Skipped, limits: e.limits, effects: r.effects,
+		model: counted.Wrap(e.tested), chooseModel: e.voices(counted, e.tested), rephraser: counted.Wrap(e.rephraser),
+		skippedDelay: r.Skipped, limits: e.limits, effects: r.effects,
 		checks:    e.checks,
-		variables: at.Values, mocking: r.mocking, samples: e.samples,
+		variables: situation.Values, mocking: r.mocking, samples: e.samples,
 	}
-	said, calls, err := next.rehearse(ctx, &own, at)
+	said, calls, err := next.rehearse(ctx, &own, situation)
 	if said != nil {
 		said.Usage = *e.usageOf(said, counted, e.Spent(own.Agent, counted, 1).Credits)
 	}

@@ -55,10 +55,10 @@ func RetrievedBy(call *model.ToolCall) []RetrievedChunk {
 	return found.Chunks
 }
 
-// consult searches the knowledge base for the contact's last message, and adds the found chunks to the instructions. If
-// nothing is found and the chat has a text for that, consult returns the text as the reply, without asking the model.
-// Subscribers see a call like any other, but mocks and denied side effects do not apply.
-func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Reply, error) {
+// searchKnowledge searches the knowledge base for the contact's last message, and adds the found chunks to the
+// instructions. If nothing is found and the chat has a text for that, consult returns the text as the reply, without
+// asking the model. Subscribers see a call like any other, but mocks and denied side effects do not apply.
+func (c *conversation) searchKnowledge(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	chat := c.knowledge.chat
 	question := c.question(ctx)
 	call := model.ToolCall{
@@ -68,7 +68,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	}
 	started := call
 	if !emit(event{started: &started}) {
-		return nil, errLeft
+		return nil, errConsumerStopped
 	}
 	found, err := c.effects.retrieve(ctx, chat, question)
 	call.DurationMs = int32(max(0, c.effects.now().Sub(call.StartedAt)).Milliseconds())
@@ -76,7 +76,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	if err == nil {
 		result := resultOfRetrieval(found)
 		call.Result = &result
-		done.warnings, err = c.learn(found)
+		done.warnings, err = c.addKnowledge(found)
 	}
 	if err != nil {
 		text := content.Cut(messageForModel(err), maxError)
@@ -87,7 +87,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	}
 	done.call = call
 	if !emit(event{finished: done}) {
-		return nil, errLeft
+		return nil, errConsumerStopped
 	}
 	switch empty := chat.PromptSettings.EmptyResponse; {
 	case ctx.Err() != nil:
@@ -97,7 +97,7 @@ func (c *conversation) consult(ctx context.Context, emit func(event) bool) (*Rep
 	case len(found) > 0 || empty == "":
 		return nil, nil
 	case !emit(event{text: empty}):
-		return nil, errLeft
+		return nil, errConsumerStopped
 	default:
 		return &Reply{Text: empty}, nil
 	}
@@ -116,7 +116,7 @@ func (c *conversation) showsSources() bool {
 	return c.knowledge.chat.PromptSettings.ShowQuote && c.channel.ShowsSources()
 }
 
-func (c *conversation) learn(found []*model.RetrievedChunk) ([]string, error) {
+func (c *conversation) addKnowledge(found []*model.RetrievedChunk) ([]string, error) {
 	settings := c.knowledge.chat.PromptSettings
 	var texts []string
 	length := 0
@@ -234,7 +234,7 @@ func (c *conversation) question(ctx context.Context) string {
 
 // rephrased asks the model for a self-contained question. It returns "" if there is none.
 func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string {
-	ctx, cancel := context.WithTimeout(ctx, min(rephraseTimeout, c.limits.reply))
+	ctx, cancel := context.WithTimeout(ctx, min(rephraseTimeout, c.limits.replyTimeout))
 	defer cancel()
 	var transcript strings.Builder
 	for _, m := range said {

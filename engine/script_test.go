@@ -135,7 +135,7 @@ func newScene(answers ...answer) *scene {
 				Channel: model.ChannelPhone},
 			Tools: []*model.Tool{newTool("dig", `{"type":"object"}`)},
 		}},
-		limits: limits{modelCalls: 8, depth: 5, reply: time.Minute},
+		limits: limits{modelCalls: 8, depth: 5, replyTimeout: time.Minute},
 	}
 	s.effects = effects{
 		now:  func() time.Time { return at },
@@ -154,7 +154,7 @@ func newScene(answers ...answer) *scene {
 			s.effect("transfer: " + reason)
 			return nil
 		},
-		begin: func(_ context.Context, call *model.ToolCall) error {
+		beginCall: func(_ context.Context, call *model.ToolCall) error {
 			s.mutex.Lock()
 			defer s.mutex.Unlock()
 			s.started = append(s.started, call.TechnicalName)

@@ -80,7 +80,7 @@ func TestConcurrentSendIsRefused(t *testing.T) {
 		return nil
 	})
 	one, other := newEngine(slow, engine.Options{}), newEngine(slow, engine.Options{})
-	elsewhere := dbtest.Again(t, store).Tenant(companyID)
+	elsewhere := dbtest.Reopen(t, store).Tenant(companyID)
 	chat := start(t, one, tenant)
 
 	const sends = 8
@@ -109,7 +109,7 @@ func TestReplyIsDroppedWhenItsChatEnds(t *testing.T) {
 	t.Parallel()
 	store := dbtest.New(t)
 	tenant, companyID := newTenant(t, store)
-	elsewhere := dbtest.Again(t, store).Tenant(companyID)
+	elsewhere := dbtest.Reopen(t, store).Tenant(companyID)
 	var e *engine.Engine
 	var chat *model.SimulationChat
 	e = newEngine(modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
@@ -154,7 +154,7 @@ func TestStreamedTextIsSeenByOtherReplicas(t *testing.T) {
 		return nil
 	}), engine.Options{})
 	chat := start(t, e, tenant)
-	events, err := dbtest.Again(t, store).Tenant(companyID).FollowEvents(t.Context(), chat.ID)
+	events, err := dbtest.Reopen(t, store).Tenant(companyID).FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
 	sent := make(chan error, 1)
 	go func() {

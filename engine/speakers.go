@@ -18,21 +18,21 @@ const (
 	loadTimeout = 10 * time.Second
 )
 
-type speakerOf struct {
+type speakerKey struct {
 	companyID, agentID string
 	tenant             *db.Tenant
 }
 
 // speakers batches the reads of agents for runs that start at about the same time. It caches nothing: each request gets
 // rows that were read after it.
-type speakers = dataloader.Loader[speakerOf, *Speaker]
+type speakers = dataloader.Loader[speakerKey, *Speaker]
 
 func newSpeakers() *speakers {
-	return dataloader.NewBatchedLoader(readSpeakers, dataloader.WithWait[speakerOf, *Speaker](loadWindow),
-		dataloader.WithCache[speakerOf, *Speaker](&dataloader.NoCache[speakerOf, *Speaker]{}))
+	return dataloader.NewBatchedLoader(readSpeakers, dataloader.WithWait[speakerKey, *Speaker](loadWindow),
+		dataloader.WithCache[speakerKey, *Speaker](&dataloader.NoCache[speakerKey, *Speaker]{}))
 }
 
-func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[*Speaker] {
+func readSpeakers(ctx context.Context, wanted []speakerKey) []*dataloader.Result[*Speaker] {
 	// A run that ends must not cancel the read of other runs.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 	defer cancel()
@@ -40,16 +40,16 @@ func readSpeakers(ctx context.Context, wanted []speakerOf) []*dataloader.Result[
 		speakers map[string]*Speaker
 		err      error
 	}
-	agents, of := map[string][]string{}, map[string]read{}
+	agents, byCompany := map[string][]string{}, map[string]read{}
 	for _, w := range wanted {
 		agents[w.companyID] = append(agents[w.companyID], w.agentID)
 	}
 	results := make([]*dataloader.Result[*Speaker], len(wanted))
 	for i, w := range wanted {
-		found, known := of[w.companyID]
+		found, known := byCompany[w.companyID]
 		if !known {
 			found.speakers, found.err = LoadSpeakers(ctx, w.tenant, agents[w.companyID])
-			of[w.companyID] = found
+			byCompany[w.companyID] = found
 		}
 		results[i] = &dataloader.Result[*Speaker]{Data: found.speakers[w.agentID], Error: found.err}
 		if found.err == nil && results[i].Data == nil {

@@ -16,9 +16,9 @@ type target struct {
 	description string
 	// parameters is a JSON Schema of type object.
 	parameters json.RawMessage
-	// text names the parameter that must not be blank, if any. The schema has no pattern for this rule, because a model
-	// might mistake a string with a pattern for a code.
-	text string
+	// requiredText names the parameter that must not be blank, if any. The schema has no pattern for this rule, because a
+	// model might mistake a string with a pattern for a code.
+	requiredText string
 	// tool or subAgent is the target. Both are nil for the transfer and the end.
 	tool     *model.Tool
 	subAgent *model.SubAgent
@@ -30,11 +30,11 @@ const requestSchema = `{"type":"object","properties":{"request":{"type":"string"
 	`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
 	`"required":["request"],"additionalProperties":false}`
 
-// end is the target with which the agent ends the conversation. It is recorded only if the call is wrong.
-var end = target{
+// endTarget is the target with which the agent ends the conversation. It is recorded only if the call is wrong.
+var endTarget = target{
 	CallCoverage: model.CallCoverage{TechnicalName: llm.EndConversation},
 	description:  "Ends the conversation for good, after what you say in the same answer.",
-	parameters:   json.RawMessage(llm.ReasonSchema), text: "reason",
+	parameters:   json.RawMessage(llm.ReasonSchema), requiredText: "reason",
 }
 
 // targets returns the possible calls of the speaker in a chat with the mocking, in the order for the model.
@@ -46,33 +46,33 @@ func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*targe
 				TechnicalName: tool.TechnicalName},
 			description: tool.Description, parameters: json.RawMessage(tool.Parameters), tool: tool,
 			mock: mockOfTool(mocking, tool.ID),
-		}).decide(mocking.Denies() || tool.Approval == model.ToolApprovalDeny, tool.CanBeCalled()))
+		}).setEffect(mocking.Denies() || tool.Approval == model.ToolApprovalDeny, tool.CanBeCalled()))
 	}
 	for _, sub := range s.SubAgents {
 		// Delegating is not a side effect, though the other agent may have side effects.
 		targets = append(targets, (&target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindSubAgent, TargetID: &sub.ID,
 				TechnicalName: sub.TechnicalName},
-			description: sub.Description, parameters: json.RawMessage(requestSchema), text: "request", subAgent: sub,
+			description: sub.Description, parameters: json.RawMessage(requestSchema), requiredText: "request", subAgent: sub,
 			mock: mockOfSubAgent(mocking, sub.ID),
-		}).decide(false, sub.DelegateAgentID != s.Agent.ID))
+		}).setEffect(false, sub.DelegateAgentID != s.Agent.ID))
 	}
 	if s.Agent.CanTransfer() {
 		transfer := &target{
 			CallCoverage: model.CallCoverage{Kind: model.ToolCallKindCallTransfer, TechnicalName: llm.TransferCall},
 			description:  "Transfers the contact to a human, which ends the conversation with you.",
-			parameters:   json.RawMessage(llm.ReasonSchema), text: "reason",
+			parameters:   json.RawMessage(llm.ReasonSchema), requiredText: "reason",
 		}
 		if mocking.MockCallTransfer {
 			transfer.mock = &model.Mock{}
 		}
-		targets = append(targets, transfer.decide(mocking.Denies(), canTransfer))
+		targets = append(targets, transfer.setEffect(mocking.Denies(), canTransfer))
 	}
 	return targets
 }
 
-// decide sets the effect of a target. The target's mock must be set before.
-func (t *target) decide(denied, possible bool) *target {
+// setEffect sets the effect of a target. The target's mock must be set before.
+func (t *target) setEffect(denied, possible bool) *target {
 	switch {
 	case t.mock != nil:
 		t.Effect = model.CallEffectMocked

@@ -22,7 +22,7 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 		return nil, err
 	}
 	call := &call{}
-	if call.arguments, call.written, err = content.ParseArguments(string(text)); err == nil {
+	if call.arguments, call.argumentsJSON, err = content.ParseArguments(string(text)); err == nil {
 		err = e.checks.Validate(ctx, []byte(tool.Parameters), call.arguments)
 	}
 	if err != nil {
@@ -39,11 +39,11 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 		return nil, model.Errorf(model.Unprocessable, "tool %q has no endpoint to call, or its MCP server no longer offers "+
 			"it", tool.ID)
 	}
-	call.record.Arguments = call.written
+	call.record.Arguments = call.argumentsJSON
 	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}}
 	c.effects.approve = func(context.Context, *model.ToolCall) error { return nil } // the caller is the person
 	began := c.effects.now()
-	result, err := c.outcome(ctx, call, func(event) {})
+	result, err := c.execute(ctx, call, func(event) {})
 	outcome := &model.CallToolPayload{Tool: tool, DurationMs: int32(c.effects.now().Sub(began) / time.Millisecond),
 		IsSample: call.target.Effect == model.CallEffectMocked}
 	if err != nil {

@@ -41,11 +41,11 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	var err error
 	switch call.target.Effect {
 	case model.CallEffectMocked:
-		if result, err = c.mocked(ctx, call); err == nil {
+		if result, err = c.answerFromMock(ctx, call); err == nil {
 			err = failing(c.mocking.CallTransferFailure)
 		}
 	case model.CallEffectDenied:
-		err = denied
+		err = errDenied
 	case model.CallEffectUnavailable:
 		err = callError("no telephony provider is configured, so the call cannot be transferred")
 	default:

@@ -132,7 +132,7 @@ func TestTransferFailureIsReportedToTheModel(t *testing.T) {
 		"no provider": {nil, model.ToolMocking{}, "no telephony provider is configured, so the call cannot be transferred"},
 		"denied": {
 			func(context.Context, string) error { return nil }, model.ToolMocking{SideEffects: model.SideEffectsDeny},
-			string(denied),
+			string(errDenied),
 		},
 		"refused": {func(context.Context, string) error {
 			return &endpoint.Error{Cause: endpoint.Status, Message: "the telephony provider answered 503"}

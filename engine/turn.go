@@ -31,9 +31,9 @@ func (t *turn) converse(s *Speaker, messages []llm.Message, made map[string]int3
 	if err != nil {
 		return nil, err
 	}
-	c.offer(&end)
-	c.calls, c.path, c.req.Messages = made, []string{s.Agent.ID}, messages
-	if c.endReason = t.transfer.done(); c.endReason != nil {
+	c.offer(&endTarget)
+	c.mockedCalls, c.path, c.req.Messages = made, []string{s.Agent.ID}, messages
+	if c.endReason = t.transfer.doneReason(); c.endReason != nil {
 		c.req.Tools = nil
 	}
 	return c, nil
@@ -47,8 +47,8 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 		return nil, err
 	}
 	voice := t.model
-	if t.voice != nil {
-		if voice, err = t.voice(s.Agent); err != nil {
+	if t.chooseModel != nil {
+		if voice, err = t.chooseModel(s.Agent); err != nil {
 			return nil, err
 		}
 	}
@@ -86,15 +86,15 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 			return yield(e, nil)
 		}
 		reply, err := c.reply(ctx, emit)
-		if err != nil && !errors.Is(err, errLeft) && c.transfer.happened() {
-			c.endReason = c.transfer.done()
-			reply, err = c.close(err, emit)
+		if err != nil && !errors.Is(err, errConsumerStopped) && c.transfer.happened() {
+			c.endReason = c.transfer.doneReason()
+			reply, err = c.endReply(err, emit)
 		}
 		if reply != nil {
 			c.usage.TookMs = elapsed()
 			reply.Usage = c.usage
 		}
-		if !errors.Is(err, errLeft) {
+		if !errors.Is(err, errConsumerStopped) {
 			yield(event{reply: reply}, err)
 		}
 	}
@@ -102,7 +102,7 @@ func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 
 // stopwatch returns a function that returns the milliseconds since the call of stopwatch, including skipped delays.
 func (t *turn) stopwatch() func() float64 {
-	skipped := t.skipped
+	skipped := t.skippedDelay
 	if skipped == nil {
 		skipped = func() time.Duration { return 0 }
 	}
@@ -112,39 +112,39 @@ func (t *turn) stopwatch() func() float64 {
 	}
 }
 
-// errLeft is returned when the consumer of the events stops the turn.
-var errLeft = errors.New("left")
+// errConsumerStopped is returned when the consumer of the events stops the turn.
+var errConsumerStopped = errors.New("left")
 
 // reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
 // but the reply, one at a time, and returns whether it wants more. After a transfer or the end of the conversation,
 // there is a reply even if the model fails, because neither must be repeated.
 func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	if c.knowledge != nil && c.endReason == nil {
-		if answer, err := c.consult(ctx, emit); answer != nil || err != nil {
+		if answer, err := c.searchKnowledge(ctx, emit); answer != nil || err != nil {
 			return answer, err
 		}
 	}
 	for asked := 1; asked <= c.limits.modelCalls; asked++ {
-		calls, err := c.ask(ctx, emit)
-		isLeft := err != nil && (errors.Is(err, errLeft) || ctx.Err() != nil)
+		calls, err := c.streamAnswer(ctx, emit)
+		isLeft := err != nil && (errors.Is(err, errConsumerStopped) || ctx.Err() != nil)
 		switch {
 		case c.endReason != nil && !isLeft:
-			return c.close(err, emit)
+			return c.endReply(err, emit)
 		case err != nil:
 			return nil, err
 		}
-		isLast := asked == c.limits.modelCalls || c.asked.Load() >= c.maxAsked()
+		isLast := asked == c.limits.modelCalls || c.modelRequests.Load() >= c.maxAsked()
 		wanted := len(calls)
 		if isLast {
 			calls = c.finalCalls(calls)
 		}
-		if err := c.apply(ctx, calls, emit); err != nil {
+		if err := c.applyCalls(ctx, calls, emit); err != nil {
 			return nil, err
 		}
 		text, citations := c.spoken()
 		switch {
 		case c.endReason != nil && (isLast || text != ""):
-			return c.close(nil, emit)
+			return c.endReply(nil, emit)
 		case wanted > 0:
 		case text == "":
 			return nil, c.fault("gave an empty answer")
@@ -156,13 +156,13 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 		"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt", c.limits.modelCalls)
 }
 
-// close returns the last reply of an ended conversation. If the model said nothing, close emits a farewell.
-func (c *conversation) close(failure error, emit func(event) bool) (*Reply, error) {
+// endReply returns the last reply of an ended conversation. If the model said nothing, close emits a farewell.
+func (c *conversation) endReply(failure error, emit func(event) bool) (*Reply, error) {
 	text, citations := c.spoken()
 	if text == "" {
-		text = farewell(c.language, c.transfer.done() != nil)
+		text = farewell(c.language, c.transfer.doneReason() != nil)
 		if !emit(event{text: text}) {
-			return nil, errLeft
+			return nil, errConsumerStopped
 		}
 	}
 	return &Reply{Text: text, EndReason: c.endReason, failure: failure, citations: citations}, nil
@@ -170,7 +170,7 @@ func (c *conversation) close(failure error, emit func(event) bool) (*Reply, erro
 
 // spoken returns the agent's text so far, with its citations.
 func (c *conversation) spoken() (string, []model.Citation) {
-	text, citations := c.said.String(), []model.Citation(nil)
+	text, citations := c.replyText.String(), []model.Citation(nil)
 	if c.knowledge != nil {
 		text, citations = c.cite(text)
 	}
@@ -194,14 +194,14 @@ func farewell(language string, isTransferred bool) string {
 // errTooSlow is the cause when an answer takes longer than ReplyTimeout.
 var errTooSlow = errors.New("the answer takes too long")
 
-// ask streams one answer of the model and returns its calls.
-func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
+// streamAnswer streams one answer of the model and returns its calls.
+func (c *conversation) streamAnswer(ctx context.Context, emit func(event) bool) ([]llm.ToolCall, error) {
 	// Nested delegations would multiply the bound of one conversation.
-	if most := c.maxAsked(); c.asked.Add(1) > most {
+	if most := c.maxAsked(); c.modelRequests.Add(1) > most {
 		return nil, c.fault("gave no final answer to %d requests in one turn, the limit including sub-agents: raise "+
 			"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompts", most)
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, c.limits.reply, errTooSlow)
+	limited, cancel := context.WithTimeoutCause(ctx, c.limits.replyTimeout, errTooSlow)
 	defer cancel()
 	var calls []llm.ToolCall
 	var text strings.Builder
@@ -210,16 +210,16 @@ func (c *conversation) ask(ctx context.Context, emit func(event) bool) ([]llm.To
 			return nil, c.upstream(ctx, limited, err)
 		}
 		if piece := content.Clean(chunk.Text); piece != "" {
-			if text.Len() == 0 && c.said.Len() > 0 {
+			if text.Len() == 0 && c.replyText.Len() > 0 {
 				piece = "\n\n" + piece
 			}
-			if c.said.Len()+len(piece) > maxReply {
+			if c.replyText.Len()+len(piece) > maxReply {
 				return nil, c.fault("gave an answer that is too long to store")
 			}
 			text.WriteString(piece)
-			c.said.WriteString(piece)
+			c.replyText.WriteString(piece)
 			if !emit(event{text: piece}) {
-				return nil, errLeft
+				return nil, errConsumerStopped
 			}
 		}
 		calls = append(calls, chunk.ToolCalls...)
@@ -246,7 +246,7 @@ func (t *turn) upstream(ctx, limited context.Context, err error) error {
 		return ctx.Err()
 	}
 	if errors.Is(context.Cause(limited), errTooSlow) {
-		return errors.Join(t.fault("did not finish its reply within %s", t.limits.reply), err)
+		return errors.Join(t.fault("did not finish its reply within %s", t.limits.replyTimeout), err)
 	}
 	if failure, ok := errors.AsType[*llm.Error](err); ok {
 		return upstreamError{model.Errorf(model.UpstreamFailed, "%s", failure.Message), failure}

@@ -153,7 +153,7 @@ func TestModelFailureFailsTheTurn(t *testing.T) {
 func TestSlowModelFailsTheTurn(t *testing.T) {
 	t.Parallel()
 	s := newScene(answer{hook: func(ctx context.Context) { <-ctx.Done() }})
-	s.limits.reply = time.Millisecond
+	s.limits.replyTimeout = time.Millisecond
 	require.Equal(t, "the language model did not finish its reply within 1ms", requireFault(t, s.play(t).err))
 }
 

@@ -15,19 +15,19 @@ type backlog struct {
 	mu sync.Mutex
 	// making and unwritten count the responses that are being made and that are being written. taken counts the responses
 	// that the client has received, up to the number maxInProgress.
-	making, unwritten, taken int
-	waiting                  []chan struct{}
+	making, unwritten, received int
+	waiting                     []chan struct{}
 }
 
 // hasRoom reports whether one more response may be made. The more responses the client has received, the more may be
 // made at the same time.
 func (b *backlog) hasRoom() bool {
-	return b.making+b.unwritten < 2 || b.unwritten == 0 && b.making < b.taken
+	return b.making+b.unwritten < 2 || b.unwritten == 0 && b.making < b.received
 }
 
-// enter waits until a response may be made. It returns false if ctx ends first. Otherwise the caller must call made
+// acquire waits until a response may be made. It returns false if ctx ends first. Otherwise the caller must call made
 // and then leave.
-func (b *backlog) enter(ctx context.Context) bool {
+func (b *backlog) acquire(ctx context.Context) bool {
 	b.mu.Lock()
 	if len(b.waiting) == 0 && b.hasRoom() {
 		b.making++
@@ -53,8 +53,8 @@ func (b *backlog) enter(ctx context.Context) bool {
 	return false
 }
 
-// made records that the response is about to be written.
-func (b *backlog) made() {
+// startWrite records that the response is about to be written.
+func (b *backlog) startWrite() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.making--
@@ -62,12 +62,12 @@ func (b *backlog) made() {
 	b.admit()
 }
 
-// leave records that the response was written or dropped.
-func (b *backlog) leave() {
+// release records that the response was written or dropped.
+func (b *backlog) release() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.unwritten--
-	b.taken = min(b.taken+1, maxInProgress)
+	b.received = min(b.received+1, maxInProgress)
 	b.admit()
 }
 

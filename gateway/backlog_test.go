@@ -18,7 +18,7 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 		var b backlog
 		entered := make(chan struct{}, 100)
 		enter := func(ctx context.Context) {
-			if b.enter(ctx) {
+			if b.acquire(ctx) {
 				entered <- struct{}{}
 			}
 		}
@@ -34,16 +34,16 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 		go enter(gone)
 		require.Equal(t, 2, run())
 		leave()
-		b.made()
-		b.made()
+		b.startWrite()
+		b.startWrite()
 		require.Equal(t, 2, run(), "two responses wait to be written")
-		b.leave()
+		b.release()
 		require.Equal(t, 3, run(), "one waits")
-		b.leave()
+		b.release()
 		require.Equal(t, 4, run())
 		for range 18 {
-			b.made()
-			b.leave()
+			b.startWrite()
+			b.release()
 		}
 		require.Equal(t, 20, run(), "canceled waiters do not count")
 		require.Empty(t, b.waiting)
@@ -52,8 +52,8 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 		}
 		require.Equal(t, 20+maxInProgress, run(), "a client that reads its responses may have more at once")
 		for range 2 * maxInProgress {
-			b.made()
-			b.leave()
+			b.startWrite()
+			b.release()
 		}
 	})
 }
@@ -68,7 +68,7 @@ func TestSlowestClientIsDropped(t *testing.T) {
 		wait := func(key, name string, bytes int64) *outgoing {
 			o := m.open(model.KeyRef{KeyID: key}, func() { dropped <- name })
 			o.addBytes(bytes)
-			o.made(bytes)
+			o.startWrite(bytes)
 			<-time.After(slowAfter)
 			synctest.Wait()
 			return o

@@ -32,7 +32,7 @@ func (x exchange) batch(body []byte) {
 		if i > 0 {
 			answer = append(answer, ',')
 		}
-		answer = x.inBatch(ctx, answer, params, i == 0)
+		answer = x.appendBatchResponse(ctx, answer, params, i == 0)
 	}
 	writeBody(x.w, http.StatusOK, x.accept.single, append(answer, ']'))
 }
@@ -71,12 +71,13 @@ func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
 	return requests, nil
 }
 
-// inBatch appends the response to one request of a list. The first request was counted for the rate limits on arrival.
-func (x exchange) inBatch(ctx context.Context, answer []byte, params request, isFirst bool) []byte {
+// appendBatchResponse appends the response to one request of a list. The first request was counted for the rate limits
+// on arrival.
+func (x exchange) appendBatchResponse(ctx context.Context, answer []byte, params request, isFirst bool) []byte {
 	principal, _ := model.PrincipalOf(ctx)
 	rec := &record{begin: time.Now(), remote: x.r.RemoteAddr, caller: principal}
 	ctx = graphql.StartOperationTrace(x.observe(context.WithValue(ctx, recordKey{}, rec), rec))
-	defer x.ended(ctx, rec, 0, "operation")
+	defer x.logEnd(ctx, rec, 0, "operation")
 	refuse := func(err error) []byte {
 		return appendResponse(answer, &graphql.Response{Errors: gqlerror.List{x.presenter.present(ctx, err)}})
 	}
@@ -92,7 +93,7 @@ func (x exchange) inBatch(ctx context.Context, answer []byte, params request, is
 	params.Headers = x.r.Header
 	var operation *graphql.OperationContext
 	var errs gqlerror.List
-	if broken := x.guarded(ctx, func() { operation, errs = x.operationOf(ctx, x.exec, params) }); broken != nil {
+	if broken := x.recoverPanic(ctx, func() { operation, errs = x.operationOf(ctx, x.exec, params) }); broken != nil {
 		return appendResponse(answer, &graphql.Response{Errors: gqlerror.List{broken}})
 	}
 	if len(errs) > 0 {

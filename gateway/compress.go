@@ -21,9 +21,9 @@ var zippers = sync.Pool{New: func() any {
 	return zipper
 }}
 
-// compressed calls the handler next with a writer that compresses large JSON responses with a Content-Length. Other
+// compress calls the handler next with a writer that compresses large JSON responses with a Content-Length. Other
 // responses are sent while they are made. They are not compressed, because a partial response could then look complete.
-func (s *Server) compressed(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
+func (s *Server) compress(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if !s.settings.Compress {
 		next(w, r)
 		return
@@ -81,7 +81,7 @@ func (w *compressible) send() {
 	_ = w.zipper.Close() // writing to a buffer cannot fail
 	zippers.Put(w.zipper)
 	body := w.zipped.Bytes()
-	defer giveBack(&body)
+	defer putBuffer(&body)
 	w.Header().Set("Content-Encoding", "gzip")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.ResponseWriter.WriteHeader(w.status)

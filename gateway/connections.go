@@ -44,15 +44,15 @@ func (l *boundedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		address, isPublic := publicAddress(conn.RemoteAddr().String())
-		if !l.enter(address, isPublic) {
+		if !l.acquire(address, isPublic) {
 			_ = conn.Close()
 			continue
 		}
-		return &clientConn{Conn: conn, leave: sync.OnceFunc(func() { l.leave(address, isPublic) })}, nil
+		return &clientConn{Conn: conn, release: sync.OnceFunc(func() { l.release(address, isPublic) })}, nil
 	}
 }
 
-func (l *boundedListener) enter(address netip.Addr, isPublic bool) bool {
+func (l *boundedListener) acquire(address netip.Addr, isPublic bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.limits.All > 0 && l.all >= l.limits.All || isPublic && l.limits.PerAddress > 0 &&
@@ -66,7 +66,7 @@ func (l *boundedListener) enter(address netip.Addr, isPublic bool) bool {
 	return true
 }
 
-func (l *boundedListener) leave(address netip.Addr, isPublic bool) {
+func (l *boundedListener) release(address netip.Addr, isPublic bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all--
@@ -81,15 +81,15 @@ func (l *boundedListener) leave(address netip.Addr, isPublic bool) {
 // clientConn is a client's connection. It can hold writes until a response is complete.
 type clientConn struct {
 	net.Conn
-	leave func()
-	held  *[]byte
+	release func()
+	held    *[]byte
 	// isBroken is set when a response was sent only in part.
 	isBroken bool
 }
 
 // Close closes the connection and stops counting it.
 func (c *clientConn) Close() error {
-	defer c.leave()
+	defer c.release()
 	return c.Conn.Close()
 }
 

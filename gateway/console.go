@@ -45,7 +45,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	case path == SDLPath:
 		s.explain(w, r, http.StatusUnauthorized, "This is the schema of a GraphQL API",
 			"Programs get it with an API key. People read it in the API explorer of the console.")
-	case s.knows(path):
+	case s.hasPath(path):
 		s.explain(w, r, http.StatusUnauthorized, "This is a REST API", "Programs send it requests with an API key.")
 	default:
 		s.explain(w, r, http.StatusNotFound, "There is nothing at this address",
@@ -75,17 +75,17 @@ func (s *Server) explain(w http.ResponseWriter, r *http.Request, status int, tit
 // docsPath is the path of the API documentation, if Options.Pages has it.
 const docsPath = "/docs"
 
-// Knower is a transport that can report whether it serves a path.
-type Knower interface {
+// PathMatcher is a transport that can report whether it serves a path.
+type PathMatcher interface {
 	graphql.Transport
-	Knows(path string) bool
+	MatchesPath(path string) bool
 }
 
-// knows reports whether one of Options.Transports serves the path.
-func (s *Server) knows(path string) bool {
-	return slices.ContainsFunc(s.others, func(t graphql.Transport) bool {
-		k, ok := t.(Knower)
-		return ok && k.Knows(path)
+// hasPath reports whether one of Options.Transports serves the path.
+func (s *Server) hasPath(path string) bool {
+	return slices.ContainsFunc(s.otherTransports, func(t graphql.Transport) bool {
+		k, ok := t.(PathMatcher)
+		return ok && k.MatchesPath(path)
 	})
 }
 

@@ -2,8 +2,9 @@ package gateway
 
 import "net/http"
 
-// maxHeld is the size in bytes up to which a body is written in one piece. A longer body is worth another system call.
-const maxHeld = 64 << 10
+// maxBuffered is the size in bytes up to which a body is written in one piece. A longer body is worth another system
+// call.
+const maxBuffered = 64 << 10
 
 // Write writes to the connection, or holds the bytes while writeWhole runs. Only one goroutine writes at a time.
 func (c *clientConn) Write(p []byte) (int, error) {
@@ -18,9 +19,9 @@ func (c *clientConn) Write(p []byte) (int, error) {
 // each costs a system call here and one at the client.
 func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	buffer := buffers.Get().(*[]byte)
-	defer giveBack(buffer)
+	defer putBuffer(buffer)
 	*buffer = (*buffer)[:0]
-	written, err := c.hold(buffer, w, body)
+	written, err := c.bufferWrite(buffer, w, body)
 	if len(*buffer) > 0 {
 		if _, failure := c.Conn.Write(*buffer); failure != nil {
 			// net/http cannot see this failure, and would send the next response after a part of this one.
@@ -32,7 +33,7 @@ func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error)
 	return written, err
 }
 
-func (c *clientConn) hold(buffer *[]byte, w http.ResponseWriter, body []byte) (int, error) {
+func (c *clientConn) bufferWrite(buffer *[]byte, w http.ResponseWriter, body []byte) (int, error) {
 	c.held = buffer
 	defer func() { c.held = nil }()
 	written, err := w.Write(body)

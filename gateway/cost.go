@@ -22,11 +22,11 @@ const (
 	// maxSkipped bounds the cost of skipped rows: an offset far beyond the end of a list skips only the list's rows. Only
 	// REST's page numbers reach this bound.
 	maxSkipped = 60_000
-	// introspected is the cost of a value of the schema, which the executor resolves more slowly than a column of a row.
-	// One operation can read the whole schema once, as tools do.
-	introspected = 2
-	// mutated is the cost of a mutation's root field without an @cost: a transaction.
-	mutated = 20_000
+	// introspectionCost is the cost of a value of the schema, which the executor resolves more slowly than a column of a
+	// row. One operation can read the whole schema once, as tools do.
+	introspectionCost = 2
+	// mutationCost is the cost of a mutation's root field without an @cost: a transaction.
+	mutationCost = 20_000
 	// maxCost is the highest cost. The product of two costs fits an int.
 	maxCost = 1_000_000_000
 )
@@ -126,15 +126,15 @@ func (c costs) selection(set ast.SelectionSet, on *ast.Definition, page int) pri
 		var cost price
 		switch s := selected.(type) {
 		case *ast.Field:
-			if c.included(s.Directives) {
+			if c.isIncluded(s.Directives) {
 				cost = c.field(s, page)
 			}
 		case *ast.InlineFragment:
-			if c.included(s.Directives) && c.applies(s.TypeCondition, on) {
+			if c.isIncluded(s.Directives) && c.applies(s.TypeCondition, on) {
 				cost = c.selection(s.SelectionSet, on, page)
 			}
 		case *ast.FragmentSpread:
-			if c.included(s.Directives) && c.applies(s.Definition.TypeCondition, on) {
+			if c.isIncluded(s.Directives) && c.applies(s.Definition.TypeCondition, on) {
 				cost = c.fragment(s.Definition, on, page)
 			}
 		}
@@ -158,9 +158,9 @@ func (c costs) field(f *ast.Field, page int) price {
 	own := price{each: 1}
 	switch {
 	case isIntrospection(f):
-		own = price{each: introspected}
+		own = price{each: introspectionCost}
 	case f.ObjectDefinition == c.schema.Mutation:
-		own = price{each: mutated}
+		own = price{each: mutationCost}
 	}
 	if weight, given := constant(f.Definition, "cost", "weight"); given {
 		own = price{each: weight}
@@ -171,14 +171,14 @@ func (c costs) field(f *ast.Field, page int) price {
 	skipped := times(lengthOf(c.argument(f, []string{"offset"})), skippedRow)
 	own.each = plus(own.each, min(skipped, maxSkipped))
 	definition := c.schema.Types[f.Definition.Type.Name()]
-	asked := c.asked(f)
+	asked := c.requestedLength(f)
 	if f.Definition.Type.Elem == nil {
 		return own.plus(c.object(f.SelectionSet, definition, asked))
 	}
 	length := usualLength
 	assumed, given := constant(f.Definition, "listSize", "assumedSize")
 	if isIntrospection(f) {
-		assumed, given = c.described(f.Name), true
+		assumed, given = c.introspectionLength(f.Name), true
 	}
 	switch {
 	case asked > 0:
@@ -194,8 +194,9 @@ func (c costs) field(f *ast.Field, page int) price {
 // isIntrospection reports whether the field belongs to an introspection type, such as __Type.
 func isIntrospection(f *ast.Field) bool { return strings.HasPrefix(f.ObjectDefinition.Name, "__") }
 
-// described returns the length of an introspection list: exact for lists of the schema, typical for lists of a type.
-func (c costs) described(list string) int {
+// introspectionLength returns the length of an introspection list: exact for lists of the schema, typical for lists of
+// a type.
+func (c costs) introspectionLength(list string) int {
 	switch list {
 	case "types":
 		return len(c.schema.Types)
@@ -209,8 +210,9 @@ func (c costs) described(list string) int {
 	return usualLength
 }
 
-// asked returns how many elements a field's arguments ask for, or 0. The field itself refuses an invalid page size.
-func (c costs) asked(f *ast.Field) int {
+// requestedLength returns how many elements a field's arguments ask for, or 0. The field itself refuses an invalid page
+// size.
+func (c costs) requestedLength(f *ast.Field) int {
 	if directive := f.Definition.Directives.ForName("listSize"); directive != nil {
 		if names := directive.Arguments.ForName("slicingArguments"); names != nil {
 			for _, path := range names.Value.Children {
@@ -247,8 +249,8 @@ func (c costs) argument(f *ast.Field, path []string) any {
 	return value
 }
 
-// included reports whether @skip and @include keep a selection.
-func (c costs) included(directives ast.DirectiveList) bool {
+// isIncluded reports whether @skip and @include keep a selection.
+func (c costs) isIncluded(directives ast.DirectiveList) bool {
 	for _, directive := range directives {
 		condition := directive.Arguments.ForName("if")
 		if condition == nil {

@@ -20,7 +20,7 @@ func costliestOf(schema *ast.Schema, operation *ast.OperationDefinition, variabl
 		path = append(path, field.Alias)
 		set, on, page = field.SelectionSet, c.schema.Types[field.Definition.Type.Name()], 0
 		if field.Definition.Type.Elem == nil {
-			page = c.asked(field)
+			page = c.requestedLength(field)
 		}
 	}
 }
@@ -37,16 +37,16 @@ func (c costs) costliest(set ast.SelectionSet, on *ast.Definition, page int,
 		for _, selected := range set {
 			switch s := selected.(type) {
 			case *ast.Field:
-				if c.included(s.Directives) {
+				if c.isIncluded(s.Directives) {
 					consider(s, c.field(s, page).sum())
 				}
 			case *ast.InlineFragment:
-				if c.included(s.Directives) && c.applies(s.TypeCondition, concrete) {
+				if c.isIncluded(s.Directives) && c.applies(s.TypeCondition, concrete) {
 					consider(c.costliest(s.SelectionSet, concrete, page, seen))
 				}
 			case *ast.FragmentSpread:
 				key := spread{s.Name, concrete.Name, page}
-				if !seen[key] && c.included(s.Directives) && c.applies(s.Definition.TypeCondition, concrete) {
+				if !seen[key] && c.isIncluded(s.Directives) && c.applies(s.Definition.TypeCondition, concrete) {
 					seen[key] = true
 					consider(c.costliest(s.Definition.SelectionSet, concrete, page, seen))
 				}

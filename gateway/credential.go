@@ -17,7 +17,7 @@ const (
 	tokenParameter = "access_token"
 )
 
-type addressedKey struct{}
+type urlTokenKey struct{}
 
 // withoutToken moves access tokens from the request's URL to its context, so that no log of the URL shows them.
 func withoutToken(r *http.Request) *http.Request {
@@ -28,7 +28,7 @@ func withoutToken(r *http.Request) *http.Request {
 	if err != nil || !query.Has(tokenParameter) {
 		return r // The URL itself is refused later.
 	}
-	r = r.WithContext(context.WithValue(r.Context(), addressedKey{}, query[tokenParameter]))
+	r = r.WithContext(context.WithValue(r.Context(), urlTokenKey{}, query[tokenParameter]))
 	address := *r.URL
 	query.Del(tokenParameter)
 	address.RawQuery = query.Encode()
@@ -39,7 +39,7 @@ func withoutToken(r *http.Request) *http.Request {
 // withTokenInURL moves the token of the request's URL, if any, into the Authorization header. Browsers send no headers
 // with an EventSource, so only a stream may have its token in the URL.
 func withTokenInURL(r *http.Request) (_ *http.Request, isInURL bool, err error) {
-	tokens, isInURL := r.Context().Value(addressedKey{}).([]string)
+	tokens, isInURL := r.Context().Value(urlTokenKey{}).([]string)
 	if !isInURL {
 		return r, false, nil
 	}
@@ -77,9 +77,9 @@ func challenge(h http.Header) string {
 	return "ApiKey"
 }
 
-// shown returns the credential headers among the members of a connection_init payload, ignoring the case of their
-// names. It is nil if there are none, and ok is false if one is not a string.
-func shown(members map[string]json.RawMessage) (h http.Header, ok bool) {
+// credentialHeaders returns the credential headers among the members of a connection_init payload, ignoring the case of
+// their names. It is nil if there are none, and ok is false if one is not a string.
+func credentialHeaders(members map[string]json.RawMessage) (h http.Header, ok bool) {
 	for name, value := range members {
 		name = http.CanonicalHeaderKey(name)
 		if name != apiKeyHeader && name != authorizationHeader {

@@ -10,7 +10,7 @@ import (
 )
 
 type deadline struct {
-	ours
+	extensionBase
 	settings Settings
 }
 

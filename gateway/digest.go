@@ -47,16 +47,16 @@ type formDigest struct {
 	delimiter []byte
 	// line is the start of a line that can be a delimiter.
 	line []byte
-	// within is set if the rest of the line is content.
-	within, ended bool
+	// isContent is set if the rest of the line is content.
+	isContent, ended bool
 }
 
 func (d *formDigest) Write(p []byte) (int, error) {
 	n := len(p)
 	for len(p) > 0 && !d.ended {
 		end := bytes.IndexByte(p, '\n') + 1
-		if d.within {
-			if d.within = end == 0; d.within {
+		if d.isContent {
+			if d.isContent = end == 0; d.isContent {
 				end = len(p)
 			}
 			_, _ = d.hash.Write(p[:end])
@@ -70,7 +70,7 @@ func (d *formDigest) Write(p []byte) (int, error) {
 		d.line, p = append(d.line, p[:end]...), p[end:]
 		if broken := d.line[len(d.line)-1] == '\n'; broken || len(d.line) == len(d.delimiter)+2 {
 			d.begin()
-			d.within = !broken
+			d.isContent = !broken
 		}
 	}
 	return n, nil

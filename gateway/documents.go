@@ -58,8 +58,8 @@ func (d documents) cost(query string, operation *ast.OperationDefinition, count 
 	return cost.(int)
 }
 
-// Add caches a validated document. It calls keepSpelling on it first.
+// Add caches a validated document. It calls preserveLiterals on it first.
 func (d documents) Add(_ context.Context, query string, parsed *ast.QueryDocument) {
-	keepSpelling(parsed)
+	preserveLiterals(parsed)
 	d.Cache.Add(query, &document{QueryDocument: parsed})
 }

@@ -36,8 +36,9 @@ func envelope(response *graphql.Response) (head, tail []byte) {
 // dataHead precedes the data of a response that has only data.
 const dataHead = `{"data":`
 
-// inPlace returns the JSON of a response that has only data. The data must already be in the buffer after dataHead.
-func inPlace(buffer []byte, response *graphql.Response) (body []byte, ok bool) {
+// completeInPlace returns the JSON of a response that has only data. The data must already be in the buffer after
+// dataHead.
+func completeInPlace(buffer []byte, response *graphql.Response) (body []byte, ok bool) {
 	data := response.Data
 	if len(response.Errors) > 0 || len(response.Extensions) > 0 || len(data) == 0 ||
 		len(buffer) != len(dataHead)+len(data) || &buffer[len(dataHead)] != &data[0] {
@@ -59,9 +60,9 @@ const (
 	maxMessage = 2_000
 )
 
-// bounded returns the first errors with shortened messages, and an error that counts the omitted ones. A short document
-// can cause thousands of errors that quote it.
-func bounded(errs gqlerror.List) gqlerror.List {
+// limitErrors returns the first errors with shortened messages, and an error that counts the omitted ones. A short
+// document can cause thousands of errors that quote it.
+func limitErrors(errs gqlerror.List) gqlerror.List {
 	isLong := func(err *gqlerror.Error) bool { return len(err.Message) > maxMessage }
 	if len(errs) <= maxErrors && !slices.ContainsFunc(errs, isLong) {
 		return errs
@@ -83,6 +84,6 @@ func bounded(errs gqlerror.List) gqlerror.List {
 
 // errorsJSON encodes the presenter's errors. They hold only texts, numbers and lists, so encoding cannot fail.
 func errorsJSON(errs gqlerror.List) []byte {
-	text, _ := json.Marshal(bounded(errs))
+	text, _ := json.Marshal(limitErrors(errs))
 	return text
 }

@@ -132,29 +132,29 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 		if known.Code == model.Internal {
 			return p.mask(ctx, err, located)
 		}
-		return shownTo(ctx, known)
+		return publicError(ctx, known)
 	case isGraphQL(located), isPersisted(located):
 		fields, _ := located.Extensions["fields"].(model.Fields)
 		return &gqlerror.Error{Message: located.Message, Extensions: extensions(ctx, codeOf(located), fields)}
 	case errors.As(err, &number):
 		// gqlparser's validation accepts integer literals that are too large for Int.
-		return shownTo(ctx, model.Errorf(model.BadInput, "%s", number.Message))
+		return publicError(ctx, model.Errorf(model.BadInput, "%s", number.Message))
 	case errors.Is(ctx.Err(), context.Canceled):
-		return shownTo(ctx, model.Errorf(model.Unavailable, "the request was cancelled"))
+		return publicError(ctx, model.Errorf(model.Unavailable, "the request was cancelled"))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		p.log.WarnContext(ctx, "request timed out", "error", err, "path", located.Path.String(), "traceId", TraceID(ctx))
-		return shownTo(ctx, model.Errorf(model.Unavailable, "the request took longer than %s", p.settings.timeoutOf(ctx)))
+		return publicError(ctx, model.Errorf(model.Unavailable, "the request took longer than %s", p.settings.timeoutOf(ctx)))
 	case errors.Is(err, context.DeadlineExceeded):
 		p.log.WarnContext(ctx, "a step timed out", "error", err, "path", located.Path.String(), "traceId", TraceID(ctx))
-		return shownTo(ctx, model.Errorf(model.Unavailable, "the request waited too long for a service that it needs; "+
+		return publicError(ctx, model.Errorf(model.Unavailable, "the request waited too long for a service that it needs; "+
 			"try again"))
 	default:
 		return p.mask(ctx, err, located)
 	}
 }
 
-// reason returns an error's message as a client may see it.
-func (p presenter) reason(err error) string {
+// publicMessage returns an error's message as a client may see it.
+func (p presenter) publicMessage(err error) string {
 	if known, ok := errors.AsType[*model.Error](err); ok && known.Code != model.Internal {
 		return known.Message
 	}
@@ -168,10 +168,10 @@ func (p presenter) mask(ctx context.Context, err error, located *gqlerror.Error)
 		attributes = append(attributes, "stack", string(panicked.stack))
 	}
 	p.log.ErrorContext(ctx, "internal error", attributes...)
-	return shownTo(ctx, model.Errorf(model.Internal, "internal error"))
+	return publicError(ctx, model.Errorf(model.Internal, "internal error"))
 }
 
-func shownTo(ctx context.Context, e *model.Error) *gqlerror.Error {
+func publicError(ctx context.Context, e *model.Error) *gqlerror.Error {
 	return &gqlerror.Error{Message: e.Message, Extensions: extensions(ctx, string(e.Code), e.Fields)}
 }
 

@@ -22,8 +22,8 @@ type exchange struct {
 	r      *http.Request
 	exec   graphql.GraphExecutor
 	accept accept
-	// safe is set if the request's method is safe: it must change nothing.
-	safe bool
+	// isSafe is set if the request's method is safe: it must change nothing.
+	isSafe bool
 }
 
 func (x exchange) run(params request) {
@@ -35,7 +35,7 @@ func (x exchange) run(params request) {
 		return
 	}
 	switch kind := operation.Operation.Operation; {
-	case kind == ast.Mutation && x.safe:
+	case kind == ast.Mutation && x.isSafe:
 		x.w.Header().Set("Allow", "POST")
 		x.deny(refusal(http.StatusMethodNotAllowed, "mutations must use POST"))
 	case kind == ast.Subscription && !x.accept.stream && !x.accept.parts:
@@ -48,11 +48,11 @@ func (x exchange) run(params request) {
 			return
 		}
 		buffer := buffers.Get().(*[]byte)
-		defer giveBack(buffer) // after the response is sent
+		defer putBuffer(buffer) // after the response is sent
 		*buffer = append((*buffer)[:0], dataHead...)
 		ctx = model.WithBuffer(ctx, buffer)
 		for response := range x.begin(ctx, x.exec, operation).responses() {
-			if body, ok := inPlace(*buffer, response); ok {
+			if body, ok := completeInPlace(*buffer, response); ok {
 				writeBody(x.w, http.StatusOK, x.accept.single, body)
 				continue
 			}
@@ -61,8 +61,8 @@ func (x exchange) run(params request) {
 	}
 }
 
-// guarded runs a step of an execution, and turns a panic that gqlgen does not catch into an error.
-func (s *Server) guarded(ctx context.Context, step func()) (broken *gqlerror.Error) {
+// recoverPanic runs a step of an execution, and turns a panic that gqlgen does not catch into an error.
+func (s *Server) recoverPanic(ctx context.Context, step func()) (broken *gqlerror.Error) {
 	defer func() {
 		if value := recover(); value != nil {
 			broken = s.presenter.present(ctx, recovered(ctx, value))
@@ -131,7 +131,7 @@ func (x exchange) notAcceptable() {
 // writeResponse sends a response. Its data is copied unchanged.
 func writeResponse(w http.ResponseWriter, status int, mediaType string, response *graphql.Response) {
 	buffer := buffers.Get().(*[]byte)
-	defer giveBack(buffer)
+	defer putBuffer(buffer)
 	*buffer = appendResponse((*buffer)[:0], response)
 	writeBody(w, status, mediaType, *buffer)
 }
@@ -149,7 +149,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxBuffer = 256 << 10
 
-func giveBack(buffer *[]byte) {
+func putBuffer(buffer *[]byte) {
 	if cap(*buffer) <= maxBuffer {
 		buffers.Put(buffer)
 	}

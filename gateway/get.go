@@ -15,12 +15,12 @@ func (getTransport) Supports(r *http.Request) bool {
 }
 
 func (t getTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header), safe: true}
+	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header), isSafe: true}
 	if r.Method == http.MethodHead {
 		// A response to HEAD has no body, so a stream would never end.
 		x.accept.stream, x.accept.first, x.accept.parts = false, false, false
 	}
-	if x.accept.none() {
+	if x.accept.isEmpty() {
 		x.notAcceptable()
 		return
 	}

@@ -17,7 +17,7 @@ import (
 // guard is an extension that refuses documents too expensive to validate, operations too expensive to execute, and
 // variables that do not match their types. Each check precedes the work that it bounds.
 type guard struct {
-	ours
+	extensionBase
 	settings  Settings
 	documents documents
 	schema    *ast.Schema
@@ -70,7 +70,7 @@ func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.Op
 			text, _ := ctx.Value(variablesKey{}).(json.RawMessage)
 			texts = membersOf(text)
 		}
-		operation.Variables[definition.Variable] = asSpelled(g.schema, definition.Type, value, texts[definition.Variable])
+		operation.Variables[definition.Variable] = restoreJSON(g.schema, definition.Type, value, texts[definition.Variable])
 	}
 	return g.checkCost(ctx, operation)
 }

@@ -28,7 +28,7 @@ type Slots interface {
 // heavy is an extension that queues heavy operations. Each uses a processor for tens of milliseconds, and one company's
 // operations must not delay those of all others. Operations that call a language model are exempt: they mostly wait.
 type heavy struct {
-	ours
+	extensionBase
 	slots Slots
 }
 
@@ -42,7 +42,7 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 	if h.slots.Enter(ctx, principal.CompanyID) != nil {
 		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are in progress. Nothing was "+
 			"done: try again, or request less at a time")
-		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, fault)}}
+		return &graphql.Response{Errors: gqlerror.List{publicError(ctx, fault)}}
 	}
 	defer h.slots.Leave(principal.CompanyID)
 	return next(ctx)
@@ -57,7 +57,7 @@ func isHeavy(ctx context.Context, operation *graphql.OperationContext) bool {
 	case ast.Query:
 		return rec.cost >= heavyCost || len(slices.Collect(rootFields(operation))) >= heavyFields
 	case ast.Mutation:
-		return rec.cost-mutated*len(mutations(ctx)) >= heavyCost && modelDrivenFields(operation) == 0
+		return rec.cost-mutationCost*len(mutations(ctx)) >= heavyCost && modelDrivenFields(operation) == 0
 	default:
 		return false
 	}

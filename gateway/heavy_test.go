@@ -45,9 +45,9 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 		{"a light query", ast.Query, field(), heavyCost - 1, false},
 		{"a light query of many fields", ast.Query, many(heavyFields), heavyFields, true},
 		{"a light query of fewer", ast.Query, many(heavyFields - 1), heavyFields, false},
-		{"a mutation with a heavy payload", ast.Mutation, field(), mutated + heavyCost, true},
-		{"a mutation", ast.Mutation, field(), mutated + heavyCost - 1, false},
-		{"a mutation that waits for a model", ast.Mutation, field(&ast.Directive{Name: "modelDriven"}), 5 * mutated, false},
+		{"a mutation with a heavy payload", ast.Mutation, field(), mutationCost + heavyCost, true},
+		{"a mutation", ast.Mutation, field(), mutationCost + heavyCost - 1, false},
+		{"a mutation that waits for a model", ast.Mutation, field(&ast.Directive{Name: "modelDriven"}), 5 * mutationCost, false},
 		{"a subscription", ast.Subscription, field(), heavyCost, false},
 	} {
 		slots, isDone := &noSlots{}, false

@@ -52,19 +52,19 @@ type RequestClaim interface {
 
 type keyedKey struct{}
 
-// keyed is the ResponseWriter of a request with an Idempotency-Key. It passes the response to the client until a
-// mutation starts. From then on it buffers the response until the response is saved.
-type keyed struct {
+// idempotentWriter is the ResponseWriter of a request with an Idempotency-Key. It passes the response to the client
+// until a mutation starts. From then on it buffers the response until the response is saved.
+type idempotentWriter struct {
 	http.ResponseWriter
 	id   []byte
 	url  string
 	body *digest
 
-	// kept has the response to an earlier attempt. claim is set while this request is carried out.
-	kept  *model.StoredResponse
-	claim RequestClaim
-	// isWhole is set if the request is a single mutation, which runs in one transaction.
-	isWhole bool
+	// stored has the response to an earlier attempt. claim is set while this request is carried out.
+	stored *model.StoredResponse
+	claim  RequestClaim
+	// isSingleMutation is set if the request is a single mutation, which runs in one transaction.
+	isSingleMutation bool
 	// isFinal is set if a retry gets this response instead of being executed. isSecret is set if the response's body must
 	// not be saved.
 	isFinal, isSecret bool
@@ -73,9 +73,9 @@ type keyed struct {
 	response bytes.Buffer
 }
 
-// once routes the request. It carries out a mutation with an Idempotency-Key once, and answers retries with the same
-// response.
-func (s *Server) once(w http.ResponseWriter, r *http.Request) {
+// serveIdempotent routes the request. It carries out a mutation with an Idempotency-Key once, and answers retries with
+// the same response.
+func (s *Server) serveIdempotent(w http.ResponseWriter, r *http.Request) {
 	keys, given := r.Header[idempotencyHeader]
 	if !given || r.Method != http.MethodPost || s.claim == nil {
 		s.route(w, r)
@@ -93,18 +93,18 @@ func (s *Server) once(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := sha256.Sum256([]byte(r.Method + "\x00" + r.URL.EscapedPath() + "\x00" + keys[0]))
-	k := &keyed{ResponseWriter: w, id: id[:], url: r.URL.RawQuery, body: digestOf(r)}
+	k := &idempotentWriter{ResponseWriter: w, id: id[:], url: r.URL.RawQuery, body: digestOf(r)}
 	r = r.WithContext(context.WithValue(r.Context(), keyedKey{}, k))
 	r.Body = k.body
 	answered := false
 	defer func() {
 		if k.claim != nil {
-			s.settle(r.Context(), k, answered)
+			s.endClaim(r.Context(), k, answered)
 		}
 	}()
 	s.route(k, r)
 	answered = true
-	if k.kept != nil {
+	if k.stored != nil {
 		k.replay()
 	}
 }
@@ -114,8 +114,8 @@ func isKey(keys []string) bool {
 		!strings.ContainsFunc(keys[0], func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// settle ends the request's claim and then sends the response. The argument answered is false after a panic.
-func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
+// endClaim ends the request's claim and then sends the response. The argument answered is false after a panic.
+func (s *Server) endClaim(ctx context.Context, k *idempotentWriter, answered bool) {
 	var kept *model.StoredResponse
 	if answered {
 		kept = k.keepable()
@@ -133,7 +133,7 @@ func (s *Server) settle(ctx context.Context, k *keyed, answered bool) {
 }
 
 // keepable returns the response to save for retries, or nil if a retry must be carried out again.
-func (k *keyed) keepable() *model.StoredResponse {
+func (k *idempotentWriter) keepable() *model.StoredResponse {
 	if isSuccess := k.status >= 200 && k.status < 300; !k.isFinal || !isSuccess &&
 		!slices.Contains(keptStatuses, k.status) {
 		return nil
@@ -150,37 +150,37 @@ func (k *keyed) keepable() *model.StoredResponse {
 	return kept
 }
 
-func (k *keyed) replay() {
+func (k *idempotentWriter) replay() {
 	h := k.Header()
 	for _, name := range keptHeaders {
 		h.Del(name)
-		if value, given := k.kept.Headers[name]; given {
+		if value, given := k.stored.Headers[name]; given {
 			h.Set(name, value)
 		}
 	}
 	h.Del("Content-Length")
-	if len(k.kept.Body) > 0 {
-		h.Set("Content-Length", strconv.Itoa(len(k.kept.Body)))
+	if len(k.stored.Body) > 0 {
+		h.Set("Content-Length", strconv.Itoa(len(k.stored.Body)))
 	}
 	h.Set(replayedHeader, "true")
-	k.ResponseWriter.WriteHeader(k.kept.Status)
-	_, _ = k.ResponseWriter.Write(k.kept.Body)
+	k.ResponseWriter.WriteHeader(k.stored.Status)
+	_, _ = k.ResponseWriter.Write(k.stored.Body)
 }
 
-// waits reports whether the response is buffered or replaced rather than passed to the client.
-func (k *keyed) waits() bool { return k.claim != nil || k.kept != nil }
+// isBuffered reports whether the response is buffered or replaced rather than passed to the client.
+func (k *idempotentWriter) isBuffered() bool { return k.claim != nil || k.stored != nil }
 
-func (k *keyed) WriteHeader(status int) {
+func (k *idempotentWriter) WriteHeader(status int) {
 	switch {
-	case !k.waits():
+	case !k.isBuffered():
 		k.ResponseWriter.WriteHeader(status)
 	case k.status == 0:
 		k.status = status
 	}
 }
 
-func (k *keyed) Write(p []byte) (int, error) {
-	if !k.waits() {
+func (k *idempotentWriter) Write(p []byte) (int, error) {
+	if !k.isBuffered() {
 		return k.ResponseWriter.Write(p)
 	}
 	if k.status == 0 {
@@ -190,11 +190,11 @@ func (k *keyed) Write(p []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (k *keyed) Unwrap() http.ResponseWriter { return k.ResponseWriter }
+func (k *idempotentWriter) Unwrap() http.ResponseWriter { return k.ResponseWriter }
 
 // idOf returns the request's id in the principal's company. It depends on the holder of a page's token, because pages
 // choose their keys independently.
-func (k *keyed) idOf(p model.Principal) []byte {
+func (k *idempotentWriter) idOf(p model.Principal) []byte {
 	if p.Reach == nil {
 		return k.id
 	}
@@ -203,7 +203,7 @@ func (k *keyed) idOf(p model.Principal) []byte {
 }
 
 // fingerprint hashes everything else that must be equal in a retry. Call it after the body was read.
-func (k *keyed) fingerprint(p model.Principal) []byte {
+func (k *idempotentWriter) fingerprint(p model.Principal) []byte {
 	scopes := slices.Sorted(slices.Values(p.Scopes))
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %x", k.body.mediaType, k.url, scopes, k.body.hash.Sum(nil)))
 	return sum[:]
@@ -211,12 +211,12 @@ func (k *keyed) fingerprint(p model.Principal) []byte {
 
 // idempotency is an extension that claims requests with an Idempotency-Key before their mutations run.
 type idempotency struct {
-	ours
+	extensionBase
 	*Server
 }
 
 func (i idempotency) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	k, given := ctx.Value(keyedKey{}).(*keyed)
+	k, given := ctx.Value(keyedKey{}).(*idempotentWriter)
 	if !given || graphql.GetOperationContext(ctx).Operation.Operation != ast.Mutation {
 		return next(ctx)
 	}
@@ -226,14 +226,14 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 	claiming, cancel := context.WithTimeout(ctx, i.settings.RequestTimeout)
 	defer cancel()
 	var err error
-	switch k.kept, k.claim, err = i.claim(claiming, principal.CompanyID, k.idOf(principal), k.fingerprint(principal)); {
+	switch k.stored, k.claim, err = i.claim(claiming, principal.CompanyID, k.idOf(principal), k.fingerprint(principal)); {
 	case err != nil:
 		shown := i.presenter.present(ctx, err)
 		if codeOf(shown) == string(model.Conflict) {
 			k.Header().Set("Retry-After", "1")
 		}
 		return graphql.OneShot(&graphql.Response{Errors: gqlerror.List{shown}})
-	case k.kept != nil:
+	case k.stored != nil:
 		return graphql.OneShot(&graphql.Response{Data: []byte("null")}) // the kept response replaces it
 	}
 	fields := mutations(ctx)
@@ -243,7 +243,7 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 	if len(fields) == 1 {
 		// A field that waits for a language model commits before and after the wait, in its own transactions.
 		_, isSlow := i.settings.SlowFields[fields[0].Name]
-		k.isWhole = !isSlow
+		k.isSingleMutation = !isSlow
 	}
 	return next(ctx)
 }
@@ -251,8 +251,8 @@ func (i idempotency) InterceptOperation(ctx context.Context, next graphql.Operat
 // InterceptField carries out a mutation and records that in one transaction. A retry then does not repeat the mutation,
 // even if this process ends before it saves the response.
 func (i idempotency) InterceptField(ctx context.Context, next graphql.Resolver) (value any, err error) {
-	k, given := ctx.Value(keyedKey{}).(*keyed)
-	if !given || !k.isWhole || graphql.GetFieldContext(ctx).Object != "Mutation" {
+	k, given := ctx.Value(keyedKey{}).(*idempotentWriter)
+	if !given || !k.isSingleMutation || graphql.GetFieldContext(ctx).Object != "Mutation" {
 		return next(ctx)
 	}
 	err = k.claim.CarryOut(ctx, func(ctx context.Context) error {
@@ -265,7 +265,7 @@ func (i idempotency) InterceptField(ctx context.Context, next graphql.Resolver) 
 // InterceptResponse sets isFinal if a mutation succeeded, or if a retry could only fail in the same way.
 func (i idempotency) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	response := next(ctx)
-	if k, given := ctx.Value(keyedKey{}).(*keyed); given && k.claim != nil && response != nil {
+	if k, given := ctx.Value(keyedKey{}).(*idempotentWriter); given && k.claim != nil && response != nil {
 		k.isFinal = isFinal(response.Errors, len(mutations(ctx)))
 	}
 	return response

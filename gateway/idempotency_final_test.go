@@ -57,7 +57,7 @@ func TestOnlyFinalStatusesAreSaved(t *testing.T) {
 		0: false, 303: false, 401: false, 403: false, 406: false, 409: false, 413: false, 429: false, 500: false, 502: false,
 		503: false, 504: false,
 	} {
-		k := &keyed{ResponseWriter: httptest.NewRecorder(), status: status, isFinal: true}
+		k := &idempotentWriter{ResponseWriter: httptest.NewRecorder(), status: status, isFinal: true}
 		k.Header().Set("Content-Type", "application/json")
 		k.Header().Set("Location", "/Dataset/1")
 		k.Header().Set("X-Trace-Id", "1")

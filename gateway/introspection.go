@@ -22,7 +22,7 @@ type schemaRequest struct{ query, operation string }
 // as the specification requires. gqlgen returns empty lists and false, so tools cannot distinguish "none" from "does
 // not apply". The extension also caches the responses to operations that read only the schema.
 type exactIntrospection struct {
-	ours
+	extensionBase
 	responses *cache.Cache[schemaRequest, []byte]
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// keepSpelling rewrites the literals of custom scalars in a validated document. Numbers become strings, because
+// preserveLiterals rewrites the literals of custom scalars in a validated document. Numbers become strings, because
 // gqlparser would read them as floats and change decimal numbers. Objects get the form of model.Spelled, because
 // gqlparser would lose the order of their keys.
-func keepSpelling(document *ast.QueryDocument) {
+func preserveLiterals(document *ast.QueryDocument) {
 	for _, operation := range document.Operations {
 		for _, variable := range operation.VariableDefinitions {
 			spellValue(variable.DefaultValue)

@@ -55,7 +55,7 @@ func TraceParent(ctx context.Context) string {
 
 // ServeHTTP serves /healthz, /readyz and Path, and passes other paths to Options.Transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
-	r = withoutToken(s.atPath(r))
+	r = withoutToken(s.stripBasePath(r))
 	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
@@ -84,16 +84,16 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	}
 
 	defer func() {
-		s.ended(ctx, rec, w.status, "request")
+		s.logEnd(ctx, rec, w.status, "request")
 	}()
-	defer s.survive(w, r)
+	defer s.recoverRequest(w, r)
 	if !s.browse(w, r) {
 		s.entrance.ServeHTTP(w, r)
 	}
 }
 
-// atPath returns the request without the base path, if its path has one. A trailing slash after Path is ignored.
-func (s *Server) atPath(r *http.Request) *http.Request {
+// stripBasePath returns the request without the base path, if its path has one. A trailing slash after Path is ignored.
+func (s *Server) stripBasePath(r *http.Request) *http.Request {
 	rest, has := strings.CutPrefix(r.URL.Path, s.settings.BasePath)
 	if !has || rest != "" && rest[0] != '/' {
 		rest = r.URL.Path
@@ -125,12 +125,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		page.ServeHTTP(w, r)
 		return
 	}
-	if !s.traffic.enter() {
+	if !s.traffic.acquire() {
 		w.Header().Set("Connection", "close")
 		s.refuse(w, r, model.Errorf(model.Unavailable, "the gateway is shutting down; try again"))
 		return
 	}
-	defer s.traffic.leave()
+	defer s.traffic.release()
 	if asked := r.Header.Get(versionHeader); asked != "" && !strings.EqualFold(asked, version) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "version %q does not exist: this server only has %s", asked, version))
 		return
@@ -149,9 +149,9 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, model.Errorf(model.BadInput, "%s is given more than once: send it once", apiKeyHeader))
 		return
 	}
-	principal, err := s.admitted(r.Context(), credentialOf(r.Header), r.RemoteAddr, r.Header.Values(originHeader))
+	principal, err := s.checkCaller(r.Context(), credentialOf(r.Header), r.RemoteAddr, r.Header.Values(originHeader))
 	if err == nil {
-		err = permitted(principal, r.URL.Path, isInURL)
+		err = checkCredentialUse(principal, r.URL.Path, isInURL)
 	}
 	if err != nil {
 		s.refuse(w, r, err)
@@ -166,19 +166,19 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := model.WithPrincipal(r.Context(), principal)
 	out := s.memory.open(principal.Key(), func() {
-		s.slow(ctx, "", r.RemoteAddr)
+		s.logSlowClient(ctx, "", r.RemoteAddr)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
 	})
 	defer out.close()
 	if w, ok := w.(*statusWriter); ok {
 		w.timeout = s.settings.WriteTimeout
 	}
-	s.compressed(w, r.WithContext(withOutgoing(ctx, out)), s.once)
+	s.compress(w, r.WithContext(withOutgoing(ctx, out)), s.serveIdempotent)
 }
 
-// permitted returns FORBIDDEN for a credential that may not be used here. A token for one subscription may only be used
-// at paths with subscriptions. Any other credential must not be in a URL.
-func permitted(principal model.Principal, path string, isInURL bool) error {
+// checkCredentialUse returns FORBIDDEN for a credential that may not be used here. A token for one subscription may
+// only be used at paths with subscriptions. Any other credential must not be in a URL.
+func checkCredentialUse(principal model.Principal, path string, isInURL bool) error {
 	switch {
 	case principal.Subscription != "" && path != Path:
 		return model.Errorf(model.Forbidden, "the access token is valid only for the subscription %s", principal.Subscription)
@@ -190,10 +190,11 @@ func permitted(principal model.Principal, path string, isInURL bool) error {
 	return nil
 }
 
-// admitted returns the principal of a credential. remote is the client's address. origins are the Origin headers of the
-// request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid credentials
-// still pass, because many clients can share an address. Unverified credentials do not; see IsUnverified.
-func (s *Server) admitted(ctx context.Context, credential, remote string, origins []string) (model.Principal, error) {
+// checkCaller returns the principal of a credential. remote is the client's address. origins are the Origin
+// headers of the request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid
+// credentials still pass, because many clients can share an address. Unverified credentials do not; see IsUnverified.
+func (s *Server) checkCaller(ctx context.Context, credential, remote string, origins []string) (model.Principal,
+	error) {
 	principal, err := s.limitedPrincipal(ctx, credential, remote)
 	if credential != "" && isUnauthenticated(err) {
 		if slow := s.failures.check(remote); slow != nil {
@@ -246,22 +247,22 @@ func (s *Server) principal(ctx context.Context, credential string) (model.Princi
 	return s.authenticate(ctx, credential)
 }
 
-// revoked reports whether a credential is no longer valid. It is false if the check itself fails.
-func (s *Server) revoked(ctx context.Context, credential string) bool {
+// isRevoked reports whether a credential is no longer valid. It is false if the check itself fails.
+func (s *Server) isRevoked(ctx context.Context, credential string) bool {
 	_, err := s.principal(ctx, credential)
 	return isUnauthenticated(err)
 }
 
-// slow logs that a client was dropped because it received too slowly.
-func (s *Server) slow(ctx context.Context, operation, remote string) {
+// logSlowClient logs that a client was dropped because it received too slowly.
+func (s *Server) logSlowClient(ctx context.Context, operation, remote string) {
 	principal, _ := model.PrincipalOf(ctx)
 	s.log.LogAttrs(ctx, slog.LevelWarn, "closed the connection of a slow client", slog.String("operation", operation),
 		slog.String("keyId", principal.KeyID), slog.String("company", principal.CompanyID), slog.String("remote", remote),
 		slog.String("traceId", TraceID(ctx)))
 }
 
-// survive turns a panic outside of a resolver into a masked error.
-func (s *Server) survive(w *statusWriter, r *http.Request) {
+// recoverRequest turns a panic outside of a resolver into a masked error.
+func (s *Server) recoverRequest(w *statusWriter, r *http.Request) {
 	value := recover()
 	if value == nil {
 		return
@@ -323,7 +324,7 @@ func (w *statusWriter) begin(status int) {
 
 func (w *statusWriter) Write(p []byte) (int, error) {
 	w.begin(http.StatusOK)
-	if w.conn != nil && len(p) <= maxHeld && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
+	if w.conn != nil && len(p) <= maxBuffered && w.Header().Get("Content-Length") == strconv.Itoa(len(p)) {
 		return w.conn.writeWhole(w.ResponseWriter, p)
 	}
 	return w.ResponseWriter.Write(p)

@@ -72,7 +72,7 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 			if !given {
 				return refusal(http.StatusBadRequest, "map must contain only files of the body"), nil
 			}
-			if !place(params.Variables, path, upload) {
+			if !setUpload(params.Variables, path, upload) {
 				return refusal(http.StatusBadRequest, "map must contain only paths to variables that are null"), nil
 			}
 		}
@@ -80,14 +80,14 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 	return nil, nil
 }
 
-// place replaces the null at a path of the variables with a file. It reports false if there is no null.
-func place(variables map[string]any, path string, upload graphql.Upload) bool {
+// setUpload replaces the null at a path of the variables with a file. It reports false if there is no null.
+func setUpload(variables map[string]any, path string, upload graphql.Upload) bool {
 	steps := strings.Split(path, ".")
 	if steps[0] != "variables" {
 		return false
 	}
 	var at any = variables
-	var put func()
+	var set func()
 	for _, step := range steps[1:] {
 		switch holder := at.(type) {
 		case map[string]any:
@@ -95,20 +95,20 @@ func place(variables map[string]any, path string, upload graphql.Upload) bool {
 			if !given {
 				return false
 			}
-			at, put = inner, func() { holder[step] = upload }
+			at, set = inner, func() { holder[step] = upload }
 		case []any:
 			i, err := strconv.Atoi(step)
 			if err != nil || i < 0 || i >= len(holder) {
 				return false
 			}
-			at, put = holder[i], func() { holder[i] = upload }
+			at, set = holder[i], func() { holder[i] = upload }
 		default:
 			return false
 		}
 	}
-	if put == nil || at != nil {
+	if set == nil || at != nil {
 		return false
 	}
-	put()
+	set()
 	return true
 }

@@ -27,8 +27,8 @@ type accept struct {
 	parts bool
 }
 
-// none reports whether no media type of the gateway suits the client.
-func (a accept) none() bool { return a.single == "" && !a.stream && !a.parts }
+// isEmpty reports whether no media type of the gateway suits the client.
+func (a accept) isEmpty() bool { return a.single == "" && !a.stream && !a.parts }
 
 // errorType is the media type of errors. Errors are sent even to clients that accept none of the gateway's types.
 func (a accept) errorType() string { return cmp.Or(a.single, jsonType) }

@@ -37,7 +37,7 @@ func refusal(status int, format string, args ...any) *fault {
 func (x exchange) deny(f *fault) { f.write(x.r.Context(), x.w, x.accept) }
 
 func (f *fault) write(ctx context.Context, w http.ResponseWriter, a accept) {
-	writeResponse(w, f.status, a.errorType(), &graphql.Response{Errors: gqlerror.List{shownTo(ctx, f.err)}})
+	writeResponse(w, f.status, a.errorType(), &graphql.Response{Errors: gqlerror.List{publicError(ctx, f.err)}})
 }
 
 // request is a GraphQL request. variables is the text of the variables, because decoding loses the order of their keys.

@@ -46,7 +46,7 @@ type documentIDs struct {
 	hash string
 }
 
-func idsOf(id string, extensions map[string]any) (documentIDs, *gqlerror.Error) {
+func parseDocumentIDs(id string, extensions map[string]any) (documentIDs, *gqlerror.Error) {
 	ids := documentIDs{id: id}
 	if hash, isHash := strings.CutPrefix(id, hashPrefix); isHash {
 		ids.hash = hash
@@ -70,7 +70,7 @@ func idsOf(id string, extensions map[string]any) (documentIDs, *gqlerror.Error) 
 // findPersisted sets params.Query to the text of the document that the request names. With trusted documents it refuses
 // every other text.
 func (s *Server) findPersisted(params request) *gqlerror.Error {
-	ids, err := idsOf(params.documentID, params.Extensions)
+	ids, err := parseDocumentIDs(params.documentID, params.Extensions)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
 	}
 	if len(errs) == 0 && sent && s.persisted != nil && s.settings.Trusted == nil {
 		// findPersisted has compared the hash with the text.
-		if ids, err := idsOf(params.documentID, params.Extensions); err == nil && ids.hash != "" {
+		if ids, err := parseDocumentIDs(params.documentID, params.Extensions); err == nil && ids.hash != "" {
 			s.persisted.Add(ids.hash, params.Query)
 		}
 	}

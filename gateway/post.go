@@ -20,7 +20,7 @@ func (postTransport) Supports(r *http.Request) bool { return r.Method == http.Me
 
 func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	x := exchange{Server: t.Server, w: w, r: r, exec: exec, accept: negotiate(r.Header)}
-	if x.accept.none() {
+	if x.accept.isEmpty() {
 		x.notAcceptable()
 		return
 	}

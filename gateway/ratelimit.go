@@ -43,16 +43,16 @@ func (l *rateLimit) perSecond() float64 { return float64(l.perMinute) / 60 }
 // takeRequests spends n things of the key, and sets the RateLimit headers unless h is nil. If too few are left, it
 // spends nothing, sets Retry-After and returns RATE_LIMITED. It returns LIMIT_EXCEEDED if n exceeds the whole limit.
 func (l *rateLimit) takeRequests(h http.Header, keyID string, n int, at time.Time) error {
-	err := l.takeNext(h, keyID, n, at)
+	err := l.takeQuietly(h, keyID, n, at)
 	if err == nil && l != nil && n != 0 {
-		l.tell(h, l.bucket(keyID), at)
+		l.setHeaders(h, l.bucket(keyID), at)
 	}
 	return err
 }
 
-// takeNext does the same as takeRequests, but sets the headers only when it refuses. Otherwise the headers describe the
-// limit that was checked before.
-func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) error {
+// takeQuietly does the same as takeRequests, but sets the headers only when it refuses. Otherwise the headers describe
+// the limit that was checked before.
+func (l *rateLimit) takeQuietly(h http.Header, id string, n int, at time.Time) error {
 	if l == nil || n == 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 	if bucket.AllowN(at, n) {
 		return nil
 	}
-	wait := l.seconds(float64(n) - l.tell(h, bucket, at))
+	wait := l.seconds(float64(n) - l.setHeaders(h, bucket, at))
 	if h != nil {
 		h.Set("Retry-After", wait)
 	}
@@ -73,8 +73,8 @@ func (l *rateLimit) takeNext(h http.Header, id string, n int, at time.Time) erro
 		l.perMinute, l.things, wait)
 }
 
-// tell sets the RateLimit headers unless h is nil, and returns how many things are left.
-func (l *rateLimit) tell(h http.Header, bucket *rate.Limiter, at time.Time) float64 {
+// setHeaders sets the RateLimit headers unless h is nil, and returns how many things are left.
+func (l *rateLimit) setHeaders(h http.Header, bucket *rate.Limiter, at time.Time) float64 {
 	left := max(bucket.TokensAt(at), 0)
 	if h != nil {
 		h.Set("RateLimit-Limit", strconv.Itoa(l.perMinute))
@@ -120,7 +120,7 @@ func (l keyLimit) takeRequests(h http.Header, principal model.Principal, n int, 
 	if err := l.holders.takeRequests(h, string(principal.Reach.Holder), n, at); err != nil {
 		return err
 	}
-	return l.keys.takeNext(h, principal.KeyID, n, at)
+	return l.keys.takeQuietly(h, principal.KeyID, n, at)
 }
 
 // takeRequest counts a request against the principal's key and then its company. The key comes first, so that its
@@ -129,12 +129,12 @@ func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.T
 	if err := s.requests.takeRequests(h, principal, 1, at); err != nil {
 		return err
 	}
-	return s.companies.takeNext(h, principal.CompanyID, 1, at)
+	return s.companies.takeQuietly(h, principal.CompanyID, 1, at)
 }
 
 // modelDriven is an extension that limits the fields marked @modelDriven. Each occurrence in an operation counts.
 type modelDriven struct {
-	ours
+	extensionBase
 	limit keyLimit
 }
 

@@ -45,7 +45,7 @@ func (r *readiness) check(ctx context.Context) ([]string, error) {
 	if last := r.last.Load(); last != nil && time.Since(last.at) <= readyFor {
 		return last.remarks, last.err
 	}
-	checked := r.checks.DoChan("", func() (any, error) { return r.look(context.WithoutCancel(ctx)), nil })
+	checked := r.checks.DoChan("", func() (any, error) { return r.runCheck(context.WithoutCancel(ctx)), nil })
 	select {
 	case found := <-checked:
 		last := found.Val.(*readyAnswer)
@@ -57,7 +57,7 @@ func (r *readiness) check(ctx context.Context) ([]string, error) {
 	}
 }
 
-func (r *readiness) look(ctx context.Context) *readyAnswer {
+func (r *readiness) runCheck(ctx context.Context) *readyAnswer {
 	asked := &readyAnswer{at: time.Now()}
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
@@ -77,7 +77,7 @@ func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	}
 	remarks, err := s.readiness.check(r.Context())
 	if err != nil {
-		health(w, r, http.StatusServiceUnavailable, "not ready", s.presenter.reason(err))
+		health(w, r, http.StatusServiceUnavailable, "not ready", s.presenter.publicMessage(err))
 		return
 	}
 	health(w, r, http.StatusOK, "ready", remarks...)

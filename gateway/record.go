@@ -105,8 +105,8 @@ func (s *Server) observe(ctx context.Context, r *record) context.Context {
 	return s.observer.Begin(ctx)
 }
 
-// ended logs a finished request and calls Observer.End. status is 0 on a socket.
-func (s *Server) ended(ctx context.Context, r *record, status int, message string) {
+// logEnd logs a finished request and calls Observer.End. status is 0 on a socket.
+func (s *Server) logEnd(ctx context.Context, r *record, status int, message string) {
 	duration, code := time.Since(r.begin), r.codeOf(status)
 	attributes := make([]slog.Attr, 0, 12)
 	if r.method != "" {
@@ -130,13 +130,13 @@ func (s *Server) ended(ctx context.Context, r *record, status int, message strin
 }
 
 // noteOperation is an extension that records the requested operation for the log, even if it is refused later.
-type noteOperation struct{ ours }
+type noteOperation struct{ extensionBase }
 
-// ours names an extension of gqlgen's executor, and accepts every schema. The gateway's extensions embed it.
-type ours struct{}
+// extensionBase names an extension of gqlgen's executor, and accepts every schema. The gateway's extensions embed it.
+type extensionBase struct{}
 
-func (ours) ExtensionName() string                   { return "agentgraph" }
-func (ours) Validate(graphql.ExecutableSchema) error { return nil }
+func (extensionBase) ExtensionName() string                   { return "agentgraph" }
+func (extensionBase) Validate(graphql.ExecutableSchema) error { return nil }
 
 // longestName bounds the names of operations in the log, in bytes.
 const longestName = 64

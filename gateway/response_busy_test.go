@@ -23,7 +23,7 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 	l := limitOf(800)
 	l.memory.held.Add(4 * 800)
 	out := l.memory.open(model.KeyRef{KeyID: "1"}, nil)
-	s := &size{most: 800, out: out}
+	s := &responseSize{limit: 800, out: out}
 	l.addBytes(s, 100)
 	require.False(t, s.isOver.Load())
 	l.addBytes(s, 1)
@@ -31,21 +31,21 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 	require.True(t, s.isBusy.Load())
 
 	// A response that exceeds its own limit should not be retried.
-	s = &size{most: 800, out: out}
+	s = &responseSize{limit: 800, out: out}
 	l.addBytes(s, 801)
 	require.True(t, s.isOver.Load())
 	require.False(t, s.isBusy.Load())
 
-	s = &size{most: 800, isMutation: true, out: out}
+	s = &responseSize{limit: 800, isMutation: true, out: out}
 	l.addBytes(s, 800)
 	require.False(t, s.isOver.Load())
 
 	l.memory.held.Store(0)
-	var last *size
+	var last *responseSize
 	ctx := graphql.WithOperationContext(t.Context(),
 		&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: ast.Query}})
 	l.InterceptResponse(ctx, func(ctx context.Context) *graphql.Response {
-		last = ctx.Value(sizeKey{}).(*size)
+		last = ctx.Value(sizeKey{}).(*responseSize)
 		l.addBytes(last, 700)
 		require.EqualValues(t, 700, l.memory.held.Load())
 		return &graphql.Response{}
@@ -59,7 +59,7 @@ func TestMutationReadsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	mutate := func(bytes ...int) error {
-		_, err := l.bounded(l.memory.open(model.KeyRef{}, nil), func(ctx context.Context) (any, error) {
+		_, err := l.limitMutation(l.memory.open(model.KeyRef{}, nil), func(ctx context.Context) (any, error) {
 			for _, n := range bytes {
 				if err := model.MemoryBudgetOf(ctx).Reserve(n); err != nil {
 					return nil, fmt.Errorf("read: %w", err)

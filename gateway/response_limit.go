@@ -19,7 +19,7 @@ import (
 // they are written. The cost is not such a bound, because it is an estimate: lists can be longer and texts larger than
 // assumed.
 type responseLimit struct {
-	ours
+	extensionBase
 	settings Settings
 	memory   *responseMemory
 }
@@ -65,10 +65,10 @@ const busyMessage = "the server is busy with too many large responses; try again
 
 type sizeKey struct{}
 
-type size struct {
+type responseSize struct {
 	atomic.Int64
-	// most has the limit, in bytes.
-	most int64
+	// limit has the limit, in bytes.
+	limit int64
 	// work counts the executor's work in values. maxWork is its limit; 0 means no limit.
 	work    atomic.Int64
 	maxWork int
@@ -95,8 +95,9 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		out = l.memory.open(model.KeyRef{}, nil)
 		defer out.close()
 	}
-	size := &size{most: l.settings.ResponseBytes, maxWork: l.settings.ResponseWork, isMutation: operation != nil &&
-		operation.Operation == ast.Mutation, out: out}
+	size := &responseSize{limit: l.settings.ResponseBytes, maxWork: l.settings.ResponseWork,
+		isMutation: operation != nil &&
+			operation.Operation == ast.Mutation, out: out}
 	if operation != nil && operation.Operation == ast.Query {
 		size.document = of.RawQuery
 		if _, only := introspects(of); only {
@@ -104,7 +105,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		}
 	}
 	if out.isHopeless(size.document) {
-		return &graphql.Response{Errors: gqlerror.List{shownTo(ctx, model.Errorf(model.Unavailable, busyMessage))}}
+		return &graphql.Response{Errors: gqlerror.List{publicError(ctx, model.Errorf(model.Unavailable, busyMessage))}}
 	}
 	var response *graphql.Response
 	defer func() {
@@ -114,7 +115,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		}
 		took := size.Load()
 		out.addBytes(kept - took)
-		out.made(kept)
+		out.startWrite(kept)
 		out.noteLarge(size.document, took)
 	}()
 	ctx = model.WithMemoryBudget(ctx, responseBudget{l, size})
@@ -136,7 +137,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		case size.isBusy.Load():
 			fault = model.Errorf(model.Unavailable, busyMessage)
 		}
-		response.Errors = append(gqlerror.List{shownTo(ctx, fault)}, response.Errors...)
+		response.Errors = append(gqlerror.List{publicError(ctx, fault)}, response.Errors...)
 	}
 	return response
 }
@@ -144,13 +145,13 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 // InterceptField returns null for all fields after the response has become too large. Mutations still run,
 // because a client could not know which of them had run. A mutation's own reads have another bound.
 func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver) (any, error) {
-	size, ok := ctx.Value(sizeKey{}).(*size)
+	size, ok := ctx.Value(sizeKey{}).(*responseSize)
 	if !ok {
 		return next(ctx) // The field opens the source of a subscription.
 	}
 	field := graphql.GetFieldContext(ctx)
 	if field.Object == "Mutation" {
-		next = l.bounded(size.out, next)
+		next = l.limitMutation(size.out, next)
 	} else if size.isOver.Load() {
 		return graphql.Null, nil
 	}
@@ -176,11 +177,11 @@ func (l responseLimit) InterceptField(ctx context.Context, next graphql.Resolver
 	return value, nil
 }
 
-// bounded lets a mutation read up to ownShare times the response limit. Beyond that its reads and its transaction fail
-// with LIMIT_EXCEEDED, or with UNAVAILABLE if other responses took the memory.
-func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Resolver {
+// limitMutation lets a mutation read up to ownShare times the response limit. Beyond that its reads and its transaction
+// fail with LIMIT_EXCEEDED, or with UNAVAILABLE if other responses took the memory.
+func (l responseLimit) limitMutation(out *outgoing, next graphql.Resolver) graphql.Resolver {
 	return func(ctx context.Context) (any, error) {
-		read := &size{most: ownShare * l.settings.ResponseBytes, out: out}
+		read := &responseSize{limit: ownShare * l.settings.ResponseBytes, out: out}
 		defer func() { out.addBytes(-read.Load()) }()
 		value, err := next(model.WithMemoryBudget(ctx, ownReads{responseBudget{l, read}}))
 		switch {
@@ -190,7 +191,7 @@ func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Res
 			return nil, model.Errorf(model.Unavailable, "the server is busy with too many large responses; try again")
 		default:
 			return nil, model.Errorf(model.LimitExceeded, "the mutation would read more than %d bytes: give it fewer or "+
-				"smaller objects at a time", read.most)
+				"smaller objects at a time", read.limit)
 		}
 	}
 }
@@ -198,7 +199,7 @@ func (l responseLimit) bounded(out *outgoing, next graphql.Resolver) graphql.Res
 // responseBudget is the model.MemoryBudget of a response.
 type responseBudget struct {
 	limit responseLimit
-	size  *size
+	size  *responseSize
 }
 
 // Reserve counts bytes that are read for the response or written into it.
@@ -231,7 +232,7 @@ type ownReads struct{ responseBudget }
 func (ownReads) CountStatement() error { return nil }
 
 // addWork counts work for a response. The unit is the work for one value.
-func (s *size) addWork(work int) {
+func (s *responseSize) addWork(work int) {
 	now, most := s.work.Add(int64(work)), int64(s.maxWork)
 	if now > most && most > 0 && s.isOver.CompareAndSwap(false, true) {
 		s.isLong.Store(true)
@@ -241,16 +242,16 @@ func (s *size) addWork(work int) {
 	}
 }
 
-func (l responseLimit) addBytes(s *size, bytes int64) {
+func (l responseLimit) addBytes(s *responseSize, bytes int64) {
 	now := s.Add(bytes)
 	s.out.addBytes(bytes)
 	if now>>noteShift > (now-bytes)>>noteShift {
 		s.out.noteLarge(s.document, now)
 	}
-	switch most := s.out.most(s.most); {
-	case now > s.most:
+	switch most := s.out.limitNow(s.limit); {
+	case now > s.limit:
 		s.isOver.Store(true)
-	case now > most && (!s.isMutation || most < s.most/largeShare):
+	case now > most && (!s.isMutation || most < s.limit/largeShare):
 		if s.isOver.CompareAndSwap(false, true) {
 			s.isBusy.Store(true)
 		}
@@ -261,7 +262,7 @@ func (l responseLimit) addBytes(s *size, bytes int64) {
 // bytes of __typename. The executor does not call InterceptField for __typename.
 type perObject struct{ fields, typenameBytes int }
 
-func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
+func (s *responseSize) ofObject(selections ast.SelectionSet) (each perObject) {
 	if len(selections) == 0 {
 		return each
 	}
@@ -297,8 +298,8 @@ func (s *size) ofObject(selections ast.SelectionSet) (each perObject) {
 	return each
 }
 
-// written returns how many bytes are counted for a text of the given length.
-func written(bytes int) int {
+// textBytes returns how many bytes are counted for a text of the given length.
+func textBytes(bytes int) int {
 	if bytes > largeText {
 		bytes *= timesWritten
 	}
@@ -310,17 +311,17 @@ func written(bytes int) int {
 func weigh(value any) (objects, bytes int) {
 	switch value := value.(type) {
 	case string:
-		return 1, written(len(value))
+		return 1, textBytes(len(value))
 	case *string:
 		if value != nil {
-			bytes = written(len(*value))
+			bytes = textBytes(len(*value))
 		}
 		return 1, bytes
 	case model.JSONObject:
-		return 1, written(len(value))
+		return 1, textBytes(len(value))
 	case []string:
 		for _, text := range value {
-			bytes += bytesPerValue + written(len(text))
+			bytes += bytesPerValue + textBytes(len(text))
 		}
 		return 1, bytes
 	}

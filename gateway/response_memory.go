@@ -56,7 +56,7 @@ func newResponseMemory(s Settings) *responseMemory {
 // made at the same time, but only one goroutine writes them.
 type outgoing struct {
 	memory *responseMemory
-	of     model.KeyRef
+	keyRef model.KeyRef
 	key    *keyMemory
 	// The function drop ends the connection without waiting for the client. It may be nil.
 	drop func()
@@ -77,25 +77,25 @@ func outgoingOf(ctx context.Context) *outgoing {
 }
 
 // open starts to count the responses to a caller. The caller of open must call close once.
-func (m *responseMemory) open(of model.KeyRef, drop func()) *outgoing {
+func (m *responseMemory) open(keyRef model.KeyRef, drop func()) *outgoing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := m.keys[of]
+	key := m.keys[keyRef]
 	if key == nil {
 		key = &keyMemory{waiting: map[*outgoing]time.Time{}, large: map[uint64]int64{}}
-		m.keys[of] = key
+		m.keys[keyRef] = key
 	}
 	key.users++
-	return &outgoing{memory: m, of: of, key: key, drop: drop}
+	return &outgoing{memory: m, keyRef: keyRef, key: key, drop: drop}
 }
 
 // close releases the unwritten bytes.
 func (o *outgoing) close() {
-	o.written()
+	o.release()
 	o.memory.mu.Lock()
 	defer o.memory.mu.Unlock()
 	if o.key.users--; o.key.users == 0 {
-		delete(o.memory.keys, o.of)
+		delete(o.memory.keys, o.keyRef)
 	}
 }
 
@@ -111,8 +111,8 @@ func (o *outgoing) hasRoom(bytes int64) bool {
 	return o.key.held.Load()+bytes <= m.budget/4*keyShare && m.held.Load()+bytes <= m.budget/4*hardBound
 }
 
-// most returns how many bytes a response may have now. limit is its bound while there is enough memory.
-func (o *outgoing) most(limit int64) int64 {
+// limitNow returns how many bytes a response may have now. limit is its bound while there is enough memory.
+func (o *outgoing) limitNow(limit int64) int64 {
 	switch {
 	case !o.hasRoom(0):
 		return min(smallResponse, limit/largeShare)
@@ -148,9 +148,9 @@ func (o *outgoing) isHopeless(document string) bool {
 	return bytes > 0 && !o.hasRoom(bytes)
 }
 
-// made records a response that is about to be written. Its bytes are counted already. If too many bytes are unwritten,
-// made drops the client whose response has waited longest.
-func (o *outgoing) made(bytes int64) {
+// startWrite records a response that is about to be written. Its bytes are counted already. If too many bytes are
+// unwritten, made drops the client whose response has waited longest.
+func (o *outgoing) startWrite(bytes int64) {
 	o.unwritten.Add(bytes)
 	if bytes < smallResponse || o.drop == nil {
 		return
@@ -188,8 +188,8 @@ func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
 	return slowest
 }
 
-// written releases all bytes made so far: the client has taken them.
-func (o *outgoing) written() {
+// release releases all bytes made so far: the client has taken them.
+func (o *outgoing) release() {
 	bytes := o.unwritten.Swap(0)
 	o.addBytes(-bytes)
 	if bytes < smallResponse {

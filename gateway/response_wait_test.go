@@ -18,13 +18,13 @@ func TestWaitingQueriesNeedMemoryBeforeReading(t *testing.T) {
 	key := model.KeyRef{CompanyID: "company_1"}
 	first := limit.memory.open(key, nil)
 	defer first.close()
-	known := &size{most: responseBytes, out: first, document: "{ large }"}
+	known := &responseSize{limit: responseBytes, out: first, document: "{ large }"}
 	require.NoError(t, responseBudget{limit, known}.Reserve(responseBytes-1))
 	require.NoError(t, responseBudget{limit, known}.Reserve(1))
 	waiting := func(document string) responseBudget {
 		out := limit.memory.open(key, nil)
 		t.Cleanup(out.close)
-		return responseBudget{limit, &size{most: responseBytes, out: out, document: document}}
+		return responseBudget{limit, &responseSize{limit: responseBytes, out: out, document: document}}
 	}
 	same, other := waiting("{ large }"), waiting("{ small }")
 	require.NoError(t, same.CountStatement())

@@ -85,7 +85,7 @@ func withLastEvent(ctx context.Context, h http.Header) context.Context {
 }
 
 // resume is an extension that resumes subscriptions after the client's last event.
-type resume struct{ ours }
+type resume struct{ extensionBase }
 
 // InterceptOperation replaces the argument of the field that opens a subscription. It does not change other operations,
 // because field middleware runs for each field.

@@ -76,22 +76,22 @@ type Refuser interface {
 
 // Server serves GraphQL and the other paths of Options. It is an http.Handler, made by New.
 type Server struct {
-	settings     Settings
-	exec         namingExecutor
-	own          []graphql.Transport
-	others       []graphql.Transport
-	authenticate Authenticate
-	isUnverified IsUnverified
-	claim        ClaimRequest
-	console      *console.Handler
-	pages        pages
-	readiness    readiness
-	failures     failures
-	presenter    presenter
-	log          *slog.Logger
-	observer     Observer
-	traffic      *traffic
-	sockets      atomic.Int64
+	settings          Settings
+	exec              namingExecutor
+	graphqlTransports []graphql.Transport
+	otherTransports   []graphql.Transport
+	authenticate      Authenticate
+	isUnverified      IsUnverified
+	claim             ClaimRequest
+	console           *console.Handler
+	pages             pages
+	readiness         readiness
+	failures          failures
+	presenter         presenter
+	log               *slog.Logger
+	observer          Observer
+	traffic           *traffic
+	sockets           atomic.Int64
 	// entrance handles every request that browse does not answer.
 	entrance  http.Handler
 	cors      *cors.Cors
@@ -119,28 +119,28 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	Describe(o.Schema.Schema())
 
 	s := &Server{
-		settings:     o.Settings,
-		exec:         namingExecutor{executor.New(o.Schema)},
-		others:       o.Transports,
-		authenticate: o.Authenticate,
-		isUnverified: o.IsUnverified,
-		claim:        o.Claim,
-		console:      o.Console,
-		pages:        newPages(o.Pages),
-		readiness:    readiness{ready: o.Ready, remarks: o.Remarks, log: o.Log},
-		failures:     newFailures(),
-		presenter:    presenter{log: o.Log, settings: o.Settings},
-		log:          o.Log,
-		observer:     o.Observer,
-		traffic:      newTraffic(),
-		cors:         newCORS(o.Settings.CORSOrigins),
-		requests:     newKeyLimit("requests", o.Settings.RateLimit),
-		companies:    newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
-		sdl:          sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
-		schema:       o.Schema.Schema(),
-		persisted:    newPersisted(o.Settings.PersistedBytes),
-		memory:       newResponseMemory(o.Settings),
-		sessions:     newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
+		settings:        o.Settings,
+		exec:            namingExecutor{executor.New(o.Schema)},
+		otherTransports: o.Transports,
+		authenticate:    o.Authenticate,
+		isUnverified:    o.IsUnverified,
+		claim:           o.Claim,
+		console:         o.Console,
+		pages:           newPages(o.Pages),
+		readiness:       readiness{ready: o.Ready, remarks: o.Remarks, log: o.Log},
+		failures:        newFailures(),
+		presenter:       presenter{log: o.Log, settings: o.Settings},
+		log:             o.Log,
+		observer:        o.Observer,
+		traffic:         newTraffic(),
+		cors:            newCORS(o.Settings.CORSOrigins),
+		requests:        newKeyLimit("requests", o.Settings.RateLimit),
+		companies:       newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		sdl:             sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
+		schema:          o.Schema.Schema(),
+		persisted:       newPersisted(o.Settings.PersistedBytes),
+		memory:          newResponseMemory(o.Settings),
+		sessions:        newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
 	if s.cors != nil {
@@ -169,7 +169,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	for _, e := range o.Extensions {
 		s.exec.Use(e)
 	}
-	s.own = []graphql.Transport{socketTransport{s}, postTransport{s}, getTransport{s}, otherMethods{s}}
+	s.graphqlTransports = []graphql.Transport{socketTransport{s}, postTransport{s}, getTransport{s}, otherMethods{s}}
 	return s
 }
 
@@ -193,7 +193,7 @@ func (s *Server) Closing() <-chan struct{} { return s.traffic.closing.Done() }
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	ctx := graphql.StartOperationTrace(r.Context())
 	if r.URL.Path == Path {
-		transportOf(s.own, r).Do(w, r.WithContext(ctx), s.exec)
+		transportOf(s.graphqlTransports, r).Do(w, r.WithContext(ctx), s.exec)
 		return
 	}
 	if r.URL.Path == SDLPath {
@@ -202,9 +202,9 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.settings.longestTimeout())
 	defer cancel()
-	if t := transportOf(s.others, r); t != nil {
+	if t := transportOf(s.otherTransports, r); t != nil {
 		buffer := buffers.Get().(*[]byte)
-		defer giveBack(buffer) // after the response is sent
+		defer putBuffer(buffer) // after the response is sent
 		*buffer = (*buffer)[:0]
 		t.Do(w, r.WithContext(model.WithBuffer(ctx, buffer)), s.exec)
 		return
@@ -229,7 +229,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, cause error) {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	if r.URL.Path != Path {
-		if t, ok := transportOf(s.others, r).(Refuser); ok {
+		if t, ok := transportOf(s.otherTransports, r).(Refuser); ok {
 			t.Refuse(w, r, err)
 			return
 		}

@@ -55,8 +55,8 @@ func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
 // begin opens a session, or returns LIMIT_EXCEEDED if the key has too many. The caller must call the function closed
 // when the session is over. If there are Revocations, the function end is called once when the principal's credential
 // becomes invalid.
-func (s *sessions) begin(principal model.Principal, end func()) (closed func(), err error) {
-	of, key := &session{principal.Credential(), principal.ExpiresAt, end}, principal.Key()
+func (s *sessions) begin(principal model.Principal, end func()) (closeSession func(), err error) {
+	opened, key := &session{principal.Credential(), principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.perKey > 0 && len(s.open[key]) >= s.perKey {
@@ -65,7 +65,7 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 			s.perKey)
 	}
 	if most := max(s.perKey/tokenShare, 1); s.perKey > 0 && principal.Reach != nil && principal.IsToken() &&
-		s.openBy(of.credential) >= most {
+		s.openBy(opened.credential) >= most {
 		return nil, model.Errorf(model.LimitExceeded, "the access token has %d open sockets and streams, the maximum: "+
 			"close some first",
 			most)
@@ -73,7 +73,7 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 	if s.open[key] == nil {
 		s.open[key] = map[*session]struct{}{}
 	}
-	s.open[key][of] = struct{}{}
+	s.open[key][opened] = struct{}{}
 	if !s.isWatched && s.revocations != nil {
 		s.isWatched = true
 		go s.watch(s.revocations.Revocations())
@@ -81,7 +81,7 @@ func (s *sessions) begin(principal model.Principal, end func()) (closed func(), 
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.forget(key, of)
+		s.forget(key, opened)
 	}, nil
 }
 

@@ -15,17 +15,17 @@ const (
 	bytesAtOnce = 64 << 10
 )
 
-// follow starts sending the events of the operation's feed. It calls the function ended when the operation has ended
+// startFeed starts sending the events of the operation's feed. It calls the function ended when the operation has ended
 // for the client.
-func (s *socket) follow(op *operation, x *execution, ended func()) {
+func (s *socket) startFeed(op *operation, x *execution, onEnd func()) {
 	s.mu.Lock()
 	isGone := s.closed || s.operations[op.id] != op
 	if !isGone {
-		op.execution, op.ended = x, ended
+		op.execution, op.onEnd = x, onEnd
 	}
 	s.mu.Unlock()
 	if isGone {
-		ended()
+		onEnd()
 		return
 	}
 	x.feed.OnWake(func() { s.wake(op) })
@@ -71,18 +71,18 @@ func (s *socket) nextReady() *operation {
 // while the feed holds rows that were read for this operation alone.
 func (s *socket) sendEvents(op *operation) bool {
 	x := op.execution
-	for sent := 0; sent < turn || x.feed.Holds(); {
+	for sent := 0; sent < turn || x.feed.HasPrivateEvents(); {
 		messages, err := x.gather(op)
-		isOpen := len(messages) == 0 || s.sendOf(op, false, messages...)
-		if op.out.written(); !isOpen {
+		isOpen := len(messages) == 0 || s.sendMessages(op, false, messages...)
+		if op.out.release(); !isOpen {
 			return false
 		}
 		sent += len(messages)
 		switch {
 		case errors.Is(err, io.EOF):
-			s.last(op, "complete", nil)
+			s.sendLast(op, "complete", nil)
 		case x.broken != nil:
-			s.last(op, "error", errorsJSON(gqlerror.List{x.broken}))
+			s.sendLast(op, "error", errorsJSON(gqlerror.List{x.broken}))
 		case err == nil && len(messages) > 0:
 			continue
 		}

@@ -23,7 +23,7 @@ type operation struct {
 	out *outgoing
 	// execution and ended are set for a subscription with a feed. Such a subscription has no goroutine while it is idle.
 	execution *execution
-	ended     func()
+	onEnd     func()
 }
 
 // subscribe starts an operation. Its id is taken until the operation has ended for the client.
@@ -53,20 +53,20 @@ func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
 		defer cancel()
 		err := model.Errorf(model.LimitExceeded, "the socket runs more operations than the limit of %d",
 			s.settings.SocketOperations)
-		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
+		s.sendLast(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
 		return nil
 	}
 	s.spawn(func() { s.run(ctx, op, params) })
 	return nil
 }
 
-// forget frees the id of an operation that has ended for the client. The caller holds mu.
-func (s *socket) forget(id string) {
+// removeOperation frees the id of an operation that has ended for the client. The caller holds mu.
+func (s *socket) removeOperation(id string) {
 	op := s.operations[id]
 	delete(s.operations, id)
 	op.cancel()
-	if op.ended != nil {
-		op.ended()
+	if op.onEnd != nil {
+		op.onEnd()
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *socket) complete(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, found := s.operations[id]; found {
-		s.forget(id)
+		s.removeOperation(id)
 	}
 }
 
@@ -88,9 +88,9 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 	ended := func() {
 		op.cancel()
 		op.out.close()
-		s.ended(ctx, rec, 0, "operation")
+		s.logEnd(ctx, rec, 0, "operation")
 	}
-	if s.revoked(ctx, s.credential) {
+	if s.isRevoked(ctx, s.credential) {
 		ended()
 		s.close(closeForbidden)
 		return
@@ -99,10 +99,10 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 	if x != nil {
 		op.name = rec.operation
 		if x.feed.IsOpen() {
-			s.follow(op, x, ended)
+			s.startFeed(op, x, ended)
 			return
 		}
-		s.results(ctx, op, x)
+		s.sendResults(ctx, op, x)
 	}
 	ended()
 }
@@ -110,51 +110,51 @@ func (s *socket) run(ctx context.Context, op *operation, params request) {
 // start begins an operation. If it refuses the operation, it sends the error and returns nil.
 func (s *socket) start(ctx context.Context, op *operation, params request, at time.Time) *execution {
 	if err := s.takeRequest(nil, s.caller(), at); err != nil {
-		s.last(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
+		s.sendLast(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
 		return nil
 	}
 	var operation *graphql.OperationContext
 	var errs gqlerror.List
-	if broken := s.guarded(ctx, func() {
+	if broken := s.recoverPanic(ctx, func() {
 		operation, errs = s.operationOf(ctx, s.exec, params)
 	}); broken != nil {
-		s.last(op, "error", errorsJSON(gqlerror.List{broken}))
+		s.sendLast(op, "error", errorsJSON(gqlerror.List{broken}))
 		return nil
 	}
 	if len(errs) > 0 {
 		response := s.exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)
-		s.last(op, "error", errorsJSON(response.Errors))
+		s.sendLast(op, "error", errorsJSON(response.Errors))
 		return nil
 	}
 	return s.begin(ctx, s.exec, operation)
 }
 
-// results sends the results of an operation as they arrive. A query waits while the client does not receive earlier
+// sendResults sends the results of an operation as they arrive. A query waits while the client does not receive earlier
 // results.
-func (s *socket) results(ctx context.Context, op *operation, x *execution) {
+func (s *socket) sendResults(ctx context.Context, op *operation, x *execution) {
 	isQuery := x.operation.Operation.Operation == ast.Query
 	if isQuery {
-		if !s.backlog.enter(ctx) {
+		if !s.backlog.acquire(ctx) {
 			return
 		}
-		defer s.backlog.leave()
+		defer s.backlog.release()
 	}
 	for response := range x.responses() {
 		if isQuery {
-			s.backlog.made()
+			s.backlog.startWrite()
 		}
 		// Without data, nothing was executed or a subscription's source could not be opened.
 		if len(response.Data) == 0 && len(response.Errors) > 0 {
-			s.last(op, "error", errorsJSON(response.Errors))
+			s.sendLast(op, "error", errorsJSON(response.Errors))
 			return
 		}
 		head, tail := envelope(response)
-		isOpen := s.sendOf(op, false, op.message(head, response.Data, tail))
-		if op.out.written(); !isOpen {
+		isOpen := s.sendMessages(op, false, op.message(head, response.Data, tail))
+		if op.out.release(); !isOpen {
 			return
 		}
 	}
-	s.last(op, "complete", nil)
+	s.sendLast(op, "complete", nil)
 }
 
 // message returns the parts of a message that carries a result.
@@ -162,26 +162,26 @@ func (op *operation) message(result ...[]byte) [][]byte {
 	return append(append([][]byte{op.opening}, result...), closing)
 }
 
-// last sends the message that ends an operation, and frees its id.
-func (s *socket) last(op *operation, kind string, payload []byte) {
+// sendLast sends the message that ends an operation, and frees its id.
+func (s *socket) sendLast(op *operation, kind string, payload []byte) {
 	text := opening(op.id, kind)
 	if payload != nil {
 		text = append(text, `,"payload":`...)
 		text = append(text, payload...)
 	}
-	s.sendOf(op, true, [][]byte{append(text, '}')})
+	s.sendMessages(op, true, [][]byte{append(text, '}')})
 }
 
-// sendOf sends messages of an operation unless it has ended. It reports false once the operation has ended for the
-// client.
-func (s *socket) sendOf(op *operation, isLast bool, messages ...[][]byte) bool {
+// sendMessages sends messages of an operation unless it has ended. It reports false once the operation has ended for
+// the client.
+func (s *socket) sendMessages(op *operation, isLast bool, messages ...[][]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.operations[op.id] != op {
 		return false
 	}
 	if isLast {
-		s.forget(op.id)
+		s.removeOperation(op.id)
 	}
 	s.send(op.name, messages...)
 	return !s.closed

@@ -99,7 +99,7 @@ func (e events) send(parts ...[]byte) bool {
 		err = e.control.Flush()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		e.slow(e.r.Context(), e.operation, e.r.RemoteAddr)
+		e.logSlowClient(e.r.Context(), e.operation, e.r.RemoteAddr)
 	}
 	return err == nil
 }
@@ -155,11 +155,11 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 				return
 			}
 			if taken := outgoingOf(ctx); taken != nil {
-				taken.written()
+				taken.release()
 			}
 			written <- struct{}{}
 		case <-ticker.C:
-			if x.revoked(ctx, credentialOf(x.r.Header)) {
+			if x.isRevoked(ctx, credentialOf(x.r.Header)) {
 				revoke()
 			} else if !out.comment() {
 				return

@@ -44,9 +44,9 @@ func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
 	if operation.Operation.Operation == ast.Subscription {
 		inner = live.WithFeed(ctx, &x.feed)
 	}
-	x.broken = s.guarded(ctx, func() { x.next, x.ctx = exec.DispatchOperation(inner, operation) })
+	x.broken = s.recoverPanic(ctx, func() { x.next, x.ctx = exec.DispatchOperation(inner, operation) })
 	if x.feed.IsOpen() {
-		x.group = groupOf(ctx, operation)
+		x.group = groupKey(ctx, operation)
 		rec, ok := ctx.Value(recordKey{}).(*record)
 		x.isExpensive = ok && rec.cost >= expensiveEvent
 	}
@@ -74,7 +74,7 @@ func (x *execution) responses() iter.Seq[*graphql.Response] {
 }
 
 func (x *execution) respond() (response *graphql.Response) {
-	x.broken = x.guarded(x.ctx, func() { response = x.next(x.ctx) })
+	x.broken = x.recoverPanic(x.ctx, func() { response = x.next(x.ctx) })
 	return response
 }
 
@@ -117,11 +117,11 @@ func (x *execution) texts() iter.Seq[[]byte] {
 // responseTo returns the response to an event of the feed as JSON. Subscriptions of one group share it, unless it has
 // errors. It is nil if the execution is broken or its context has ended.
 func (x *execution) responseTo(event *live.Event) []byte {
-	return event.Answer(x.ctx, x.group, func() ([]byte, bool) {
+	return event.Render(x.ctx, x.group, func() ([]byte, bool) {
 		if x.broken = x.chargeEvent(); x.broken != nil {
 			return nil, false
 		}
-		x.feed.Give(event)
+		x.feed.Deliver(event)
 		response := x.respond()
 		if response == nil || x.broken != nil {
 			return nil, false
@@ -143,10 +143,10 @@ func (x *execution) chargeEvent() *gqlerror.Error {
 	return nil
 }
 
-// groupOf returns equal groups for subscriptions with equal responses to the same event: the same operation and
+// groupKey returns equal groups for subscriptions with equal responses to the same event: the same operation and
 // variables, by callers of one company with equal rights. Arguments of the root field do not matter, because the event
 // is the same.
-func groupOf(ctx context.Context, operation *graphql.OperationContext) string {
+func groupKey(ctx context.Context, operation *graphql.OperationContext) string {
 	principal, _ := model.PrincipalOf(ctx)
 	used := map[string]any{}
 	usedBelow(operation.Operation.SelectionSet, false, operation.Variables, used)

@@ -24,8 +24,8 @@ func newTraffic() *traffic {
 	return &traffic{closing: closing, begin: begin, idle: make(chan struct{})}
 }
 
-// enter counts a request. It reports false if the server is draining.
-func (t *traffic) enter() bool {
+// acquire counts a request. It reports false if the server is draining.
+func (t *traffic) acquire() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closing.Err() != nil {
@@ -35,7 +35,7 @@ func (t *traffic) enter() bool {
 	return true
 }
 
-func (t *traffic) leave() {
+func (t *traffic) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.inProgress--

@@ -56,8 +56,8 @@ func (c *variableCheck) addFault(at, format string, args ...any) {
 	c.faults = append(c.faults, err)
 }
 
-// wrong adds a fault of the value at a path, such as input.fields.0.
-func (c *variableCheck) wrong(at, format string, args ...any) {
+// addInvalid adds a fault of the value at a path, such as input.fields.0.
+func (c *variableCheck) addInvalid(at, format string, args ...any) {
 	name, place := c.definition.Variable, ""
 	if at != name {
 		place = fmt.Sprintf(" at %q", at)
@@ -68,7 +68,7 @@ func (c *variableCheck) wrong(at, format string, args ...any) {
 func (c *variableCheck) value(t *ast.Type, at string, value any) {
 	if value == nil {
 		if t.NonNull {
-			c.wrong(at, `Expected non-nullable type "%s" not to be null.`, t)
+			c.addInvalid(at, `Expected non-nullable type "%s" not to be null.`, t)
 		}
 		return
 	}
@@ -79,15 +79,15 @@ func (c *variableCheck) value(t *ast.Type, at string, value any) {
 	switch definition := c.schema.Types[t.NamedType]; definition.Kind {
 	case ast.Enum:
 		if text, ok := value.(string); !ok {
-			c.wrong(at, `Enum "%s" cannot represent non-string value.`, definition.Name)
+			c.addInvalid(at, `Enum "%s" cannot represent non-string value.`, definition.Name)
 		} else if definition.EnumValues.ForName(text) == nil {
-			c.wrong(at, `Value does not exist in "%s" enum.`, definition.Name)
+			c.addInvalid(at, `Value does not exist in "%s" enum.`, definition.Name)
 		}
 	case ast.InputObject:
 		c.object(definition, at, value)
 	default:
 		if fault := scalarFault(definition.Name, value); fault != "" {
-			c.wrong(at, "%s", fault)
+			c.addInvalid(at, "%s", fault)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (c *variableCheck) list(element *ast.Type, at string, value any) {
 func (c *variableCheck) object(definition *ast.Definition, at string, value any) {
 	members, ok := value.(map[string]any)
 	if !ok {
-		c.wrong(at, `Expected type "%s" to be an object.`, definition.Name)
+		c.addInvalid(at, `Expected type "%s" to be an object.`, definition.Name)
 		return
 	}
 	for _, field := range definition.Fields {
@@ -116,24 +116,24 @@ func (c *variableCheck) object(definition *ast.Definition, at string, value any)
 		case given:
 			c.value(field.Type, at+"."+field.Name, member)
 		case field.Type.NonNull && field.DefaultValue == nil:
-			c.wrong(at, `Field "%s" of required type "%s" was not provided.`, field.Name, field.Type)
+			c.addInvalid(at, `Field "%s" of required type "%s" was not provided.`, field.Name, field.Type)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if definition.Fields.ForName(name) == nil {
-			c.wrong(at, `Field "%s" is not defined by type "%s".`, name, definition.Name)
+			c.addInvalid(at, `Field "%s" is not defined by type "%s".`, name, definition.Name)
 		}
 	}
 	if definition.Directives.ForName("oneOf") == nil {
 		return
 	}
 	if len(members) != 1 {
-		c.wrong(at, `Exactly one key must be specified for OneOf type "%s".`, definition.Name)
+		c.addInvalid(at, `Exactly one key must be specified for OneOf type "%s".`, definition.Name)
 		return
 	}
 	for name, member := range members {
 		if member == nil {
-			c.wrong(at+"."+name, `Field "%s" must be non-null.`, name)
+			c.addInvalid(at+"."+name, `Field "%s" must be non-null.`, name)
 		}
 	}
 }
@@ -217,9 +217,9 @@ func hasObject(schema *ast.Schema, t *ast.Type, value any) bool {
 	})
 }
 
-// asSpelled replaces each object of a custom scalar with the JSON that the client sent for it. It does not parse a text
-// without such objects.
-func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
+// restoreJSON replaces each object of a custom scalar with the JSON that the client sent for it. It does not parse a
+// text without such objects.
+func restoreJSON(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
 	if text == nil || !hasObject(schema, t, value) {
 		return value
 	}
@@ -230,7 +230,7 @@ func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage)
 			return value
 		}
 		for i := range list {
-			list[i] = asSpelled(schema, t.Elem, list[i], texts[i])
+			list[i] = restoreJSON(schema, t.Elem, list[i], texts[i])
 		}
 		return list
 	}
@@ -245,7 +245,7 @@ func asSpelled(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage)
 	texts := membersOf(text)
 	for _, field := range definition.Fields {
 		if member, given := members[field.Name]; given {
-			members[field.Name] = asSpelled(schema, field.Type, member, texts[field.Name])
+			members[field.Name] = restoreJSON(schema, field.Type, member, texts[field.Name])
 		}
 	}
 	return members

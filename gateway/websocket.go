@@ -54,7 +54,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		credential: credentialOf(r.Header), origins: r.Header.Values(originHeader), operations: map[string]*operation{},
 	}
 	// Until Do returns, the traffic counts the request. From here on, it counts the socket.
-	if !t.traffic.enter() {
+	if !t.traffic.acquire() {
 		s.close(closeDraining)
 		return
 	}
@@ -64,7 +64,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 // serve runs the socket until it is closed and all of its operations have ended.
 func (s *socket) serve() {
 	begin := time.Now()
-	defer s.traffic.leave()
+	defer s.traffic.release()
 	s.sockets.Add(1)
 	defer s.sockets.Add(-1)
 	defer func() {
@@ -165,7 +165,7 @@ func (s *socket) handleApart(text []byte) (why *closure) {
 	var handling sync.WaitGroup
 	handling.Go(func() {
 		why = closeBroken
-		_ = s.guarded(s.ctx, func() { why = s.handle(text) })
+		_ = s.recoverPanic(s.ctx, func() { why = s.handle(text) })
 	})
 	handling.Wait()
 	return why
@@ -229,14 +229,14 @@ func (s *socket) initialize(payload json.RawMessage) *closure {
 	if len(payload) > 0 && json.Unmarshal(payload, &members) != nil {
 		return closeInvalid
 	}
-	h, ok := shown(members)
+	h, ok := credentialHeaders(members)
 	if !ok {
 		return closeForbidden
 	}
 	if h != nil {
 		s.credential = credentialOf(h)
 	}
-	principal, err := s.admitted(s.ctx, s.credential, s.remote, s.origins)
+	principal, err := s.checkCaller(s.ctx, s.credential, s.remote, s.origins)
 	if err != nil {
 		switch StatusOf(codeOf(s.presenter.present(s.ctx, err))) {
 		case http.StatusUnauthorized, http.StatusForbidden:
@@ -269,7 +269,7 @@ func (s *socket) beat() {
 		_ = s.conn.CloseNow()
 		return
 	}
-	if s.revoked(s.ctx, s.credential) {
+	if s.isRevoked(s.ctx, s.credential) {
 		s.close(closeForbidden)
 		return
 	}
@@ -296,7 +296,7 @@ func (s *socket) send(operation string, messages ...[][]byte) {
 	s.closed = true
 	s.cancel()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		s.slow(s.ctx, operation, s.remote)
+		s.logSlowClient(s.ctx, operation, s.remote)
 	}
 	_ = s.conn.CloseNow()
 }
@@ -304,7 +304,7 @@ func (s *socket) send(operation string, messages ...[][]byte) {
 // drop closes the connection of a client that does not read while other responses need the memory. It sends no close
 // frame, because the connection stopped in the middle of another message.
 func (s *socket) drop(operation string) {
-	s.slow(s.ctx, operation, s.remote)
+	s.logSlowClient(s.ctx, operation, s.remote)
 	_ = s.wire.Close()
 }
 
@@ -328,7 +328,7 @@ func (s *socket) closeAndWait() {
 	s.mu.Lock()
 	s.closed = true
 	for id := range s.operations {
-		s.forget(id)
+		s.removeOperation(id)
 	}
 	s.mu.Unlock()
 	s.cancel()

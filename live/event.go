@@ -31,15 +31,15 @@ type Event struct {
 	size   int
 	budget *MemoryBudget
 
-	mu      sync.Mutex
-	answers map[string]*answer
-	// answered is what the answers take from the budget, in bytes.
-	answered    int
-	isForgotten bool
+	mu         sync.Mutex
+	renderings map[string]*rendering
+	// renderedBytes is what the answers take from the budget, in bytes.
+	renderedBytes int
+	isForgotten   bool
 }
 
-// answer is an event rendered for a group of followers.
-type answer struct {
+// rendering is an event rendered for a group of followers.
+type rendering struct {
 	// The channel done is closed when text is ready. text is nil if no other follower can use the answer.
 	done chan struct{}
 	text []byte
@@ -47,16 +47,16 @@ type answer struct {
 }
 
 const (
-	// maxAnswers bounds the cached answers of one event.
-	maxAnswers = 16
+	// maxRenderings bounds the cached answers of one event.
+	maxRenderings = 16
 	// freshness bounds the age of a shared answer. An answer can show a later state than the event's.
 	freshness = time.Second
 )
 
-// Answer returns the text that render makes of the event. Calls for the same group share a text for up to a second, if
-// render reports that it can be shared. Answer returns nil if ctx ends first.
-func (e *Event) Answer(ctx context.Context, group string, render func() (text []byte, isShared bool)) []byte {
-	a, isMine := e.answerOf(group)
+// Render returns the text that render makes of the event. Calls for the same group share a text for up to a second, if
+// render reports that it can be shared. Render returns nil if ctx ends first.
+func (e *Event) Render(ctx context.Context, group string, render func() (text []byte, isShared bool)) []byte {
+	a, isMine := e.renderingFor(group)
 	switch {
 	case a == nil:
 		text, _ := render()
@@ -80,33 +80,33 @@ func (e *Event) Answer(ctx context.Context, group string, render func() (text []
 	return a.text
 }
 
-// answerOf returns the group's answer, and whether the caller must render it. It returns nil if no answer can be
+// renderingFor returns the group's answer, and whether the caller must render it. It returns nil if no answer can be
 // shared.
-func (e *Event) answerOf(group string) (a *answer, isMine bool) {
+func (e *Event) renderingFor(group string) (a *rendering, isMine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.budget == nil || e.isForgotten {
 		return nil, false
 	}
-	if a = e.answers[group]; a != nil && (a.at.IsZero() || time.Since(a.at) < freshness) {
+	if a = e.renderings[group]; a != nil && (a.at.IsZero() || time.Since(a.at) < freshness) {
 		return a, false
 	}
-	if a == nil && len(e.answers) >= maxAnswers {
+	if a == nil && len(e.renderings) >= maxRenderings {
 		return nil, false
 	}
-	if e.answers == nil {
-		e.answers = map[string]*answer{}
+	if e.renderings == nil {
+		e.renderings = map[string]*rendering{}
 	}
 	if a != nil {
-		e.budget.give(len(a.text))
-		e.answered -= len(a.text)
+		e.budget.release(len(a.text))
+		e.renderedBytes -= len(a.text)
 	}
-	a = &answer{done: make(chan struct{})}
-	e.answers[group] = a
+	a = &rendering{done: make(chan struct{})}
+	e.renderings[group] = a
 	return a, true
 }
 
-func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []byte {
+func (e *Event) answer(group string, a *rendering, render func() ([]byte, bool)) []byte {
 	defer close(a.done)
 	text, isShared := render()
 	e.mu.Lock()
@@ -118,38 +118,38 @@ func (e *Event) answer(group string, a *answer, render func() ([]byte, bool)) []
 	switch {
 	case !isShared || e.isForgotten:
 	case e.budget.reserve(len(text)):
-		e.answered += len(text)
+		e.renderedBytes += len(text)
 	default:
-		delete(e.answers, group) // waiting followers still get it
+		delete(e.renderings, group) // waiting followers still get it
 	}
 	return text
 }
 
-// forget drops the event's answers and releases its bytes.
-func (e *Event) forget() {
+// discard drops the event's answers and releases its bytes.
+func (e *Event) discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.budget.give(e.size + e.answered)
-	e.size, e.answered = 0, 0
-	e.answers, e.isForgotten = nil, true
+	e.budget.release(e.size + e.renderedBytes)
+	e.size, e.renderedBytes = 0, 0
+	e.renderings, e.isForgotten = nil, true
 }
 
 // MemoryBudget bounds the bytes that Logs hold together. It is safe for concurrent use.
 type MemoryBudget struct {
-	most int64
-	held atomic.Int64
+	limit int64
+	used  atomic.Int64
 }
 
 // NewMemoryBudget returns a budget of the given number of bytes.
-func NewMemoryBudget(most int64) *MemoryBudget { return &MemoryBudget{most: most} }
+func NewMemoryBudget(most int64) *MemoryBudget { return &MemoryBudget{limit: most} }
 
 // reserve takes bytes from the budget. It returns false and takes nothing if too few are left.
 func (b *MemoryBudget) reserve(bytes int) bool {
-	if b.held.Add(int64(bytes)) > b.most {
-		b.give(bytes)
+	if b.used.Add(int64(bytes)) > b.limit {
+		b.release(bytes)
 		return false
 	}
 	return true
 }
 
-func (b *MemoryBudget) give(bytes int) { b.held.Add(-int64(bytes)) }
+func (b *MemoryBudget) release(bytes int) { b.used.Add(-int64(bytes)) }

@@ -5,15 +5,15 @@ import "context"
 // Feed connects a transport to a resolver's channel. The channel gets an event only when the transport takes one, so
 // that no event is buffered or rendered earlier.
 type Feed struct {
-	source source
-	give   func(*Event)
+	source  source
+	deliver func(*Event)
 }
 
 // source is a Follower of any kind of event.
 type source interface {
 	Next(ctx context.Context) (*Event, error)
 	onWake(wake func())
-	holds() bool
+	hasPrivateEvents() bool
 }
 
 type feedKey struct{}
@@ -33,18 +33,18 @@ func (f *Feed) OnWake(wake func()) { f.source.onWake(wake) }
 // Next does the same as Follower.Next.
 func (f *Feed) Next(ctx context.Context) (*Event, error) { return f.source.Next(ctx) }
 
-// Holds reports whether the feed has events in memory that no other follower shares.
-func (f *Feed) Holds() bool { return f.source.holds() }
+// HasPrivateEvents reports whether the feed has events in memory that no other follower shares.
+func (f *Feed) HasPrivateEvents() bool { return f.source.hasPrivateEvents() }
 
-// Give puts the event into the channel, which must be empty.
-func (f *Feed) Give(e *Event) { f.give(e) }
+// Deliver puts the event into the channel, which must be empty.
+func (f *Feed) Deliver(e *Event) { f.deliver(e) }
 
 // Channel returns a channel of the follower's events. It closes the follower when there are no more events or ctx ends.
 func Channel[E any](ctx context.Context, f *Follower[E]) <-chan E {
 	context.AfterFunc(ctx, f.Close)
 	if feed, ok := ctx.Value(feedKey{}).(*Feed); ok && !feed.IsOpen() {
 		values := make(chan E, 1)
-		feed.source, feed.give = f, func(e *Event) { values <- e.value.(E) }
+		feed.source, feed.deliver = f, func(e *Event) { values <- e.value.(E) }
 		return values
 	}
 	values, woken := make(chan E), make(chan struct{}, 1)

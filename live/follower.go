@@ -64,16 +64,16 @@ func (f *Follower[E]) leave() {
 		l.waiting--
 	}
 	delete(l.followers, f)
-	l.rest()
+	l.dropTaken()
 }
 
-// rest drops the events that all followers have taken.
-func (l *Log[E]) rest() {
+// dropTaken drops the events that all followers have taken.
+func (l *Log[E]) dropTaken() {
 	if l.waiting == len(l.followers) {
 		l.drop(len(l.events))
 	}
 	if l.last != nil && len(l.followers) == 0 {
-		l.last.forget()
+		l.last.discard()
 	}
 }
 
@@ -144,13 +144,13 @@ func (f *Follower[E]) takeEvent() (event *Event, known Position, isBehind bool, 
 	case !f.isWaiting:
 		f.isWaiting = true
 		l.waiting++
-		l.rest()
+		l.dropTaken()
 	}
 	return nil, 0, false, nil
 }
 
-// holds reports whether the follower has events in memory that no other follower shares.
-func (f *Follower[E]) holds() bool { return len(f.page) > 0 }
+// hasPrivateEvents reports whether the follower has events in memory that no other follower shares.
+func (f *Follower[E]) hasPrivateEvents() bool { return len(f.page) > 0 }
 
 // onWake sets the function to call when there may be an event. Call it before Next.
 func (f *Follower[E]) onWake(wake func()) { f.wake = wake }

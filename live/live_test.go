@@ -122,7 +122,7 @@ func TestFollowersWhoKeepUpReadNothing(t *testing.T) {
 	}
 }
 
-// Values from Say can miss a slow follower. Stored values reach every follower.
+// Values from AddTransient can miss a slow follower. Stored values reach every follower.
 func TestLateFollowersReadStoredEvents(t *testing.T) {
 	t.Parallel()
 	s := &eventStore{}
@@ -133,7 +133,7 @@ func TestLateFollowersReadStoredEvents(t *testing.T) {
 	values := live.Channel(ctx, f)
 	const count = 3_000 // more than a log holds
 	for n := range count {
-		log.Say(-n, 0)
+		log.AddTransient(-n, 0)
 		log.Add(s.put(n + 1))
 	}
 	log.Close()
@@ -144,7 +144,7 @@ func TestLateFollowersReadStoredEvents(t *testing.T) {
 			break
 		}
 		require.NoError(t, err)
-		feed.Give(event)
+		feed.Deliver(event)
 		if n := <-values; n > 0 {
 			kept = append(kept, n)
 		} else {
@@ -228,7 +228,7 @@ func TestAnswersAreShared(t *testing.T) {
 				return
 			}
 			group := i % 3
-			answers[i] = string(event.Answer(t.Context(), fmt.Sprint(group), func() ([]byte, bool) {
+			answers[i] = string(event.Render(t.Context(), fmt.Sprint(group), func() ([]byte, bool) {
 				made[group].Add(1)
 				return []byte(strings.Repeat("x", group)), group != 2
 			}))
@@ -256,8 +256,8 @@ func TestBytesReturnToTheBudget(t *testing.T) {
 		log.Add(s.put(n + 1))
 		event, err := feed.Next(ctx)
 		require.NoError(t, err)
-		text := event.Answer(ctx, "all", func() ([]byte, bool) {
-			feed.Give(event)
+		text := event.Render(ctx, "all", func() ([]byte, bool) {
+			feed.Deliver(event)
 			return fmt.Append(nil, <-values), true
 		})
 		require.Equal(t, fmt.Sprint(n+1), string(text))

@@ -19,7 +19,7 @@ const (
 )
 
 // Log holds the latest events for followers that have not taken them yet. Only one goroutine at a time may call Begin,
-// Add, Skip, Say and Close. Followers are independent of each other.
+// Add, Skip, AddTransient and Close. Followers are independent of each other.
 type Log[E any] struct {
 	read   Read[E]
 	budget *MemoryBudget
@@ -84,8 +84,8 @@ func (l *Log[E]) Skip(to Position) {
 	l.end = max(l.end, to)
 }
 
-// Say adds a value that Read cannot return. Followers that fall behind miss it. size is in bytes.
-func (l *Log[E]) Say(value E, size int) {
+// AddTransient adds a value that Read cannot return. Followers that fall behind miss it. size is in bytes.
+func (l *Log[E]) AddTransient(value E, size int) {
 	l.update(func() { l.appendEvent(&Event{value: value, at: l.end, size: size}) })
 }
 
@@ -148,7 +148,7 @@ func (l *Log[E]) drop(count int) {
 		l.events[i] = nil
 		l.base = e.at
 		l.bytes -= e.size
-		e.forget()
+		e.discard()
 	}
 	l.first += uint64(count)
 	if l.events = l.events[count:]; len(l.events) == 0 {

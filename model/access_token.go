@@ -100,14 +100,14 @@ func NewAccessToken(signer Signer, key *APIKey, in CreateAccessTokenInput,
 func isChat(scopes []APIKeyScope) bool { return len(scopes) == 1 && scopes[0] == APIKeyScopeChat }
 
 func (f *Fields) narrowing(in CreateAccessTokenInput) {
-	if in.Origins != nil && f.some("origins", len(in.Origins), maxTokenOrigins) {
+	if in.Origins != nil && f.nonEmptyList("origins", len(in.Origins), maxTokenOrigins) {
 		for i, origin := range in.Origins {
 			if !isPageOrigin(origin) {
 				f.Add(fmt.Sprintf("origins.%d", i), "must be an origin as browsers send it, such as https://www.example.com")
 			}
 		}
 	}
-	if in.AgentIds != nil && f.some("agentIds", len(in.AgentIds), maxTokenAgents) {
+	if in.AgentIds != nil && f.nonEmptyList("agentIds", len(in.AgentIds), maxTokenAgents) {
 		for i, id := range in.AgentIds {
 			f.text(fmt.Sprintf("agentIds.%d", i), id, 1, 64)
 		}
@@ -124,8 +124,8 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	}
 }
 
-// some records a fault if a list is empty or too long, and reports whether its entries should be checked.
-func (f *Fields) some(path string, length, most int) bool {
+// nonEmptyList records a fault if a list is empty or too long, and reports whether its entries should be checked.
+func (f *Fields) nonEmptyList(path string, length, most int) bool {
 	if length == 0 {
 		f.Add(path, "must have at least one entry")
 		return false

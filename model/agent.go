@@ -134,16 +134,16 @@ func (a *Agent) Expect(in UpdateAgentInput) error {
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the agent would break a
 // bound. A different prompt raises the prompt version.
 func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
-	defer touch(&a.UpdatedAt, After(a.UpdatedAt, now), a, *a)
+	defer touch(&a.UpdatedAt, NextUpdatedAt(a.UpdatedAt, now), a, *a)
 	if in.Prompt != nil && *in.Prompt != a.Prompt {
 		a.Prompt = *in.Prompt
 		a.PromptVersion++
 	}
-	set(&a.Name, in.Name)
-	set(&a.Channel, in.Channel)
-	set(&a.Direction, in.Direction)
-	set(&a.Language, in.Language)
-	set(&a.IsCallTransferEnabled, in.IsCallTransferEnabled)
+	setIfGiven(&a.Name, in.Name)
+	setIfGiven(&a.Channel, in.Channel)
+	setIfGiven(&a.Direction, in.Direction)
+	setIfGiven(&a.Language, in.Language)
+	setIfGiven(&a.IsCallTransferEnabled, in.IsCallTransferEnabled)
 	setText(&a.Model, in.Model)
 	setText(&a.OutboundWelcomeMessage, in.OutboundWelcomeMessage)
 	setText(&a.InboundWelcomeMessage, in.InboundWelcomeMessage)
@@ -151,13 +151,13 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 		a.Tags = Unique(in.Tags)
 	}
 	if in.Fields != nil {
-		a.Fields = values(in.Fields)
+		a.Fields = derefAll(in.Fields)
 	}
 	if in.ClassificationTags != nil {
-		a.ClassificationTags = values(in.ClassificationTags)
+		a.ClassificationTags = derefAll(in.ClassificationTags)
 	}
 	if in.ExtractedValues != nil {
-		a.ExtractedValues = values(in.ExtractedValues)
+		a.ExtractedValues = derefAll(in.ExtractedValues)
 	}
 	return a.Validate()
 }
@@ -260,8 +260,8 @@ func (in UpdateAgentInput) Validate() error {
 	return faults.Err()
 }
 
-// set replaces a value if a new one is given.
-func set[T any](field *T, given *T) {
+// setIfGiven replaces a value if a new one is given.
+func setIfGiven[T any](field *T, given *T) {
 	if given != nil {
 		*field = *given
 	}
@@ -285,7 +285,7 @@ func setText(field **string, given *string) {
 	}
 }
 
-func values[T any](given []*T) []T {
+func derefAll[T any](given []*T) []T {
 	all := make([]T, len(given))
 	for i, v := range given {
 		all[i] = *v

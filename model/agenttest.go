@@ -186,11 +186,11 @@ func NewSimulationTest(in CreateSimulationTestInput, now time.Time) (*Simulation
 // Update applies all fields that the input sets, except the folder. It returns BAD_INPUT with every fault if the test
 // would break a bound.
 func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) error {
-	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
+	defer touch(&t.UpdatedAt, NextUpdatedAt(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
 	t.apply(in)
 	var faults Fields
 	if in.Rows != nil {
-		t.Rows = faults.rows("rows", values(in.Rows))
+		t.Rows = faults.rows("rows", derefAll(in.Rows))
 	}
 	t.check(&faults)
 	faults.judgeSights("judgeSees", in.JudgeSees)
@@ -199,9 +199,9 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 
 // apply sets the fields of the input, without its rows.
 func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
-	set(&t.Name, in.Name)
-	set(&t.Scenario, in.Scenario)
-	set(&t.MaxTurns, in.MaxTurns)
+	setIfGiven(&t.Name, in.Name)
+	setIfGiven(&t.Scenario, in.Scenario)
+	setIfGiven(&t.MaxTurns, in.MaxTurns)
 	if in.Criteria != nil {
 		t.Criteria, t.CriteriaWeights = in.Criteria, []*int32{}
 	}
@@ -212,7 +212,7 @@ func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
 		t.PassAt = in.PassAt
 	}
 	if in.Checks != nil {
-		t.Checks = values(in.Checks)
+		t.Checks = derefAll(in.Checks)
 	}
 	if in.JudgeSees != nil {
 		t.JudgeSees = Unique(in.JudgeSees)
@@ -224,7 +224,7 @@ func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
 		t.ContactSays = in.ContactSays
 	}
 	if in.ConversationContext != nil || t.ConversationMessages == nil {
-		t.ConversationMessages = values(in.ConversationContext)
+		t.ConversationMessages = derefAll(in.ConversationContext)
 	}
 	if in.Variables != nil {
 		t.Variables = in.Variables.withoutNulls()
@@ -276,9 +276,9 @@ func NewClassificationTest(in CreateClassificationTestInput, now time.Time) (*Cl
 // Update applies all fields that the input sets, except the folder. It returns BAD_INPUT with every fault if the test
 // would break a bound.
 func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.Time) error {
-	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
-	set(&t.Name, in.Name)
-	set(&t.TagExpected, in.TagExpected)
+	defer touch(&t.UpdatedAt, NextUpdatedAt(t.UpdatedAt, now), t.AgentTestRow, *t.AgentTestRow)
+	setIfGiven(&t.Name, in.Name)
+	setIfGiven(&t.TagExpected, in.TagExpected)
 	if in.ConversationContext != nil {
 		t.ConversationContext = in.ConversationContext
 	} else if t.ConversationContext == nil {
@@ -288,7 +288,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 
 	var faults Fields
 	if in.Rows != nil {
-		t.Rows = faults.rows("rows", values(in.Rows))
+		t.Rows = faults.rows("rows", derefAll(in.Rows))
 	}
 	faults.name("name", t.Name, 255)
 	faults.text("tagExpected", t.TagExpected, 1, 100)

@@ -115,12 +115,12 @@ func pooled(tests []*AgentTestExecutionTest) []*AgentTestExecutionTest {
 func (c *AgentTestComparison) addTest(base, head *AgentTestExecutionTest) {
 	test := &AgentTestComparisonTest{BaseRuns: []*AgentTestRun{}, HeadRuns: []*AgentTestRun{}}
 	if base != nil {
-		test.name(base)
+		test.copyIdentity(base)
 		test.Base, test.BaseRuns = base.Counts(), base.Runs
 		test.IsFlakyInBase = test.Base.IsFlaky()
 	}
 	if head != nil {
-		test.name(head)
+		test.copyIdentity(head)
 		test.Head, test.HeadRuns = head.Counts(), head.Runs
 		test.IsFlakyInHead = test.Head.IsFlaky()
 	}
@@ -142,7 +142,7 @@ func (c *AgentTestComparison) addTest(base, head *AgentTestExecutionTest) {
 	c.Tests = append(c.Tests, test)
 }
 
-func (t *AgentTestComparisonTest) name(as *AgentTestExecutionTest) {
+func (t *AgentTestComparisonTest) copyIdentity(as *AgentTestExecutionTest) {
 	t.TestID, t.ExistingID, t.TestName, t.RowNumber, t.RowName = as.TestID, as.ExistingID, as.TestName, as.RowNumber,
 		as.RowName
 }
@@ -190,19 +190,19 @@ func (t *AgentTestComparisonTest) isJudged() bool {
 // for the number of comparisons.
 func conclude(correction AgentTestCorrection, comparisons ...*AgentTestComparison) {
 	var judged []*AgentTestComparisonTest
-	var spreads, sums []spread
+	var spreads, sums []passDistribution
 	var whole []*AgentTestComparison
 	for _, c := range comparisons {
 		c.Conclusion = AgentTestConclusionCannotDecide
 		before := len(spreads)
 		for _, test := range c.Tests {
 			if test.isJudged() {
-				judged, spreads = append(judged, test), append(spreads, spreadOf(test.Base, test.Head))
+				judged, spreads = append(judged, test), append(spreads, newDistribution(test.Base, test.Head))
 			}
 		}
 		if len(spreads) > before {
-			sum := sumOf(spreads[before:])
-			sum.of[0] = -1 - len(sums) // each sum has its own distribution
+			sum := sumDistributions(spreads[before:])
+			sum.identity[0] = -1 - len(sums) // each sum has its own distribution
 			whole, sums = append(whole, c), append(sums, sum)
 		}
 	}
@@ -236,8 +236,8 @@ func (d difference) needsRuns() bool {
 }
 
 // differences returns the difference that each of the spreads shows. All spreads are one family of comparisons.
-func (c AgentTestCorrection) differences(spreads []spread) []difference {
-	turned := make([]spread, len(spreads))
+func (c AgentTestCorrection) differences(spreads []passDistribution) []difference {
+	turned := make([]passDistribution, len(spreads))
 	for i, s := range spreads {
 		turned[i] = s.turned()
 	}

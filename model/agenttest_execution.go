@@ -157,7 +157,7 @@ func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
 		IsDraft:       in.Prompt != nil || in.Variants != nil, DraftPrompt: in.Prompt,
 	}
 	if in.Variants != nil {
-		execution.Tried = values(in.Variants)
+		execution.Tried = derefAll(in.Variants)
 	}
 	return execution
 }

@@ -38,10 +38,10 @@ func NewAgentTestFolder(in CreateAgentTestFolderInput, now time.Time) (*AgentTes
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the folder would break a
 // bound.
 func (f *AgentTestFolder) Update(in UpdateAgentTestFolderInput, now time.Time) error {
-	defer touch(&f.UpdatedAt, After(f.UpdatedAt, now), f, *f)
-	set(&f.Name, in.Name)
-	set(&f.Color, in.Color)
-	set(&f.Body, in.Body)
+	defer touch(&f.UpdatedAt, NextUpdatedAt(f.UpdatedAt, now), f, *f)
+	setIfGiven(&f.Name, in.Name)
+	setIfGiven(&f.Color, in.Color)
+	setIfGiven(&f.Body, in.Body)
 	var faults Fields
 	faults.name("name", f.Name, 100)
 	faults.text("body", f.Body, 0, 20_000)

@@ -119,14 +119,14 @@ type CriterionResult struct {
 
 // Weigh computes and sets the score. It reports whether the run fails regardless of the missing verdicts.
 func (r *AgentTestRun) Weigh() bool {
-	isMissed, held, decided, left := false, int32(0), int32(0), r.Snapshot.Test.weight()
+	isMissed, earned, decided, remaining := false, int32(0), int32(0), r.Snapshot.Test.weight()
 	add := func(weight *int32, passed bool) {
 		switch {
 		case weight == nil:
 			isMissed = isMissed || !passed
 			return
 		case passed:
-			held += *weight
+			earned += *weight
 		}
 		decided += *weight
 	}
@@ -138,16 +138,16 @@ func (r *AgentTestRun) Weigh() bool {
 		case !result.DoesNotApply:
 			add(result.Weight, result.Passed)
 		case result.Weight != nil:
-			left -= *result.Weight
+			remaining -= *result.Weight
 		}
 	}
-	r.Score = share(held, decided)
-	most := share(held+left-decided, left)
+	r.Score = ratio(earned, decided)
+	most := ratio(earned+remaining-decided, remaining)
 	return isMissed || most != nil && *most < r.Snapshot.Test.passAt()
 }
 
-// share returns the quotient, or nil if the divisor is 0.
-func share(part, whole int32) *float64 {
+// ratio returns the quotient, or nil if the divisor is 0.
+func ratio(part, whole int32) *float64 {
 	if whole == 0 {
 		return nil
 	}

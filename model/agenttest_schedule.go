@@ -89,23 +89,23 @@ func NewAgentTestSchedule(in CreateAgentTestScheduleInput, now time.Time) (*Agen
 // a bound.
 func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Time) error {
 	before := *s
-	defer touch(&s.UpdatedAt, After(s.UpdatedAt, now), s, before)
+	defer touch(&s.UpdatedAt, NextUpdatedAt(s.UpdatedAt, now), s, before)
 	if in.Retargets() || s.UpdatedAt.IsZero() {
 		s.TestIds, s.FolderID, s.AgentID = in.TestIds, in.FolderID, in.AgentID
 	}
-	set(&s.Name, in.Name)
-	set(&s.Repeats, in.Repeats)
-	set(&s.Concurrency, in.Concurrency)
-	set(&s.VirtualTime, in.VirtualTime)
-	set(&s.Votes, in.Votes)
+	setIfGiven(&s.Name, in.Name)
+	setIfGiven(&s.Repeats, in.Repeats)
+	setIfGiven(&s.Concurrency, in.Concurrency)
+	setIfGiven(&s.VirtualTime, in.VirtualTime)
+	setIfGiven(&s.Votes, in.Votes)
 	if in.StopRepeating != nil || in.RemoveStopRepeating {
 		s.StopRepeating = in.StopRepeating
 	}
 	setText(&s.Cron, in.Cron)
-	set(&s.TimeZone, in.TimeZone)
-	set(&s.AfterPromptChange, in.AfterPromptChange)
+	setIfGiven(&s.TimeZone, in.TimeZone)
+	setIfGiven(&s.AfterPromptChange, in.AfterPromptChange)
 	setText(&s.BaselineID, in.BaselineID)
-	if set(&s.IsEnabled, in.IsEnabled); s.IsEnabled {
+	if setIfGiven(&s.IsEnabled, in.IsEnabled); s.IsEnabled {
 		s.DisabledReason = nil
 	}
 
@@ -132,14 +132,14 @@ func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Tim
 	switch {
 	case !s.IsEnabled:
 		s.CronAt, s.NextRunAt = nil, nil
-	case !s.hasTimesOf(&before):
+	case !s.hasSameTimes(&before):
 		s.CronAt, s.NextRunAt = next, next
 	}
 	return nil
 }
 
-// hasTimesOf reports whether both schedules have the same times. If so, a due execution stays due.
-func (s *AgentTestSchedule) hasTimesOf(other *AgentTestSchedule) bool {
+// hasSameTimes reports whether both schedules have the same times. If so, a due execution stays due.
+func (s *AgentTestSchedule) hasSameTimes(other *AgentTestSchedule) bool {
 	return other.IsEnabled && s.AfterPromptChange == other.AfterPromptChange && s.TimeZone == other.TimeZone &&
 		(s.Cron == nil) == (other.Cron == nil) && (s.Cron == nil || *s.Cron == *other.Cron)
 }
@@ -240,5 +240,6 @@ func (s *AgentTestSchedule) scheduleNext(now time.Time) {
 
 // Disable disables the schedule, because its tests were deleted.
 func (s *AgentTestSchedule) Disable(reason string, now time.Time) {
-	s.IsEnabled, s.DisabledReason, s.CronAt, s.NextRunAt, s.UpdatedAt = false, &reason, nil, nil, After(s.UpdatedAt, now)
+	s.IsEnabled, s.DisabledReason, s.CronAt, s.NextRunAt, s.UpdatedAt = false, &reason, nil, nil,
+		NextUpdatedAt(s.UpdatedAt, now)
 }

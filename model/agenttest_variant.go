@@ -70,7 +70,7 @@ func LimitTests(tests []*AgentTestExecutionTest, label *string) []*AgentTestExec
 	if label == nil {
 		return tests
 	}
-	own, _ := ofVariant(*label, tests)
+	own, _ := filterVariant(*label, tests)
 	return slices.DeleteFunc(own, func(test *AgentTestExecutionTest) bool { return len(test.Runs) == 0 })
 }
 
@@ -141,7 +141,7 @@ func (f *Fields) variants(path string, variants []*TestVariant, prompt *string) 
 func (in StartAgentTestExecutionInput) Choose(models []string) error {
 	var faults Fields
 	for i, v := range in.Variants {
-		faults.chosen(fmt.Sprintf("variants.%d.model", i), v.Model, models)
+		faults.modelChoice(fmt.Sprintf("variants.%d.model", i), v.Model, models)
 	}
 	return faults.Err()
 }
@@ -197,26 +197,26 @@ func CompareVariants(variants []TestVariant, tests []*AgentTestExecutionTest,
 		variant string
 		sample
 	}
-	took := map[key]*UsageSummary{}
+	usageByKey := map[key]*UsageSummary{}
 	for _, u := range usage {
 		k := key{variant: u.Variant}
 		if u.TestedID != nil {
 			k.sample = sample{*u.TestedID, *u.RowKey}
 		}
-		took[k] = u.UsageSummary
+		usageByKey[k] = u.UsageSummary
 	}
 	results := make([]*AgentTestVariant, len(variants))
 	var comparisons []*AgentTestComparison
 	var base []*AgentTestExecutionTest
 	for i, variant := range variants {
-		own, runs := ofVariant(variant.Label, tests)
+		own, runs := filterVariant(variant.Label, tests)
 		v := &AgentTestVariant{TestVariant: variant, Counts: countsOf(runs), DurationMs: durationsOf(runs),
-			Usage: took[key{variant: variant.Label}].OrZero()}
+			Usage: usageByKey[key{variant: variant.Label}].OrZero()}
 		for _, test := range own {
 			v.Tests = append(v.Tests, &AgentTestVariantTest{
 				TestID: test.TestID, TestName: test.TestName, RowNumber: test.RowNumber, RowName: test.RowName,
 				Counts: test.Counts(), DurationMs: durationsOf(test.Runs), Runs: test.Runs,
-				Usage: took[key{variant.Label, test.sample()}].OrZero(),
+				Usage: usageByKey[key{variant.Label, test.sample()}].OrZero(),
 			})
 		}
 		results[i] = v
@@ -244,8 +244,9 @@ func (v *AgentTestVariant) differ(c *AgentTestComparison) {
 	}
 }
 
-// ofVariant returns all tests with only the variant's runs, and these runs.
-func ofVariant(label string, tests []*AgentTestExecutionTest) (own []*AgentTestExecutionTest, runs []*AgentTestRun) {
+// filterVariant returns all tests with only the variant's runs, and these runs.
+func filterVariant(label string, tests []*AgentTestExecutionTest) (own []*AgentTestExecutionTest,
+	runs []*AgentTestRun) {
 	for _, test := range tests {
 		only := *test
 		only.Runs = []*AgentTestRun{}

@@ -33,31 +33,31 @@ func WithMemoryBudget(ctx context.Context, b MemoryBudget) context.Context {
 // WithMemoryLimit returns a context whose reads may reserve at most the given number of bytes, and also take them from
 // the budget of ctx. Beyond that, Reserve returns ErrOverLimit.
 func WithMemoryLimit(ctx context.Context, bytes int64) context.Context {
-	b := &limitedBudget{of: MemoryBudgetOf(ctx)}
-	b.left.Store(bytes)
+	b := &limitedBudget{parent: MemoryBudgetOf(ctx)}
+	b.remaining.Store(bytes)
 	return WithMemoryBudget(ctx, b)
 }
 
 type limitedBudget struct {
-	of   MemoryBudget
-	left atomic.Int64
+	parent    MemoryBudget
+	remaining atomic.Int64
 }
 
 func (p *limitedBudget) Reserve(bytes int) error {
-	if p.left.Add(-int64(bytes)) < 0 {
+	if p.remaining.Add(-int64(bytes)) < 0 {
 		return ErrOverLimit
 	}
-	if p.of == nil {
+	if p.parent == nil {
 		return nil
 	}
-	return p.of.Reserve(bytes)
+	return p.parent.Reserve(bytes)
 }
 
 func (p *limitedBudget) CountStatement() error {
-	if p.of == nil {
+	if p.parent == nil {
 		return nil
 	}
-	return p.of.CountStatement()
+	return p.parent.CountStatement()
 }
 
 type bufferKey struct{}

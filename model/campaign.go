@@ -90,10 +90,10 @@ func NewCampaign(in CreateCampaignInput, now time.Time) (*Campaign, error) {
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the campaign would break
 // a bound, and CONFLICT when it is archived or cannot move to the state.
 func (c *Campaign) Update(in UpdateCampaignInput, now time.Time) error {
-	defer touch(&c.UpdatedAt, After(c.UpdatedAt, now), c, *c)
-	set(&c.Name, in.Name)
-	set(&c.MaxAttempts, in.MaxAttempts)
-	set(&c.RetryDelayMinutes, in.RetryDelayMinutes)
+	defer touch(&c.UpdatedAt, NextUpdatedAt(c.UpdatedAt, now), c, *c)
+	setIfGiven(&c.Name, in.Name)
+	setIfGiven(&c.MaxAttempts, in.MaxAttempts)
+	setIfGiven(&c.RetryDelayMinutes, in.RetryDelayMinutes)
 	setText(&c.DefaultRegion, in.DefaultRegion)
 	var faults Fields
 	faults.name("name", c.Name, 255)

@@ -16,10 +16,10 @@ type itemTransition struct {
 	// matches reports whether the report describes this transition.
 	matches func(i *CampaignItem, c *Campaign, answered *bool) bool
 	// apply changes the item and returns its events. The item already has the new state.
-	apply func(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened
+	apply func(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []itemEvent
 }
 
-type happened struct {
+type itemEvent struct {
 	kind        CampaignItemEventType
 	description string
 }
@@ -27,7 +27,7 @@ type happened struct {
 // itemTransitions is the state machine. It does not contain Reset, which leads to Pending from every state, because
 // dialers do not report it.
 var itemTransitions = []itemTransition{
-	{CampaignItemStatusPending, CampaignItemStatusCalling, "Calling", mayCall, launch},
+	{CampaignItemStatusPending, CampaignItemStatusCalling, "Calling", isCallAllowed, launch},
 	{CampaignItemStatusCalling, CampaignItemStatusCalling, "Calling with answered true", justAnswered, pickUp},
 	{CampaignItemStatusCalling, CampaignItemStatusProcessingResult, "ProcessingResult", notMissed, hangUp},
 	{CampaignItemStatusCalling, CampaignItemStatusPending, "Pending with answered false", nobodyAnswered, miss},
@@ -43,7 +43,7 @@ func always(*CampaignItem, *Campaign, *bool) bool { return true }
 // attempt.
 func (i *CampaignItem) hasAttempts(c *Campaign) bool { return i.AttemptCount < c.MaxAttempts }
 
-func mayCall(i *CampaignItem, c *Campaign, answered *bool) bool {
+func isCallAllowed(i *CampaignItem, c *Campaign, answered *bool) bool {
 	return i.hasAttempts(c) && (answered == nil || !*answered)
 }
 
@@ -130,7 +130,7 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 			in.Reason = new(strings.TrimSpace(mask(*in.Reason)))
 		}
 		i.RunningStatus = move.to
-		events := i.record(move.apply(i, c, in, at), at)
+		events := i.appendEvents(move.apply(i, c, in, at), at)
 		if i.Result != nil && i.Result.Tag != nil {
 			i.Result.IsSystem = isSystemTag(tags, i.Result.Tag.Name)
 		}
@@ -184,11 +184,12 @@ func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 	i.RunningStatus = CampaignItemStatusPending
 	i.AttemptCount, i.IsPickedUp, i.ClaimID, i.DueAt = 0, false, nil, at
 	i.Result, i.Error, i.ProcessedAt, i.NextTryDate = nil, nil, nil, nil
-	return i.record([]happened{{CampaignItemEventTypeResetCall, fmt.Sprintf("The item was %s and was reset.", was)}}, at),
+	return i.appendEvents([]itemEvent{{CampaignItemEventTypeResetCall,
+			fmt.Sprintf("The item was %s and was reset.", was)}}, at),
 		nil
 }
 
-func (i *CampaignItem) record(all []happened, at time.Time) []*CampaignItemEvent {
+func (i *CampaignItem) appendEvents(all []itemEvent, at time.Time) []*CampaignItemEvent {
 	events := make([]*CampaignItemEvent, len(all))
 	for n, h := range all {
 		i.EventCount++
@@ -197,51 +198,51 @@ func (i *CampaignItem) record(all []happened, at time.Time) []*CampaignItemEvent
 	return events
 }
 
-func launch(i *CampaignItem, c *Campaign, _ AdvanceCampaignItemInput, at time.Time) []happened {
+func launch(i *CampaignItem, c *Campaign, _ AdvanceCampaignItemInput, at time.Time) []itemEvent {
 	i.AttemptCount++
 	i.LastCallDate, i.NextTryDate = &at, nil
 	description := fmt.Sprintf("Attempt %d of %d began", i.AttemptCount, c.MaxAttempts)
 	if i.PhoneNumber != "" {
 		description += ": " + mask(i.PhoneNumber)
 	}
-	return []happened{{CampaignItemEventTypeLaunchCall, description + "."}}
+	return []itemEvent{{CampaignItemEventTypeLaunchCall, description + "."}}
 }
 
-func pickUp(i *CampaignItem, _ *Campaign, _ AdvanceCampaignItemInput, _ time.Time) []happened {
+func pickUp(i *CampaignItem, _ *Campaign, _ AdvanceCampaignItemInput, _ time.Time) []itemEvent {
 	i.IsPickedUp = true
-	return []happened{{CampaignItemEventTypePickUp, "The contact answered."}}
+	return []itemEvent{{CampaignItemEventTypePickUp, "The contact answered."}}
 }
 
-func hangUp(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
-	var all []happened
+func hangUp(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []itemEvent {
+	var all []itemEvent
 	if !i.IsPickedUp {
 		all = pickUp(i, c, in, at)
 	}
 	i.IsPickedUp = false
-	return append(all, ended("The conversation ended", in.Reason))
+	return append(all, endEvent("The conversation ended", in.Reason))
 }
 
 // miss ends an unanswered attempt. The item is due again later, or gets the tag for no answer after its last attempt.
-func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
+func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []itemEvent {
 	i.ClaimID = nil
 	if !i.hasAttempts(c) {
 		i.RunningStatus, i.ProcessedAt = CampaignItemStatusProcessed, &at
 		i.Result = &CampaignItemResult{Tag: noAnswer(), Metadata: JSONObject("{}")}
-		return []happened{ended("Nobody answered the last attempt", in.Reason)}
+		return []itemEvent{endEvent("Nobody answered the last attempt", in.Reason)}
 	}
 	next := at.Add(time.Duration(c.RetryDelayMinutes) * time.Minute)
 	i.NextTryDate, i.DueAt = &next, next
-	return []happened{ended("Nobody answered; the next attempt is due at "+next.UTC().Format(time.RFC3339), in.Reason)}
+	return []itemEvent{endEvent("Nobody answered; the next attempt is due at "+next.UTC().Format(time.RFC3339), in.Reason)}
 }
 
 // breakOff ends an attempt that failed technically.
-func breakOff(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
+func breakOff(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []itemEvent {
 	_ = giveUp(i, c, in, at)
-	return []happened{ended("The attempt failed", i.Error)}
+	return []itemEvent{endEvent("The attempt failed", i.Error)}
 }
 
 // giveUp ends a failed evaluation. The attempt itself is already over.
-func giveUp(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, _ time.Time) []happened {
+func giveUp(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, _ time.Time) []itemEvent {
 	i.ClaimID, i.IsPickedUp = nil, false
 	i.Error = in.Reason
 	if i.Error == nil || *i.Error == "" {
@@ -250,17 +251,17 @@ func giveUp(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, _ time.Ti
 	return nil
 }
 
-func finish(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, at time.Time) []happened {
+func finish(i *CampaignItem, _ *Campaign, in AdvanceCampaignItemInput, at time.Time) []itemEvent {
 	i.ClaimID, i.ProcessedAt = nil, &at
 	i.Result = in.Result.result()
 	return nil
 }
 
-func ended(what string, reason *string) happened {
+func endEvent(what string, reason *string) itemEvent {
 	if reason != nil && *reason != "" {
 		what += ": " + *reason
 	}
-	return happened{CampaignItemEventTypeEndCall, strings.TrimSuffix(what, ".") + "."}
+	return itemEvent{CampaignItemEventTypeEndCall, strings.TrimSuffix(what, ".") + "."}
 }
 
 // noAnswer returns the system tag for a contact who never answered.
@@ -292,8 +293,8 @@ func (in *CampaignItemResultInput) result() *CampaignItemResult {
 		if tag.Name == noAnswer().Name {
 			r.Tag = noAnswer()
 		}
-		set(&r.Tag.ID, tag.ID)
-		set(&r.Tag.Color, tag.Color)
+		setIfGiven(&r.Tag.ID, tag.ID)
+		setIfGiven(&r.Tag.Color, tag.Color)
 	}
 	if in.Conversation != nil {
 		r.Conversation = &CampaignItemConversation{ID: in.Conversation.ID, Messages: []*CampaignItemMessage{}}

@@ -66,9 +66,9 @@ func (d *Dataset) ChangedAt() time.Time { return *cmp.Or(d.UpdatedAt, &d.Created
 // Update applies all fields that the input sets, and merges objects key by key. It returns BAD_INPUT with every fault
 // when the dataset would break a bound.
 func (d *Dataset) Update(in UpdateDatasetInput) error {
-	set(&d.Name, in.Name)
-	set(&d.ChunkMethod, in.ChunkMethod)
-	set(&d.Language, in.Language)
+	setIfGiven(&d.Name, in.Name)
+	setIfGiven(&d.ChunkMethod, in.ChunkMethod)
+	setIfGiven(&d.Language, in.Language)
 	if in.Description != nil {
 		d.Description = in.Description
 	}
@@ -82,9 +82,9 @@ func (d *Dataset) Update(in UpdateDatasetInput) error {
 		faults.Add("language", "must be %s, or one of %s", AnyLanguage, strings.Join(Languages, ", "))
 	}
 	if p := in.ParserConfig; p != nil {
-		set(&d.ParserConfig.ChunkTokenNum, p.ChunkTokenNum)
-		set(&d.ParserConfig.LayoutRecognize, p.LayoutRecognize)
-		set(&d.ParserConfig.TaskPageSize, p.TaskPageSize)
+		setIfGiven(&d.ParserConfig.ChunkTokenNum, p.ChunkTokenNum)
+		setIfGiven(&d.ParserConfig.LayoutRecognize, p.LayoutRecognize)
+		setIfGiven(&d.ParserConfig.TaskPageSize, p.TaskPageSize)
 		if p.Delimiter != nil {
 			d.ParserConfig.Delimiter = escapes.Replace(*p.Delimiter)
 		}

@@ -25,11 +25,11 @@ func TestSuggestedRepeatsDecideMostSuites(t *testing.T) {
 		require.NotNil(t, repeats)
 		decided := 0
 		for range 1000 {
-			spreads := []spread{}
+			spreads := []passDistribution{}
 			for _, rates := range suite {
-				spreads = append(spreads, spreadOf(played(random, rates[0], *repeats), played(random, rates[1], *repeats)))
+				spreads = append(spreads, newDistribution(played(random, rates[0], *repeats), played(random, rates[1], *repeats)))
 			}
-			if sumOf(spreads).fall() <= significantSide {
+			if sumDistributions(spreads).fall() <= significantSide {
 				decided++
 			}
 		}

@@ -53,7 +53,7 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	if len(national) >= minNational {
 		optional = "?"
 	}
-	return number, opened + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil
+	return number, openParenthesis + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil
 }
 
 // punctuation are the characters that phonenumbers ignores between digits, for a character class. The hyphen is first,
@@ -75,8 +75,8 @@ const (
 const (
 	notAfterDigit  = `(?:(?<![` + digits + `])|(?<=\\u[0-9a-fA-F]{4})(?<!\\u(?:` + digitEscapes + `)))`
 	notBeforeDigit = `(?![` + digits + `]|\\+u(?:` + digitEscapes + `))`
-	// opened matches a parenthesis that is closed within the number.
-	opened = `(?:\((?=[^()]{1,12}\)[^0-9()]{0,3}[` + digits + `]))?`
+	// openParenthesis matches a parenthesis that is closed within the number.
+	openParenthesis = `(?:\((?=[^()]{1,12}\)[^0-9()]{0,3}[` + digits + `]))?`
 )
 
 // spellings matches a digit in every form that phonenumbers parses, escaped or not.

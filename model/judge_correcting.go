@@ -33,9 +33,9 @@ func kindOfVerdict(status AgentTestRunStatus, isDoubtful *bool) int {
 	return verdictKind(status == AgentTestRunStatusPassed, isDoubtful != nil && *isDoubtful)
 }
 
-// passedBy returns whether the run passes with the answers to its criteria instead of the judge's verdicts. It returns
-// nil if an answer is missing, or if the run has an error.
-func (r *AgentTestRun) passedBy(answers map[string]*bool) *bool {
+// passesWith returns whether the run passes with the answers to its criteria instead of the judge's verdicts. It
+// returns nil if an answer is missing, or if the run has an error.
+func (r *AgentTestRun) passesWith(answers map[string]*bool) *bool {
 	if r.Error != nil {
 		return nil
 	}
@@ -90,12 +90,12 @@ func CorrectRates(targets []string, counts []*VerdictCounts, labelled []Labelled
 func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 	labelled []LabelledVerdict) *CorrectedPassRate {
 	corrected := &CorrectedPassRate{}
-	place, runs := map[string]int{target: 0}, make([]judgedRuns, 1)
-	at := func(executionID string) *judgedRuns {
-		i, known := place[executionID]
+	indexes, runs := map[string]int{target: 0}, make([]judgedRuns, 1)
+	runsOf := func(executionID string) *judgedRuns {
+		i, known := indexes[executionID]
 		if !known {
 			i = len(runs)
-			place[executionID], runs = i, append(runs, judgedRuns{})
+			indexes[executionID], runs = i, append(runs, judgedRuns{})
 		}
 		return &runs[i]
 	}
@@ -111,8 +111,8 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 		corrected.Labels += int32(len(verdict.Labels))
 	}
 	for _, run := range of {
-		truth, kind := run.passedBy(answers[run]), kindOfVerdict(run.Status, run.IsDoubtful)
-		switch its := at(run.ExecutionID); {
+		truth, kind := run.passesWith(answers[run]), kindOfVerdict(run.Status, run.IsDoubtful)
+		switch its := runsOf(run.ExecutionID); {
 		case truth == nil:
 			continue
 		case *truth:
@@ -120,15 +120,15 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 		default:
 			its.failed[kind]++
 		}
-		at(run.ExecutionID).unlabelled[kind]--
+		runsOf(run.ExecutionID).unlabelled[kind]--
 		corrected.LabelledRuns++
 	}
 	if corrected.Labels < minCorrecting || corrected.LabelledRuns == 0 {
 		return nil
 	}
 	for _, c := range counts {
-		if _, known := place[c.ExecutionID]; known && !c.isExact() && c.judge() == judge {
-			at(c.ExecutionID).unlabelled[c.kind()] += float64(c.Runs)
+		if _, known := indexes[c.ExecutionID]; known && !c.isExact() && c.judge() == judge {
+			runsOf(c.ExecutionID).unlabelled[c.kind()] += float64(c.Runs)
 		}
 	}
 	for i := range runs { // executions can change between the reads

@@ -17,8 +17,8 @@ const (
 	// jeffreys is added to each count, as by Jeffreys' prior. Without it, the model would assume that a judge without
 	// observed errors never errs.
 	jeffreys = 0.5
-	// settled is the change of a probability below which the search for the most likely model ends.
-	settled = 1e-6
+	// convergence is the change of a probability below which the search for the most likely model ends.
+	convergence = 1e-6
 	// maxFits bounds that search, and bisections the search for the end of an interval.
 	maxFits, bisections = 1_000, 15
 )
@@ -50,7 +50,7 @@ func (m judgeModel) fit(runs []judgedRuns, isFixed bool) (judgeModel, float64) {
 		for i := range runs {
 			moved = max(moved, math.Abs(next.rates[i]-m.rates[i]))
 		}
-		if m = next; moved < settled {
+		if m = next; moved < convergence {
 			break
 		}
 	}

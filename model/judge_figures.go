@@ -18,7 +18,7 @@ const (
 type CountedShare struct{ Count, Of int32 }
 
 // Share returns the share, or nil if there is nothing.
-func (s CountedShare) Share() *float64 { return share(s.Count, s.Of) }
+func (s CountedShare) Share() *float64 { return ratio(s.Count, s.Of) }
 
 // Interval returns the 95 % confidence interval of the share, or nil if there is nothing.
 func (s CountedShare) Interval() *RateInterval { return wilson(s.Count, s.Of) }
@@ -200,13 +200,14 @@ func FiguresOf(labelled []LabelledVerdict) []*JudgeFigures {
 	slices.SortStableFunc(all, func(a, b *JudgeFigures) int {
 		first, second := judgeOf(a), judgeOf(b)
 		return cmp.Or(cmp.Compare(totals[second], totals[first]), cmp.Compare(first.model, second.model),
-			cmp.Compare(first.prompt, second.prompt), cmp.Compare(b.isOfAll(), a.isOfAll()), cmp.Compare(b.Labels, a.Labels))
+			cmp.Compare(first.prompt, second.prompt), cmp.Compare(b.allCriteriaRank(), a.allCriteriaRank()),
+			cmp.Compare(b.Labels, a.Labels))
 	})
 	return all[:min(len(all), MaxJudgeFigures)]
 }
 
-// isOfAll returns 1 for the figures of all criteria.
-func (f *JudgeFigures) isOfAll() int {
+// allCriteriaRank returns 1 for the figures of all criteria.
+func (f *JudgeFigures) allCriteriaRank() int {
 	if f.Criterion == nil {
 		return 1
 	}

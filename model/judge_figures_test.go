@@ -147,11 +147,11 @@ func TestAnswersDecideRuns(t *testing.T) {
 		"enough of the score": {run(heavy, light), map[string]*bool{"heavy": yes, "light": no}, yes},
 		"too little":          {run(heavy, light), map[string]*bool{"heavy": no, "light": yes}, no},
 	} {
-		require.Equal(t, c.want, c.run.passedBy(c.answers), name)
+		require.Equal(t, c.want, c.run.passesWith(c.answers), name)
 	}
 	failed := run(required)
 	failed.Error = &RunError{Cause: RunErrorCauseJudge}
-	require.Nil(t, failed.passedBy(map[string]*bool{"required": yes}), "a criterion has no verdict")
+	require.Nil(t, failed.passesWith(map[string]*bool{"required": yes}), "a criterion has no verdict")
 }
 
 func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {

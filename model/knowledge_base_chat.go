@@ -90,7 +90,7 @@ func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int
 	before := *c
 	err := c.merge(in.Name, len(in.DatasetIds), datasets, in.LlmSettings, in.PromptSettings, rerankModels)
 	if in.DatasetIds != nil || *c != before {
-		at := After(c.ChangedAt(), now)
+		at := NextUpdatedAt(c.ChangedAt(), now)
 		c.UpdatedAt = &at
 	}
 	return err
@@ -98,7 +98,7 @@ func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int
 
 func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSettingsInput, prompt *PromptSettingsInput,
 	rerankModels []string) error {
-	set(&c.Name, name)
+	setIfGiven(&c.Name, name)
 	var faults Fields
 	faults.name("name", c.Name, 255)
 	faults.list("datasetIds", given, maxValueObjects)
@@ -107,10 +107,10 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 		faults.number("llmSettings.topP", llm.TopP, 0, 1)
 		faults.number("llmSettings.presencePenalty", llm.PresencePenalty, -2, 2)
 		faults.number("llmSettings.frequencyPenalty", llm.FrequencyPenalty, -2, 2)
-		set(&c.LlmSettings.Temperature, llm.Temperature)
-		set(&c.LlmSettings.TopP, llm.TopP)
-		set(&c.LlmSettings.PresencePenalty, llm.PresencePenalty)
-		set(&c.LlmSettings.FrequencyPenalty, llm.FrequencyPenalty)
+		setIfGiven(&c.LlmSettings.Temperature, llm.Temperature)
+		setIfGiven(&c.LlmSettings.TopP, llm.TopP)
+		setIfGiven(&c.LlmSettings.PresencePenalty, llm.PresencePenalty)
+		setIfGiven(&c.LlmSettings.FrequencyPenalty, llm.FrequencyPenalty)
 	}
 	if prompt != nil {
 		c.PromptSettings.merge(&faults, "promptSettings", prompt)
@@ -150,14 +150,14 @@ func (s *PromptSettings) merge(faults *Fields, path string, in *PromptSettingsIn
 	faults.optional(path+".prompt", in.Prompt, MaxPromptLength)
 	faults.optional(path+".opener", in.Opener, 5_000)
 	faults.optional(path+".emptyResponse", in.EmptyResponse, 5_000)
-	set(&s.SimilarityThreshold, in.SimilarityThreshold)
-	set(&s.KeywordsSimilarityWeight, in.KeywordsSimilarityWeight)
-	set(&s.TopN, in.TopN)
-	set(&s.Prompt, in.Prompt)
-	set(&s.Opener, in.Opener)
-	set(&s.EmptyResponse, in.EmptyResponse)
-	set(&s.RerankModel, in.RerankModel)
-	set(&s.ShowQuote, in.ShowQuote)
+	setIfGiven(&s.SimilarityThreshold, in.SimilarityThreshold)
+	setIfGiven(&s.KeywordsSimilarityWeight, in.KeywordsSimilarityWeight)
+	setIfGiven(&s.TopN, in.TopN)
+	setIfGiven(&s.Prompt, in.Prompt)
+	setIfGiven(&s.Opener, in.Opener)
+	setIfGiven(&s.EmptyResponse, in.EmptyResponse)
+	setIfGiven(&s.RerankModel, in.RerankModel)
+	setIfGiven(&s.ShowQuote, in.ShowQuote)
 }
 
 // Trying returns a copy of the chat with other prompt settings. Nothing is saved. Without settings it returns the chat

@@ -58,8 +58,8 @@ func NewMcpServer(in CreateMcpServerInput, now time.Time, seal Seal) (*McpServer
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the server would break a
 // bound. seal encrypts header values.
 func (s *McpServer) Update(in UpdateMcpServerInput, now time.Time, seal Seal) error {
-	defer touch(&s.UpdatedAt, After(s.UpdatedAt, now), s, *s)
-	set(&s.Name, in.Name)
+	defer touch(&s.UpdatedAt, NextUpdatedAt(s.UpdatedAt, now), s, *s)
+	setIfGiven(&s.Name, in.Name)
 	var faults Fields
 	faults.name("name", s.Name, 255)
 	var headers map[string]string
@@ -194,7 +194,7 @@ func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
 	isChanged := t.MissingSince != before.MissingSince || t.Description != before.Description ||
 		string(t.Parameters) != string(before.Parameters)
 	if isChanged {
-		t.UpdatedAt = After(t.UpdatedAt, now)
+		t.UpdatedAt = NextUpdatedAt(t.UpdatedAt, now)
 	}
 	return isChanged
 }

@@ -79,7 +79,7 @@ func (r *mockRecorder) mocking() *ToolMocking {
 		}
 	}
 	for _, id := range order {
-		r.record(mocking, id, byTarget[id])
+		r.addMock(mocking, id, byTarget[id])
 	}
 	if searched {
 		r.warn("the knowledge base cannot be mocked: runs of the test search its current content")
@@ -115,8 +115,8 @@ func (r *mockRecorder) isConnected(kind ToolCallKind, id, name, lost string) boo
 	return found
 }
 
-// record adds the mock of a target that was called, unless the chat mocked it.
-func (r *mockRecorder) record(mocking *ToolMocking, id string, calls []*ToolCall) {
+// addMock adds the mock of a target that was called, unless the chat mocked it.
+func (r *mockRecorder) addMock(mocking *ToolMocking, id string, calls []*ToolCall) {
 	kind, name := calls[0].Kind, calls[0].TechnicalName
 	if r.recording.Chat.ToolMocking.mocks(kind, id) || !r.isConnected(kind, id, name, "record") {
 		return

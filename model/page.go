@@ -193,7 +193,7 @@ type Edge[T Node] struct {
 // NewPage returns the page of the arguments. rows are in the order of the list. They include one more row than the page
 // if there are further rows in its direction.
 func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32, error)) *Page[T] {
-	page := &Page[T]{Nodes: Within(rows, args), Count: count, args: args}
+	page := &Page[T]{Nodes: TrimExtra(rows, args), Count: count, args: args}
 	hasMore := len(page.Nodes) < len(rows)
 	if args.IsBackward() {
 		page.PageInfo.HasPreviousPage, page.PageInfo.HasNextPage = hasMore, args.Before != nil
@@ -208,8 +208,8 @@ func NewPage[T Node](rows []T, args PageArgs, count func(context.Context) (int32
 	return page
 }
 
-// Within removes the additional row that shows whether there are more.
-func Within[R any](rows []R, args PageArgs) []R {
+// TrimExtra removes the additional row that shows whether there are more.
+func TrimExtra[R any](rows []R, args PageArgs) []R {
 	extra := max(0, len(rows)-int(args.Size()))
 	if args.IsBackward() {
 		return rows[extra:]

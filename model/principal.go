@@ -78,8 +78,8 @@ func (p Principal) Viewer() *Viewer {
 	return v
 }
 
-// holds maps each scope to the scopes that it includes. The scope admin includes all but mutate.
-var holds = map[APIKeyScope][]APIKeyScope{
+// includedScopes maps each scope to the scopes that it includes. The scope admin includes all but mutate.
+var includedScopes = map[APIKeyScope][]APIKeyScope{
 	APIKeyScopeRead:        {APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption},
 	APIKeyScopePrompts:     {APIKeyScopeBrowse},
 	APIKeyScopeContacts:    {APIKeyScopeBrowse},
@@ -90,12 +90,12 @@ var holds = map[APIKeyScope][]APIKeyScope{
 
 // Can reports whether one of the principal's scopes is or includes the scope.
 func (p Principal) Can(scope APIKeyScope) bool {
-	return slices.ContainsFunc(p.Scopes, func(held APIKeyScope) bool { return held.holds(scope) })
+	return slices.ContainsFunc(p.Scopes, func(held APIKeyScope) bool { return held.includes(scope) })
 }
 
-func (s APIKeyScope) holds(scope APIKeyScope) bool {
+func (s APIKeyScope) includes(scope APIKeyScope) bool {
 	return s == scope || s == APIKeyScopeAdmin && scope != APIKeyScopeMutate ||
-		slices.ContainsFunc(holds[s], func(held APIKeyScope) bool { return held.holds(scope) })
+		slices.ContainsFunc(includedScopes[s], func(held APIKeyScope) bool { return held.includes(scope) })
 }
 
 type principalKey struct{}

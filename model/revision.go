@@ -15,9 +15,9 @@ func Unchanged(typeName, id string, expected *time.Time, changed time.Time) erro
 	return fault
 }
 
-// After returns now, or the first moment after the last change that differs in the precision of the API.
+// NextUpdatedAt returns now, or the first moment after the last change that differs in the precision of the API.
 // expectedUpdatedAt relies on that.
-func After(changed, now time.Time) time.Time {
+func NextUpdatedAt(changed, now time.Time) time.Time {
 	if next := changed.Truncate(time.Millisecond).Add(time.Millisecond); now.Before(next) {
 		return next
 	}

@@ -29,18 +29,18 @@ type ServerModel struct {
 
 // Choose returns BAD_INPUT when the input names a model that is not one of the server's. An empty name means the
 // default.
-func (in CreateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
+func (in CreateAgentInput) Choose(models []string) error { return checkModel(in.Model, models) }
 
 // Choose does the same as CreateAgentInput.Choose.
-func (in UpdateAgentInput) Choose(models []string) error { return chosen(in.Model, models) }
+func (in UpdateAgentInput) Choose(models []string) error { return checkModel(in.Model, models) }
 
-func chosen(name *string, models []string) error {
+func checkModel(name *string, models []string) error {
 	var faults Fields
-	faults.chosen("model", name, models)
+	faults.modelChoice("model", name, models)
 	return faults.Err()
 }
 
-func (f *Fields) chosen(path string, name *string, models []string) {
+func (f *Fields) modelChoice(path string, name *string, models []string) {
 	switch {
 	case name == nil || *name == "" || slices.Contains(models, *name):
 	case len(models) == 0:

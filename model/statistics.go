@@ -69,26 +69,26 @@ func fisher(passedA, failedA, passedB, failedB int32) float64 {
 	return p
 }
 
-// spread is the distribution of the number of passed runs of the head if the sides do not differ. The number of runs on
-// each side and the total number of passed runs are given. For one test it is hypergeometric. For a suite it is the sum
-// of its tests' distributions, so that each test is compared only with itself. That is the exact form of Cochran,
-// Mantel and Haenszel's test.
-type spread struct {
+// passDistribution is the distribution of the number of passed runs of the head if the sides do not differ. The number
+// of runs on each side and the total number of passed runs are given. For one test it is hypergeometric. For a suite it
+// is the sum of its tests' distributions, so that each test is compared only with itself. That is the exact form of
+// Cochran, Mantel and Haenszel's test.
+type passDistribution struct {
 	// lowest is the smallest possible number, and seen is the observed one.
-	lowest, seen int
+	lowest, observed int
 	// chances are the probabilities of lowest, lowest+1 and so on.
 	chances []float64
 	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
-	// least is the smallest probability at an end of the distribution. If all runs had the same result, no other number
-	// was possible. In that case, least is the smallest probability for this number of runs with mixed results.
-	least float64
-	// of identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family of
-	// sums has a negative number.
-	of [3]int
+	// minProbability is the smallest probability at an end of the distribution. If all runs had the same result, no other
+	// number was possible. In that case, least is the smallest probability for this number of runs with mixed results.
+	minProbability float64
+	// identity identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family
+	// of sums has a negative number.
+	identity [3]int
 }
 
-func spreadOf(base, head *AgentTestRunCounts) spread {
+func newDistribution(base, head *AgentTestRunCounts) passDistribution {
 	ofBase, ofHead, passed := int(base.Judged()), int(head.Judged()), int(base.Passed+head.Passed)
 	lowest, highest := max(0, passed-ofBase), min(ofHead, passed)
 	all := logChoose(ofBase+ofHead, passed)
@@ -96,11 +96,12 @@ func spreadOf(base, head *AgentTestRunCounts) spread {
 	for i := range chances {
 		chances[i] = math.Exp(logChoose(ofHead, lowest+i) + logChoose(ofBase, passed-lowest-i) - all)
 	}
-	s := spread{lowest: lowest, seen: int(head.Passed), chances: chances, of: [3]int{ofBase, ofHead, passed}}
+	s := passDistribution{lowest: lowest, observed: int(head.Passed), chances: chances,
+		identity: [3]int{ofBase, ofHead, passed}}
 	s.accumulate()
-	s.least = min(s.chances[0], s.chances[len(chances)-1])
+	s.minProbability = min(s.chances[0], s.chances[len(chances)-1])
 	if len(chances) == 1 {
-		s.least = math.Exp(-logChoose(ofBase+ofHead, ofHead))
+		s.minProbability = math.Exp(-logChoose(ofBase+ofHead, ofHead))
 	}
 	return s
 }
@@ -113,7 +114,7 @@ func logChoose(n, k int) float64 {
 }
 
 // accumulate sums the probabilities from either end, so that small ones are not lost next to large ones.
-func (s *spread) accumulate() {
+func (s *passDistribution) accumulate() {
 	s.falls, s.rises = make([]float64, len(s.chances)), make([]float64, len(s.chances))
 	fall, rise := 0.0, 0.0
 	for i := range s.chances {
@@ -123,8 +124,8 @@ func (s *spread) accumulate() {
 	}
 }
 
-func sumOf(spreads []spread) spread {
-	sum := spread{chances: []float64{1}, least: 1}
+func sumDistributions(spreads []passDistribution) passDistribution {
+	sum := passDistribution{chances: []float64{1}, minProbability: 1}
 	for _, s := range spreads {
 		next := make([]float64, len(sum.chances)+len(s.chances)-1)
 		for i, a := range sum.chances {
@@ -132,25 +133,26 @@ func sumOf(spreads []spread) spread {
 				next[i+j] += a * b
 			}
 		}
-		sum = spread{lowest: sum.lowest + s.lowest, seen: sum.seen + s.seen, chances: next, least: sum.least * s.least}
+		sum = passDistribution{lowest: sum.lowest + s.lowest, observed: sum.observed + s.observed, chances: next,
+			minProbability: sum.minProbability * s.minProbability}
 	}
 	sum.accumulate()
 	return sum
 }
 
 // fall and rise are the probabilities that at most, or at least, the observed number of runs of the head pass.
-func (s spread) fall() float64 { return s.falls[s.seen-s.lowest] }
-func (s spread) rise() float64 { return s.rises[s.seen-s.lowest] }
+func (s passDistribution) fall() float64 { return s.falls[s.observed-s.lowest] }
+func (s passDistribution) rise() float64 { return s.rises[s.observed-s.lowest] }
 
 // twoSided is twice the smaller of fall and rise.
-func (s spread) twoSided() float64 { return min(1, 2*min(s.fall(), s.rise())) }
+func (s passDistribution) twoSided() float64 { return min(1, 2*min(s.fall(), s.rise())) }
 
 // rounding is the maximum ratio of two sums of the same probabilities, which can differ by rounding errors.
 const rounding = 1 + 1e-9
 
 // reached returns the highest probability of a fall that is at most p, or 0 if there is none. That is the chance to see
 // a p-value of at most p if the sides do not differ.
-func (s spread) reached(p float64) float64 {
+func (s passDistribution) reached(p float64) float64 {
 	if n := sort.Search(len(s.falls), func(i int) bool { return s.falls[i] > p*rounding }); n > 0 {
 		return s.falls[n-1]
 	}
@@ -158,8 +160,9 @@ func (s spread) reached(p float64) float64 {
 }
 
 // turned returns the distribution with fall and rise exchanged.
-func (s spread) turned() spread {
-	t := spread{lowest: 0, seen: s.lowest + len(s.chances) - 1 - s.seen, least: s.least, of: s.of}
+func (s passDistribution) turned() passDistribution {
+	t := passDistribution{lowest: 0, observed: s.lowest + len(s.chances) - 1 - s.observed,
+		minProbability: s.minProbability, identity: s.identity}
 	t.chances, t.falls, t.rises = slices.Clone(s.chances), slices.Clone(s.rises), slices.Clone(s.falls)
 	slices.Reverse(t.chances)
 	slices.Reverse(t.falls)
@@ -167,21 +170,21 @@ func (s spread) turned() spread {
 	return t
 }
 
-// alike counts the tests with the same distribution. Even thousands of rows have few distributions, so sums over all
-// tests are computed over these.
-type alike struct {
-	spread
+// distributionGroup counts the tests with the same distribution. Even thousands of rows have few distributions, so sums
+// over all tests are computed over these.
+type distributionGroup struct {
+	passDistribution
 	tests int
 }
 
-func kindsOf(tests []spread) (kinds []*alike, kindOf []*alike) {
-	known := map[[3]int]*alike{}
-	kindOf = make([]*alike, len(tests))
+func groupDistributions(tests []passDistribution) (kinds []*distributionGroup, kindOf []*distributionGroup) {
+	known := map[[3]int]*distributionGroup{}
+	kindOf = make([]*distributionGroup, len(tests))
 	for i, test := range tests {
-		kind := known[test.of]
+		kind := known[test.identity]
 		if kind == nil {
-			kind = &alike{spread: test}
-			known[test.of], kinds = kind, append(kinds, kind)
+			kind = &distributionGroup{passDistribution: test}
+			known[test.identity], kinds = kind, append(kinds, kind)
 		}
 		kind.tests++
 		kindOf[i] = kind
@@ -189,9 +192,9 @@ func kindsOf(tests []spread) (kinds []*alike, kindOf []*alike) {
 	return kinds, kindOf
 }
 
-// reachedBy returns an upper bound of the expected number of tests with a p-value of at most p, if the sides do not
+// expectedBelow returns an upper bound of the expected number of tests with a p-value of at most p, if the sides do not
 // differ.
-func reachedBy(kinds []*alike, p float64) (sum float64) {
+func expectedBelow(kinds []*distributionGroup, p float64) (sum float64) {
 	for _, kind := range kinds {
 		sum += float64(kind.tests) * kind.reached(p)
 	}
@@ -201,14 +204,14 @@ func reachedBy(kinds []*alike, p float64) (sum float64) {
 // corrected returns the p-value of a fall of each test, corrected for the number of tests. The correction is discrete:
 // with few runs, only few p-values are possible, so each other test counts only by its chance to reach so small a
 // p-value.
-func (c AgentTestCorrection) corrected(tests []spread) []float64 {
+func (c AgentTestCorrection) corrected(tests []passDistribution) []float64 {
 	order := make([]int, len(tests))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(tests[a].fall(), tests[b].fall()) })
 	result := make([]float64, len(tests))
-	kinds, kindOf := kindsOf(tests)
+	kinds, kindOf := groupDistributions(tests)
 	sum := 0.0
 	if c == AgentTestCorrectionBenjaminiHochberg {
 		// The step-up procedure of Döhler, Durand and Roquain (2018) for discrete p-values.
@@ -216,7 +219,7 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 		for rank := len(order); rank > 0; rank-- {
 			p := tests[order[rank-1]].fall()
 			if rank == len(order) || p != tests[order[rank]].fall() {
-				sum = reachedBy(kinds, p)
+				sum = expectedBelow(kinds, p)
 			}
 			least = min(least, sum/(1-significantSide)/float64(rank))
 			result[order[rank-1]] = max(p, least)
@@ -228,7 +231,7 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 	most := 0.0
 	for rank, i := range order {
 		if p := tests[i].fall(); rank == 0 || p != tests[order[rank-1]].fall() {
-			most = max(most, min(1, reachedBy(kinds, p)))
+			most = max(most, min(1, expectedBelow(kinds, p)))
 		}
 		result[i] = most
 		kindOf[i].tests--
@@ -237,16 +240,16 @@ func (c AgentTestCorrection) corrected(tests []spread) []float64 {
 }
 
 // decidable reports for each test whether its number of runs could show a significant fall among all of the tests.
-func decidable(tests []spread) []bool {
-	kinds, kindOf := kindsOf(tests)
-	can := make(map[*alike]bool, len(kinds))
+func decidable(tests []passDistribution) []bool {
+	kinds, kindOf := groupDistributions(tests)
+	can := make(map[*distributionGroup]bool, len(kinds))
 	for _, kind := range kinds {
 		rarest := kind.falls[0]
-		if len(kind.falls) == 1 || kind.of[0] < 0 {
-			rarest = kind.least
+		if len(kind.falls) == 1 || kind.identity[0] < 0 {
+			rarest = kind.minProbability
 		}
 		kind.tests-- // the test itself
-		can[kind] = rarest+reachedBy(kinds, rarest) <= significantSide*rounding
+		can[kind] = rarest+expectedBelow(kinds, rarest) <= significantSide*rounding
 		kind.tests++
 	}
 	each := make([]bool, len(tests))

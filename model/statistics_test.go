@@ -32,13 +32,13 @@ func TestWilsonMatchesPublishedData(t *testing.T) {
 // penicillin helps when given late: S = 16, and the exact p is 0.03994.
 func TestStratifiedTestMatchesPublishedData(t *testing.T) {
 	t.Parallel()
-	var strata []spread
+	var strata []passDistribution
 	for _, s := range []struct{ curedLate, diedLate, cured, died int32 }{{0, 5, 0, 6}, {0, 6, 3, 3}, {2, 4, 6, 0},
 		{6, 0, 5, 1}, {5, 0, 2, 0}} {
-		strata = append(strata, spreadOf(ran(s.curedLate, s.diedLate), ran(s.cured, s.died)))
+		strata = append(strata, newDistribution(ran(s.curedLate, s.diedLate), ran(s.cured, s.died)))
 	}
-	sum := sumOf(strata)
-	require.Equal(t, 16, sum.seen)
+	sum := sumDistributions(strata)
+	require.Equal(t, 16, sum.observed)
 	require.InDelta(t, 0.03994, sum.twoSided(), 5e-6)
 }
 
@@ -48,15 +48,15 @@ func TestTwoSidedSpreadEqualsFisher(t *testing.T) {
 		n := rapid.Int32Range(0, 40)
 		base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")),
 			ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
-		s := spreadOf(base, head)
+		s := newDistribution(base, head)
 		// If both sides have the same number of runs, Fisher's p is twice the smaller side.
 		if base.Judged() == head.Judged() {
 			require.InDelta(t, fisher(base.Passed, base.Failed, head.Passed, head.Failed), s.twoSided(), 1e-9)
 		}
 		require.InDelta(t, 1, s.falls[len(s.falls)-1], 1e-9)
 		require.InDelta(t, s.rise(), s.turned().fall(), 1e-12)
-		require.InDelta(t, s.rise(), spreadOf(head, base).fall(), 1e-9)
-		require.InDelta(t, s.twoSided(), sumOf([]spread{s}).twoSided(), 1e-12)
+		require.InDelta(t, s.rise(), newDistribution(head, base).fall(), 1e-9)
+		require.InDelta(t, s.twoSided(), sumDistributions([]passDistribution{s}).twoSided(), 1e-12)
 		p := rapid.Float64Range(0, 1).Draw(t, "p")
 		require.LessOrEqual(t, s.reached(p), p*rounding)
 		require.InDelta(t, s.fall(), s.reached(s.fall()), 1e-8)
@@ -67,11 +67,11 @@ func TestCorrectionsKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int32Range(0, 6)
-		var tests []spread
+		var tests []passDistribution
 		for range rapid.IntRange(1, 8).Draw(t, "tests") {
 			base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")),
 				ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
-			tests = append(tests, spreadOf(base, head))
+			tests = append(tests, newDistribution(base, head))
 		}
 		holm := AgentTestCorrectionHolm.corrected(tests)
 		hochberg := AgentTestCorrectionBenjaminiHochberg.corrected(tests)
@@ -89,19 +89,19 @@ func TestCorrectionsKeepTheirOrder(t *testing.T) {
 		}
 	})
 	// A test that passed five of five runs now passes none: 49 other tests that always pass do not weaken this result.
-	tests := []spread{spreadOf(ran(5, 0), ran(0, 5))}
+	tests := []passDistribution{newDistribution(ran(5, 0), ran(0, 5))}
 	for range 49 {
-		tests = append(tests, spreadOf(ran(5, 0), ran(5, 0)))
+		tests = append(tests, newDistribution(ran(5, 0), ran(5, 0)))
 	}
 	require.InDelta(t, 1.0/252, AgentTestCorrectionHolm.corrected(tests)[0], 1e-12)
 	// If the other tests can fall as far, the correction counts each of them.
 	for i := 1; i < 50; i++ {
-		tests[i] = spreadOf(ran(2, 3), ran(3, 2))
+		tests[i] = newDistribution(ran(2, 3), ran(3, 2))
 	}
 	require.InDelta(t, 50.0/252, AgentTestCorrectionHolm.corrected(tests)[0], 1e-12)
 	// If 20 tests fall as far, Benjamini and Hochberg finds all of them, and Holm none.
 	for i := range 20 {
-		tests[i] = spreadOf(ran(5, 0), ran(0, 5))
+		tests[i] = newDistribution(ran(5, 0), ran(0, 5))
 	}
 	require.Greater(t, AgentTestCorrectionHolm.corrected(tests)[0], significantSide)
 	require.LessOrEqual(t, AgentTestCorrectionBenjaminiHochberg.corrected(tests)[0], significantSide)
@@ -214,9 +214,9 @@ func TestCorrectionsCountEachTest(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 5))
 	for range 20 {
-		tests := make([]spread, 60)
+		tests := make([]passDistribution, 60)
 		for i := range tests {
-			tests[i] = spreadOf(ran(random.Int32N(3), 1+random.Int32N(2)), ran(1+random.Int32N(2), random.Int32N(3)))
+			tests[i] = newDistribution(ran(random.Int32N(3), 1+random.Int32N(2)), ran(1+random.Int32N(2), random.Int32N(3)))
 		}
 		order := make([]int, len(tests))
 		for i := range order {
@@ -244,7 +244,7 @@ func TestCorrectionsCountEachTest(t *testing.T) {
 		for i, test := range tests {
 			rarest := test.falls[0]
 			if len(test.falls) == 1 {
-				rarest = test.least
+				rarest = test.minProbability
 			}
 			sum := rarest
 			for j, other := range tests {

@@ -28,9 +28,9 @@ func (s *SubAgent) Cursor() Cursor { return Cursor{s.CreatedAt, s.ID} }
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the sub-agent would break a
 // bound.
 func (s *SubAgent) Update(in UpdateSubAgentInput) error {
-	set(&s.DelegateAgentID, in.DelegateAgentID)
-	set(&s.Name, in.Name)
-	set(&s.Description, in.Description)
+	setIfGiven(&s.DelegateAgentID, in.DelegateAgentID)
+	setIfGiven(&s.Name, in.Name)
+	setIfGiven(&s.Description, in.Description)
 	return AddSubAgentInput{Name: s.Name, TechnicalName: s.TechnicalName, Description: &s.Description}.Validate()
 }
 

@@ -103,11 +103,11 @@ func (in UpdateToolInput) CheckMcp(before *Tool) error {
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the tool would break a
 // bound. seal encrypts header values.
 func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
-	defer touch(&t.UpdatedAt, After(t.UpdatedAt, now), t, *t)
-	set(&t.Name, in.Name)
-	set(&t.TechnicalName, in.TechnicalName)
-	set(&t.Description, in.Description)
-	set(&t.Approval, in.Approval)
+	defer touch(&t.UpdatedAt, NextUpdatedAt(t.UpdatedAt, now), t, *t)
+	setIfGiven(&t.Name, in.Name)
+	setIfGiven(&t.TechnicalName, in.TechnicalName)
+	setIfGiven(&t.Description, in.Description)
+	setIfGiven(&t.Approval, in.Approval)
 	if in.Parameters != nil {
 		t.Parameters = in.Parameters
 	}

@@ -202,7 +202,7 @@ func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 	}
 	var faults Fields
 	var sentences []string
-	look := func(path, typeName string, connected []connection, id string, seen map[string]bool) {
+	checkTarget := func(path, typeName string, connected []connection, id string, seen map[string]bool) {
 		switch {
 		case !slices.ContainsFunc(connected, func(c connection) bool { return c.id == id }):
 			faults.Add(path, "is not connected to the agent")
@@ -216,11 +216,12 @@ func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
 	}
 	seen := map[string]bool{}
 	for i, t := range m.MockedTools {
-		look(fmt.Sprintf("toolMocking.mockedTools.%d.toolId", i), "tool", connectedTools, t.ToolID, seen)
+		checkTarget(fmt.Sprintf("toolMocking.mockedTools.%d.toolId", i), "tool", connectedTools, t.ToolID, seen)
 	}
 	seen = map[string]bool{}
 	for i, s := range m.MockedSubAgents {
-		look(fmt.Sprintf("toolMocking.mockedSubAgents.%d.subAgentId", i), "sub-agent", connectedSubAgents, s.SubAgentID, seen)
+		checkTarget(fmt.Sprintf("toolMocking.mockedSubAgents.%d.subAgentId", i), "sub-agent", connectedSubAgents,
+			s.SubAgentID, seen)
 	}
 	if len(faults) == 0 {
 		return nil

@@ -79,7 +79,7 @@ func NewJSONSchema(text string) (*JSONSchema, error) {
 	case err != nil:
 		return nil, errSchemaInvalid
 	}
-	s := steps{counted: map[visit]int{}}
+	s := stepCounter{counted: map[visit]int{}}
 	schema := &JSONSchema{compiled, s.count(compiled, MaxJSONDepth)}
 	if schema.steps > maxSchemaSteps {
 		return nil, errSchemaSteps
@@ -93,15 +93,15 @@ func (s *JSONSchema) Validate(ctx context.Context, value any) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if values := valuesOf(value); values*s.steps > maxSchemaWork {
+	if values := countValues(value); values*s.steps > maxSchemaWork {
 		return fmt.Errorf("it is too large for the schema: it has %d values and pieces of text, but can have at most %d",
 			values, maxSchemaWork/s.steps)
 	}
 	return s.compiled.Validate(value)
 }
 
-// valuesOf counts the values within a value, and the pieces of its texts.
-func valuesOf(value any) int {
+// countValues counts the values within a value, and the pieces of its texts.
+func countValues(value any) int {
 	values := 1
 	switch value := value.(type) {
 	case string:
@@ -110,18 +110,18 @@ func valuesOf(value any) int {
 		values += len(value) / textPerValue
 	case []any:
 		for _, inner := range value {
-			values += valuesOf(inner)
+			values += countValues(inner)
 		}
 	case map[string]any:
 		for name, inner := range value {
-			values += len(name)/textPerValue + valuesOf(inner)
+			values += len(name)/textPerValue + countValues(inner)
 		}
 	}
 	return values
 }
 
-// steps counts the steps of checking a value by a schema.
-type steps struct{ counted map[visit]int }
+// stepCounter counts the steps of checking a value by a schema.
+type stepCounter struct{ counted map[visit]int }
 
 // visit is a schema that checks a value. depth is the number of levels below the value.
 type visit struct {
@@ -131,7 +131,7 @@ type visit struct {
 
 // count returns the number of steps of a schema, up to a little above the limit. A schema that refers to itself for the
 // same value counts as too many, because no validator would finish.
-func (s steps) count(schema *jsonschema.Schema, depth int) int { //nolint:funlen // every keyword of JSON Schema
+func (s stepCounter) count(schema *jsonschema.Schema, depth int) int { //nolint:funlen // every keyword of JSON Schema
 	if schema == nil || depth < 0 {
 		return 0
 	}

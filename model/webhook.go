@@ -83,13 +83,13 @@ func NewWebhook(in CreateWebhookInput, now time.Time, seal Seal) (*Webhook, stri
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the webhook would break a
 // bound.
 func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
-	defer touch(&w.UpdatedAt, After(w.UpdatedAt, now), w, *w)
-	set(&w.URL, in.URL)
-	set(&w.Description, in.Description)
+	defer touch(&w.UpdatedAt, NextUpdatedAt(w.UpdatedAt, now), w, *w)
+	setIfGiven(&w.URL, in.URL)
+	setIfGiven(&w.Description, in.Description)
 	if in.Events != nil || w.Events == nil {
 		w.Events = Unique(in.Events)
 	}
-	if set(&w.IsEnabled, in.IsEnabled); in.IsEnabled != nil {
+	if setIfGiven(&w.IsEnabled, in.IsEnabled); in.IsEnabled != nil {
 		w.DisabledReason, w.FailingSince = nil, nil
 	}
 	var faults Fields
@@ -113,7 +113,7 @@ func (w *Webhook) Rotate(now time.Time, seal Seal) (string, error) {
 		return "", err
 	}
 	w.SealedPreviousSecret, w.PreviousSecretUntil, w.UpdatedAt = before, new(now.Add(SecretOverlap)),
-		After(w.UpdatedAt, now)
+		NextUpdatedAt(w.UpdatedAt, now)
 	return secret, nil
 }
 
@@ -241,7 +241,7 @@ func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, n
 }
 
 func (w *Webhook) disable(reason string, now time.Time) {
-	w.IsEnabled, w.DisabledReason, w.UpdatedAt = false, &reason, After(w.UpdatedAt, now)
+	w.IsEnabled, w.DisabledReason, w.UpdatedAt = false, &reason, NextUpdatedAt(w.UpdatedAt, now)
 }
 
 // DeliveriesStoredSince returns the time from which messages are stored.

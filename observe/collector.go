@@ -37,14 +37,15 @@ type collector struct {
 
 // newCollector returns the collector that the OTEL_* variables configure.
 func newCollector(getenv func(string) string) (*collector, error) {
-	of := func(name string) string {
+	lookup := func(name string) string {
 		return cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_"+name), getenv("OTEL_EXPORTER_OTLP_"+name))
 	}
-	if protocol := of("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+	if protocol := lookup("PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL must be http/protobuf, not %q", protocol)
 	}
 	c := &collector{
-		address: getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), timeout: collectorTimeout, isZip: of("COMPRESSION") == "gzip",
+		address: getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), timeout: collectorTimeout,
+		isZip:  lookup("COMPRESSION") == "gzip",
 		header: http.Header{"Content-Type": {"application/x-protobuf"}, "User-Agent": {"agentgraph"}},
 		client: http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment,
 			TLSHandshakeTimeout: collectorTimeout}},
@@ -58,14 +59,14 @@ func newCollector(getenv func(string) string) (*collector, error) {
 		address.Scheme != "https" {
 		return nil, errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL")
 	}
-	if text := of("TIMEOUT"); text != "" {
+	if text := lookup("TIMEOUT"); text != "" {
 		milliseconds, err := strconv.Atoi(text)
 		if err != nil || milliseconds <= 0 {
 			return nil, errors.New("OTEL_EXPORTER_OTLP_TIMEOUT must be a number of milliseconds above 0")
 		}
 		c.timeout = time.Duration(milliseconds) * time.Millisecond
 	}
-	for pair := range strings.SplitSeq(of("HEADERS"), ",") {
+	for pair := range strings.SplitSeq(lookup("HEADERS"), ",") {
 		name, value, isPair := strings.Cut(pair, "=")
 		if !isPair {
 			continue
@@ -118,7 +119,7 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 }
 
 // send sends the body once. After an error, again reports whether to retry.
-func (c *collector) send(ctx context.Context, header http.Header, body []byte) (again bool, err error) {
+func (c *collector) send(ctx context.Context, header http.Header, body []byte) (retry bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
 	if err != nil {
 		return false, err
@@ -135,7 +136,7 @@ func (c *collector) send(ctx context.Context, header http.Header, body []byte) (
 		return false, nil
 	case res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= http.StatusBadGateway &&
 		res.StatusCode <= http.StatusGatewayTimeout:
-		again = true
+		retry = true
 	}
-	return again, fmt.Errorf("the collector answered %s", res.Status)
+	return retry, fmt.Errorf("the collector answered %s", res.Status)
 }

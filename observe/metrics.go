@@ -20,9 +20,9 @@ var (
 // metrics has the metrics that are updated as events happen. The number of values of each label is bounded.
 type metrics struct {
 	registry *prometheus.Registry
-	// own lists the collectors of this package.
-	own   []prometheus.Collector
-	names names
+	// registered lists the collectors of this package.
+	registered []prometheus.Collector
+	names      names
 
 	requests                        *prometheus.CounterVec
 	requestDuration                 *prometheus.HistogramVec
@@ -45,7 +45,7 @@ type metrics struct {
 func newMetrics(version string) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		names:    names{known: map[string]bool{}},
+		names:    names{labels: map[string]bool{}},
 
 		requests: counters("requests_total", "Finished requests, and operations on WebSockets. The code is OK, or the "+
 			"code of the first error.", "operation", "kind", "code"),
@@ -80,17 +80,17 @@ func newMetrics(version string) *metrics {
 		Help:        "Always 1. The label version has the version of the program.",
 		ConstLabels: prometheus.Labels{"version": version}})
 	build.Set(1)
-	m.own = []prometheus.Collector{build, m.requests, m.requestDuration, m.requestStatements, m.requestTrips,
+	m.registered = []prometheus.Collector{build, m.requests, m.requestDuration, m.requestStatements, m.requestTrips,
 		m.statements, m.tripDuration, m.modelCalls, m.modelDuration, m.modelFirst, m.modelTokens, m.toolCalls, m.toolDuration,
 		m.retrievals, m.retrievalDuration}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.registry.MustRegister(m.own...)
+	m.registry.MustRegister(m.registered...)
 	return m
 }
 
 // Collectors returns collectors of all metrics of this package, to document them. Call only their method Describe: they
 // are not connected to a store.
-func Collectors() []prometheus.Collector { return append(newMetrics("").own, &state{}) }
+func Collectors() []prometheus.Collector { return append(newMetrics("").registered, &loadCollector{}) }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, labels)
@@ -115,17 +115,17 @@ const otherName = "other"
 
 // names are the operation names with their own label: those of stored operations, and the first ones that clients use.
 type names struct {
-	mu    sync.Mutex
-	known map[string]bool
-	used  int
+	mu     sync.Mutex
+	labels map[string]bool
+	used   int
 }
 
-// know adds the names of stored operations.
-func (n *names) know(stored []string) {
+// reserve adds the names of stored operations.
+func (n *names) reserve(stored []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, name := range stored {
-		n.known[name] = true
+		n.labels[name] = true
 	}
 }
 
@@ -134,12 +134,12 @@ func (n *names) label(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
-	case n.known[name]:
+	case n.labels[name]:
 		return name
 	case n.used >= maxNames:
 		return otherName
 	}
 	n.used++
-	n.known[name] = true
+	n.labels[name] = true
 	return name
 }

@@ -257,9 +257,9 @@ func (o *Observer) Retrievals() func(ctx context.Context) (context.Context, func
 	}
 }
 
-// Around returns a function that adds the traceparent of the current span to requests. It returns nil without traces.
-// The requests get no spans, because their URLs can contain the words of contacts.
-func (o *Observer) Around() func(http.RoundTripper) http.RoundTripper {
+// WrapTransport returns a function that adds the traceparent of the current span to requests. It returns nil without
+// traces. The requests get no spans, because their URLs can contain the words of contacts.
+func (o *Observer) WrapTransport() func(http.RoundTripper) http.RoundTripper {
 	if o.traces == nil {
 		return nil
 	}

@@ -54,14 +54,14 @@ func TestDatabaseErrorsQuoteNoValues(t *testing.T) {
 
 func TestOperationNamesAreBounded(t *testing.T) {
 	t.Parallel()
-	n := names{known: map[string]bool{}}
+	n := names{labels: map[string]bool{}}
 	for i := range maxNames {
 		name := fmt.Sprint("made", i)
 		require.Equal(t, name, n.label(name))
 	}
 	require.Equal(t, otherName, n.label("one more"))
 	require.Equal(t, "made0", n.label("made0"))
-	n.know([]string{"GetAgent"})
+	n.reserve([]string{"GetAgent"})
 	require.Equal(t, "GetAgent", n.label("GetAgent"))
 }
 
@@ -75,7 +75,7 @@ func TestNoTelemetryByDefault(t *testing.T) {
 		require.Nil(t, o.Statements())
 		require.Nil(t, o.Calls())
 		require.Nil(t, o.Retrievals())
-		require.Nil(t, o.Around())
+		require.Nil(t, o.WrapTransport())
 		require.Empty(t, o.Extensions())
 		require.Nil(t, o.Model(nil, ""))
 		require.NoError(t, o.Close(t.Context()))

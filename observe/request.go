@@ -20,8 +20,8 @@ import (
 
 type workKey struct{}
 
-// work counts a request's use of the database.
-type work struct{ statements, trips atomic.Int64 }
+// dbUsage counts a request's use of the database.
+type dbUsage struct{ statements, trips atomic.Int64 }
 
 // Requests returns a watcher of the gateway's requests. It returns nil if nothing is watched.
 func (o *Observer) Requests() gateway.Observer {
@@ -39,7 +39,7 @@ func (o requests) Begin(ctx context.Context) context.Context {
 		ctx = o.traces.propagator.Extract(ctx, propagation.MapCarrier{"traceparent": gateway.TraceParent(ctx)})
 	}
 	if o.metrics != nil {
-		ctx = context.WithValue(ctx, workKey{}, &work{})
+		ctx = context.WithValue(ctx, workKey{}, &dbUsage{})
 	}
 	return ctx
 }
@@ -57,7 +57,7 @@ func (o requests) End(ctx context.Context, r gateway.Request) {
 	if r.Kind != ast.Subscription {
 		m.requestDuration.WithLabelValues(name).Observe(r.Duration.Seconds())
 	}
-	if w, ok := ctx.Value(workKey{}).(*work); ok {
+	if w, ok := ctx.Value(workKey{}).(*dbUsage); ok {
 		m.requestStatements.WithLabelValues(name).Add(float64(w.statements.Load()))
 		m.requestTrips.WithLabelValues(name).Add(float64(w.trips.Load()))
 	}

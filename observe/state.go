@@ -19,11 +19,11 @@ const backlogTimeout = 2 * time.Second
 // labels. Call it at most once.
 func (o *Observer) Watch(store *db.Store, server *gateway.Server, stored []string) {
 	if o.traces != nil {
-		o.traces.names.know(stored)
+		o.traces.names.reserve(stored)
 	}
 	if o.metrics != nil {
-		o.metrics.names.know(stored)
-		o.metrics.registry.MustRegister(&state{store: store, server: server, log: o.log})
+		o.metrics.names.reserve(stored)
+		o.metrics.registry.MustRegister(&loadCollector{store: store, server: server, log: o.log})
 	}
 }
 
@@ -52,21 +52,21 @@ var (
 		"state")
 )
 
-// state is a prometheus.Collector of the current load.
-type state struct {
+// loadCollector is a prometheus.Collector of the current load.
+type loadCollector struct {
 	store  *db.Store
 	server *gateway.Server
 	log    *slog.Logger
 }
 
-func (s *state) Describe(descriptions chan<- *prometheus.Desc) {
+func (s *loadCollector) Describe(descriptions chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{inProgress, sockets, topics, followers, poolConnections, poolMost, poolAcquires,
 		poolWaits, poolWaited, busSignals, busListening, jobs, jobAge} {
 		descriptions <- d
 	}
 }
 
-func (s *state) Collect(metrics chan<- prometheus.Metric) {
+func (s *loadCollector) Collect(metrics chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}

@@ -94,7 +94,7 @@ func (s *statements) TraceBatchEnd(ctx context.Context, conn *pgx.Conn, data pgx
 }
 
 func (s *statements) begin(ctx context.Context, t trip) context.Context {
-	if w, ok := ctx.Value(workKey{}).(*work); ok {
+	if w, ok := ctx.Value(workKey{}).(*dbUsage); ok {
 		w.statements.Add(int64(t.count))
 		w.trips.Add(1)
 	}
@@ -132,8 +132,8 @@ func withoutContent(err error) error {
 
 // values and rows match lists of values and of rows of any length.
 var (
-	values = regexp.MustCompile(`\?(?:\s*,\s*\?)+`)
-	rows   = regexp.MustCompile(`\(\?\)(?:\s*,\s*\(\?\))+`)
+	valueList = regexp.MustCompile(`\?(?:\s*,\s*\?)+`)
+	rowList   = regexp.MustCompile(`\(\?\)(?:\s*,\s*\(\?\))+`)
 )
 
 // shapeOf returns a statement with ? for its values, so that statements that differ only in values have one shape.
@@ -155,7 +155,7 @@ func shapeOf(sql string) string {
 			i++
 		}
 	}
-	return rows.ReplaceAllString(values.ReplaceAllString(shape.String(), "?"), "(?)")
+	return rowList.ReplaceAllString(valueList.ReplaceAllString(shape.String(), "?"), "(?)")
 }
 
 // endOfText returns the end of the text literal that begins at the quote.

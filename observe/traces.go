@@ -55,7 +55,7 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	return &traces{
 		provider: provider, tracer: provider.Tracer("github.com/agentgraph/agentgraph"),
 		propagator: propagation.TraceContext{},
-		names:      names{known: map[string]bool{}}, withContent: withContent,
+		names:      names{labels: map[string]bool{}}, withContent: withContent,
 	}, nil
 }
 

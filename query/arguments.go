@@ -24,26 +24,26 @@ func argument(field *ast.Field, name string, variables map[string]any) any {
 // arguments are a field's arguments, with the values of variables.
 type arguments map[string]any
 
-// reading parses arguments. It keeps the first error.
-type reading struct {
+// argumentParser parses arguments. It keeps the first error.
+type argumentParser struct {
 	given arguments
 	err   error
 }
 
 // makeFilter turns a list's arguments into its filter. If that fails, the generated executor answers the query.
-type makeFilter func(r *reading) pg.Filter
+type makeFilter func(r *argumentParser) pg.Filter
 
-func (m makeFilter) of(a arguments) (pg.Filter, error) {
-	r := reading{given: a}
+func (m makeFilter) parse(a arguments) (pg.Filter, error) {
+	r := argumentParser{given: a}
 	filter := m(&r)
 	return filter, r.err
 }
 
 // check records an error, unless there was one before.
-func (r *reading) check(err error) { r.err = cmp.Or(r.err, err) }
+func (r *argumentParser) check(err error) { r.err = cmp.Or(r.err, err) }
 
 // optional returns the parsed argument, or nil when it is not given.
-func optional[T any](r *reading, name string, parse func(given any) (T, error)) *T {
+func optional[T any](r *argumentParser, name string, parse func(given any) (T, error)) *T {
 	if r.given[name] == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func optional[T any](r *reading, name string, parse func(given any) (T, error)) 
 }
 
 // text returns an optional text or enum value.
-func text[T ~string](r *reading, name string) *T {
+func text[T ~string](r *argumentParser, name string) *T {
 	return optional(r, name, func(given any) (T, error) {
 		value, err := graphql.UnmarshalString(given)
 		return T(value), err
@@ -61,7 +61,7 @@ func text[T ~string](r *reading, name string) *T {
 }
 
 // id returns an optional id that must not be empty.
-func id(r *reading, name string) *string {
+func id(r *argumentParser, name string) *string {
 	return optional(r, name, func(given any) (string, error) {
 		value, err := graphql.UnmarshalID(given)
 		if value == "" {
@@ -72,7 +72,7 @@ func id(r *reading, name string) *string {
 }
 
 // input returns an optional input object.
-func input[T any](r *reading, name string) *T {
+func input[T any](r *argumentParser, name string) *T {
 	return optional(r, name, func(given any) (value T, err error) {
 		object, err := json.Marshal(given)
 		if err == nil {
@@ -86,7 +86,7 @@ func input[T any](r *reading, name string) *T {
 func filterOf[T any, P interface {
 	*T
 	Validate() error
-}](r *reading) P {
+}](r *argumentParser) P {
 	wanted := P(input[T](r, "filter"))
 	r.check(wanted.Validate())
 	return wanted
@@ -97,7 +97,7 @@ func (a arguments) page() (page model.PageArgs, err error) {
 	if a["last"] != nil || a["before"] != nil {
 		return page, errUnplanned // plans do not support pages from the end of a list
 	}
-	r := reading{given: a}
+	r := argumentParser{given: a}
 	page.First = model.DefaultPageSize
 	if first := optional(&r, "first", graphql.UnmarshalInt32); first != nil {
 		page.First = *first
@@ -108,7 +108,7 @@ func (a arguments) page() (page model.PageArgs, err error) {
 	return page, r.err
 }
 
-func agentsThat(r *reading) pg.Filter {
+func agentsThat(r *argumentParser) pg.Filter {
 	wanted := filterOf[model.AgentFilter](r)
 	if by := text[model.AgentOrder](r, "orderBy"); by != nil && *by != model.AgentOrderCreatedAt {
 		r.check(errUnplanned) // plans support only the cursors of the default order
@@ -116,54 +116,60 @@ func agentsThat(r *reading) pg.Filter {
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Tags) > 0) {
 		r.check(errUnplanned) // a generic plan of Postgres would read all agents with the name or tag
 	}
-	return db.AgentsThat(wanted)
+	return db.AgentsMatching(wanted)
 }
 
-func auditEventsThat(r *reading) pg.Filter {
-	return db.AuditEventsThat(input[model.AuditEventFilter](r, "filter"))
+func auditEventsThat(r *argumentParser) pg.Filter {
+	return db.AuditEventsMatching(input[model.AuditEventFilter](r, "filter"))
 }
 
-func deliveriesThat(r *reading) pg.Filter {
-	return db.DeliveriesThat(text[model.WebhookDeliveryStatus](r, "status"))
+func deliveriesThat(r *argumentParser) pg.Filter {
+	return db.DeliveriesWithStatus(text[model.WebhookDeliveryStatus](r, "status"))
 }
 
-func campaignsThat(r *reading) pg.Filter { return db.CampaignsThat(filterOf[model.CampaignFilter](r)) }
+func campaignsThat(r *argumentParser) pg.Filter {
+	return db.CampaignsMatching(filterOf[model.CampaignFilter](r))
+}
 
-func namedThat(r *reading) pg.Filter { return db.NamedThat(filterOf[model.NameFilter](r)) }
+func namedThat(r *argumentParser) pg.Filter { return db.NamesMatching(filterOf[model.NameFilter](r)) }
 
-func ofAgent(r *reading) pg.Filter { return db.OfAgent(id(r, "agentId")) }
+func ofAgent(r *argumentParser) pg.Filter { return db.WhereAgent(id(r, "agentId")) }
 
-func chatsThat(r *reading) pg.Filter { return db.ChatsThat(filterOf[model.SimulationChatFilter](r)) }
+func chatsThat(r *argumentParser) pg.Filter {
+	return db.ChatsMatching(filterOf[model.SimulationChatFilter](r))
+}
 
-func chatsOfAgent(r *reading) pg.Filter { return append(chatsThat(r), ofAgent(r)...) }
+func chatsOfAgent(r *argumentParser) pg.Filter { return append(chatsThat(r), ofAgent(r)...) }
 
-func documentsThat(r *reading) pg.Filter {
+func documentsThat(r *argumentParser) pg.Filter {
 	wanted := filterOf[model.DocumentFilter](r)
 	if wanted != nil && (wanted.NameContains != nil || len(wanted.Statuses) > 1) {
 		r.check(errUnplanned) // the best index depends on the values
 	}
-	return append(db.OfDataset(id(r, "datasetId")), db.DocumentsThat(wanted)...)
+	return append(db.WhereDataset(id(r, "datasetId")), db.DocumentsMatching(wanted)...)
 }
 
-func testsThat(r *reading) pg.Filter {
+func testsThat(r *argumentParser) pg.Filter {
 	atRoot := optional(r, "atRoot", graphql.UnmarshalBoolean)
 	wanted, err := model.NewAgentTestFilter(id(r, "folderId"), atRoot != nil && *atRoot,
 		text[model.AgentTestKind](r, "kind"), input[model.AgentTestFilter](r, "filter"))
 	r.check(err)
-	return db.TestsThat(wanted)
+	return db.TestsMatching(wanted)
 }
 
-func testsOfAgent(r *reading) pg.Filter { return append(testsThat(r), ofAgent(r)...) }
+func testsOfAgent(r *argumentParser) pg.Filter { return append(testsThat(r), ofAgent(r)...) }
 
-func labelsOfAgent(r *reading) pg.Filter { return db.CriterionLabelsThat(orNone(id(r, "agentId"))) }
-
-func executionsThat(r *reading) pg.Filter {
-	return db.ExecutionsThat(filterOf[model.AgentTestExecutionFilter](r))
+func labelsOfAgent(r *argumentParser) pg.Filter {
+	return db.CriterionLabelsOfAgent(orNone(id(r, "agentId")))
 }
 
-func executionsOfAgent(r *reading) pg.Filter { return append(executionsThat(r), ofAgent(r)...) }
+func executionsThat(r *argumentParser) pg.Filter {
+	return db.ExecutionsMatching(filterOf[model.AgentTestExecutionFilter](r))
+}
 
-func runsThat(r *reading) pg.Filter {
+func executionsOfAgent(r *argumentParser) pg.Filter { return append(executionsThat(r), ofAgent(r)...) }
+
+func runsThat(r *argumentParser) pg.Filter {
 	wanted := model.AgentTestRunFilter{ExecutionID: id(r, "executionId"), TestID: id(r, "testId"),
 		Status: text[model.AgentTestRunStatus](r, "status")}
 	if statuses := input[[]model.AgentTestRunStatus](r, "statuses"); statuses != nil {
@@ -173,18 +179,18 @@ func runsThat(r *reading) pg.Filter {
 		r.check(errUnplanned) // the best index depends on the agent's number of runs, and on the statuses
 	}
 	r.check(wanted.Validate())
-	return db.RunsThat(wanted)
+	return db.RunsMatching(wanted)
 }
 
-func itemsThat(r *reading) pg.Filter {
+func itemsThat(r *argumentParser) pg.Filter {
 	more := filterOf[model.CampaignItemFilter](r)
 	if more != nil && more.PhoneNumberPrefix != nil {
 		r.check(errUnplanned) // a generic plan of Postgres would read all items whose number begins with any text
 	}
-	return db.ItemsThat(text[model.CampaignItemStatus](r, "runningStatus"),
+	return db.ItemsMatching(text[model.CampaignItemStatus](r, "runningStatus"),
 		optional(r, "isArchived", graphql.UnmarshalBoolean), more)
 }
 
-func itemsOfCampaign(r *reading) pg.Filter {
-	return append(itemsThat(r), db.OfCampaign(id(r, "campaignId"))...)
+func itemsOfCampaign(r *argumentParser) pg.Filter {
+	return append(itemsThat(r), db.WhereCampaign(id(r, "campaignId"))...)
 }

@@ -51,29 +51,29 @@ func TestArgumentsBecomeFilters(t *testing.T) {
 		want  pg.Filter // unused if the executor answers
 		left  bool
 	}{
-		"no agents":               {agentsThat, arguments{}, db.AgentsThat(nil), false},
+		"no agents":               {agentsThat, arguments{}, db.AgentsMatching(nil), false},
 		"agents by name":          {agentsThat, arguments{"filter": object{"nameContains": "a"}}, nil, true},
 		"agents by tag":           {agentsThat, arguments{"filter": object{"tags": []any{"a"}}}, nil, true},
 		"agents in another order": {agentsThat, arguments{"orderBy": "Name"}, nil, true},
-		"tests of an agent":       {ofAgent, arguments{"agentId": "a"}, db.OfAgent(&agent), false},
-		"tests of no agent":       {ofAgent, arguments{"agentId": nil}, db.OfAgent(nil), false},
+		"tests of an agent":       {ofAgent, arguments{"agentId": "a"}, db.WhereAgent(&agent), false},
+		"tests of no agent":       {ofAgent, arguments{"agentId": nil}, db.WhereAgent(nil), false},
 		"an empty id":             {ofAgent, arguments{"agentId": ""}, nil, true},
-		"documents":               {documentsThat, arguments{"datasetId": "d"}, db.OfDataset(&dataset), false},
+		"documents":               {documentsThat, arguments{"datasetId": "d"}, db.WhereDataset(&dataset), false},
 		"documents by name":       {documentsThat, arguments{"filter": object{"nameContains": "a"}}, nil, true},
 		"documents by statuses": {documentsThat, arguments{"filter": object{"statuses": []any{"Ready", "Failed"}}}, nil,
 			true},
 		"runs of an agent":      {runsThat, arguments{"agentId": "a"}, nil, true},
 		"runs by statuses":      {runsThat, arguments{"statuses": []any{"Passed", "Failed"}}, nil, true},
-		"items":                 {itemsThat, arguments{"runningStatus": "Pending"}, db.ItemsThat(&pending, nil, nil), false},
+		"items":                 {itemsThat, arguments{"runningStatus": "Pending"}, db.ItemsMatching(&pending, nil, nil), false},
 		"items by number":       {itemsThat, arguments{"filter": object{"phoneNumberPrefix": "+1"}}, nil, true},
 		"a folder and the root": {testsThat, arguments{"folderId": "f", "atRoot": true}, nil, true},
 		"not a boolean":         {itemsThat, arguments{"isArchived": object{}}, nil, true},
 	} {
-		filter, err := c.make.of(c.given)
+		filter, err := c.make.parse(c.given)
 		if require.Equal(t, c.left, err != nil, "%s: %v", name, err); err == nil {
 			require.Equal(t, c.want.Values(), filter.Values(), name)
 		}
 	}
-	_, err := makeFilter(agentsThat).of(arguments{"filter": object{"nameContains": "a"}})
+	_, err := makeFilter(agentsThat).parse(arguments{"filter": object{"nameContains": "a"}})
 	require.ErrorIs(t, err, errUnplanned)
 }

@@ -13,15 +13,15 @@ const maxGrown = 1 << 20
 // reserveWritten reserves the bytes written since the last reservation, once there are enough of them.
 func (a *response) reserveWritten(dst []byte) []byte {
 	const step = 16 << 10
-	grown := a.measured + len(dst) - a.covered
+	grown := a.measured + len(dst) - a.accounted
 	if grown <= step || a.budget == nil {
 		return dst
 	}
-	a.covered += grown
+	a.accounted += grown
 	a.reserved += grown
 	if err := a.budget.Reserve(grown); err != nil {
 		a.err = err
-		return a.leave(dst)
+		return a.fallBack(dst)
 	}
 	if a.isMeasuring = a.isMeasuring || len(dst) > maxGrown && cap(dst) > a.room; a.isMeasuring {
 		a.measured += len(dst)
@@ -41,7 +41,7 @@ func (a *response) releaseMemory(err error) {
 // memory until they are written, and in the response.
 func (a *response) reserveRead(bytes int) error {
 	const step = 16 << 10
-	a.covered += bytes
+	a.accounted += bytes
 	if a.unreserved += 2 * bytes; a.unreserved < step || a.budget == nil {
 		return nil
 	}

@@ -57,8 +57,8 @@ func (k *cachedPlans) size() int {
 	return bytes
 }
 
-// of returns the operation's plan for its variables, or nil when there is none.
-func (p planCache) of(operation *graphql.OperationContext, t *Table) *queryPlan {
+// loadOrCompile returns the operation's plan for its variables, or nil when there is none.
+func (p planCache) loadOrCompile(operation *graphql.OperationContext, t *Table) *queryPlan {
 	known, _ := p.Load(operation.Operation, func(*ast.OperationDefinition) (*cachedPlans, error) {
 		return &cachedPlans{conditions: conditionsOf(operation), text: len(operation.RawQuery),
 			variants: map[uint64]*queryPlan{}}, nil

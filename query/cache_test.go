@@ -45,7 +45,7 @@ func TestPlansAreCached(t *testing.T) {
 		for i := range maxVariants {
 			of.Variables[fmt.Sprintf("c%d", i)] = i == set
 		}
-		return cached.of(of, table)
+		return cached.loadOrCompile(of, table)
 	}
 	first := plan(0)
 	require.NotNil(t, first)
@@ -59,7 +59,7 @@ func TestPlansAreCached(t *testing.T) {
 	known, _ := cached.Get(of.Operation)
 	require.Greater(t, known.size(), len(of.RawQuery)*bytesPerByte+maxVariants*bytesPerValue)
 	unplanned := operationOf(t, table, `{ company { id } }`, nil)
-	require.Nil(t, cached.of(unplanned, table))
-	require.Nil(t, cached.of(unplanned, table))
+	require.Nil(t, cached.loadOrCompile(unplanned, table))
+	require.Nil(t, cached.loadOrCompile(unplanned, table))
 	require.Equal(t, 2, cached.Len())
 }

@@ -18,12 +18,13 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	selections := []ast.SelectionSet{field.Selections}
 	if name, isPage := strings.CutSuffix(typeName, "Connection"); isPage {
 		typeName, selections = name, nil
-		for _, part := range graphql.CollectFields(operation, field.Selections, t.satisfies[field.Definition.Type.Name()]) {
+		for _, part := range graphql.CollectFields(operation, field.Selections,
+			t.typeConditions[field.Definition.Type.Name()]) {
 			switch part.Name {
 			case "nodes":
 				selections = append(selections, part.Selections)
 			case "edges":
-				for _, edge := range graphql.CollectFields(operation, part.Selections, t.satisfies[name+"Edge"]) {
+				for _, edge := range graphql.CollectFields(operation, part.Selections, t.typeConditions[name+"Edge"]) {
 					if edge.Name == "node" {
 						selections = append(selections, edge.Selections)
 					}
@@ -32,17 +33,17 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 		}
 	}
 	types := []string{typeName}
-	for _, kind := range kinds[typeName] {
+	for _, kind := range implementations[typeName] {
 		types = append(types, kind)
 	}
 	columns := []string{"id"} // the id is always read, because an empty result would mean all columns
 	for _, of := range types {
 		for _, set := range selections {
-			for _, selected := range graphql.CollectFields(operation, set, t.satisfies[of]) {
+			for _, selected := range graphql.CollectFields(operation, set, t.typeConditions[of]) {
 				if selected.Name == "__typename" {
 					continue
 				}
-				needed, known := t.needs[of+"."+selected.Name]
+				needed, known := t.fieldColumns[of+"."+selected.Name]
 				if !known {
 					return nil
 				}
@@ -54,11 +55,11 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 	return slices.Compact(columns)
 }
 
-// needed returns the columns that a field needs, or false when they are unknown. Looking up a struct's field by name is
-// slow, so NewTable calls needed once per field.
-func (t *Table) needed(of, field string) ([]string, bool) {
+// findFieldColumns returns the columns that a field needs, or false when they are unknown. Looking up a struct's field
+// by name is slow, so NewTable calls needed once per field.
+func (t *Table) findFieldColumns(of, field string) ([]string, bool) {
 	name := of + "." + field
-	if columns, known := t.needs[name]; known {
+	if columns, known := t.fieldColumns[name]; known {
 		return columns, true
 	}
 	if r, known := t.relations[name]; known {

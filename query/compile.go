@@ -30,24 +30,24 @@ type compiler struct {
 func compile(operation *graphql.OperationContext, t *Table) *queryPlan {
 	c := &compiler{operation: operation, table: t, plan: &queryPlan{store: t.store}}
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {
-		reads, needs := len(c.plan.reads), len(c.plan.needs)
+		reads, needs := len(c.plan.reads), len(c.plan.requirements)
 		write := c.root(field)
 		if c.plan.selected > maxValues || len(c.plan.reads) > maxReads {
 			return nil
 		}
 		if write == nil {
-			c.plan.reads, c.plan.needs = c.plan.reads[:reads], c.plan.needs[:needs]
+			c.plan.reads, c.plan.requirements = c.plan.reads[:reads], c.plan.requirements[:needs]
 			rest := *field.Field
 			rest.SelectionSet, rest.Directives = field.Selections, nil
-			c.plan.rest = append(c.plan.rest, &rest)
+			c.plan.fallbackFields = append(c.plan.fallbackFields, &rest)
 		}
 		c.plan.fields = append(c.plan.fields, output[writeKey]{headOf(i, field.Alias), write})
 	}
-	if len(c.plan.rest) == len(c.plan.fields) {
+	if len(c.plan.fallbackFields) == len(c.plan.fields) {
 		return nil
 	}
 	for _, r := range c.plan.reads {
-		r.fix()
+		r.bindConstantPage()
 		switch r.relation.shape {
 		case toPage:
 			if len(r.columns) == 0 {
@@ -64,15 +64,15 @@ func compile(operation *graphql.OperationContext, t *Table) *queryPlan {
 	return c.plan
 }
 
-// fix parses a page's arguments at compile time if they do not depend on variables.
-func (r *read) fix() {
+// bindConstantPage parses a page's arguments at compile time if they do not depend on variables.
+func (r *read) bindConstantPage() {
 	if r.field == nil || r.argument != "" ||
 		slices.ContainsFunc(r.field.Arguments, func(a *ast.Argument) bool { return readsVariable(a.Value) }) {
 		return
 	}
 	var f lookup
 	if f.bind(r, nil) == nil {
-		r.fixed = &f.part
+		r.constantPage = &f.part
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 	if c.plan.selected > maxValues {
 		return nil // the operation will have no plan
 	}
-	fields := graphql.CollectFields(c.operation, set, c.table.satisfies[of])
+	fields := graphql.CollectFields(c.operation, set, c.table.typeConditions[of])
 	c.plan.selected += len(fields)
 	for _, field := range fields {
 		if field.Definition == nil {
@@ -95,8 +95,8 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 			given := d.ArgumentMap(nil)
 			scope, _ := given["scope"].(string)
 			keyOnly, _ := given["keyOnly"].(bool)
-			if n := (need{model.APIKeyScope(scope), keyOnly}); !slices.Contains(c.plan.needs, n) {
-				c.plan.needs = append(c.plan.needs, n)
+			if n := (requirement{model.APIKeyScope(scope), keyOnly}); !slices.Contains(c.plan.requirements, n) {
+				c.plan.requirements = append(c.plan.requirements, n)
 			}
 		}
 	}
@@ -117,7 +117,7 @@ func (c *compiler) root(field graphql.CollectedField) writeKey {
 		return literal[writeKey](`"Query"`)
 	}
 	known, ok := c.table.roots[field.Name]
-	if !ok || field.Arguments.ForName(known.not) != nil {
+	if !ok || field.Arguments.ForName(known.unplannedArgument) != nil {
 		return nil
 	}
 	for _, r := range c.plan.reads {
@@ -163,22 +163,22 @@ func sameList(a, b *ast.Field) bool {
 
 func (c *compiler) addRead(r *read) *read {
 	r.index = len(c.plan.reads)
-	r.key = cmp.Or(r.key, pg.Given)
+	r.key = cmp.Or(r.key, pg.KeyArgument)
 	c.plan.reads = append(c.plan.reads, r)
 	return r
 }
 
 func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) writeKey {
-	of := field.Definition.Type
+	fieldType := field.Definition.Type
 	switch rel.shape {
 	case toTotal:
 		return total(r)
 	case toPage:
-		return c.connection(of, r, field)
+		return c.connection(fieldType, r, field)
 	}
-	element := of
+	element := fieldType
 	if rel.shape == toMany && !rel.isFirst {
-		element = of.Elem
+		element = fieldType.Elem
 	}
 	var write writeRow
 	if rel.value != "" {
@@ -200,8 +200,8 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 		switch {
 		case row >= 0:
 			return write(a, dst, row)
-		case key >= 0 && !rel.isFirst || of.NonNull:
-			return a.leave(dst)
+		case key >= 0 && !rel.isFirst || fieldType.NonNull:
+			return a.fallBack(dst)
 		}
 		return append(dst, "null"...)
 	}
@@ -214,7 +214,7 @@ func list(read int, write writeRow) writeKey {
 			return append(dst, ']')
 		}
 		found := &a.lookups[read]
-		for row, n := found.first(key), 0; row >= 0 && !a.isLeft; row, n = found.next(row), n+1 {
+		for row, n := found.first(key), 0; row >= 0 && !a.isFallback; row, n = found.next(row), n+1 {
 			if n > 0 {
 				dst = append(dst, ',')
 			}
@@ -237,7 +237,7 @@ func (c *compiler) value(write writeValue, r *read, column string) writeRow {
 	return func(a *response, dst []byte, row int) []byte {
 		dst, ok := write(a, dst, a.lookups[read].rows.value(row, at))
 		if !ok {
-			return a.leave(dst)
+			return a.fallBack(dst)
 		}
 		return dst
 	}
@@ -245,7 +245,7 @@ func (c *compiler) value(write writeValue, r *read, column string) writeRow {
 
 // object returns the writer of a read's row as an object of the type, or nil when it cannot be planned.
 func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
-	names, isInterface := kinds[of]
+	names, isInterface := implementations[of]
 	if !isInterface {
 		return c.objectOf(of, r, set, "")
 	}
@@ -259,7 +259,7 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 	return func(a *response, dst []byte, row int) []byte {
 		write, known := writes[string(a.lookups[read].rows.value(row, at))]
 		if !known {
-			return a.leave(dst)
+			return a.fallBack(dst)
 		}
 		return write(a, dst, row)
 	}
@@ -290,7 +290,7 @@ func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(g
 		dst = append(dst, '{')
 		for i := range outputs {
 			// Aliases can repeat a field without limit, so reserve the bytes of each value before writing the next.
-			if dst = a.reserveWritten(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isLeft {
+			if dst = a.reserveWritten(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isFallback {
 				return dst
 			}
 		}
@@ -304,7 +304,7 @@ func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind 
 	if row == nil {
 		return nil
 	}
-	if rel, known := c.table.relations[of+"."+field.Name]; known && rel.reading == "" {
+	if rel, known := c.table.relations[of+"."+field.Name]; known && rel.resolverColumn == "" {
 		return c.follow(rel, r, field, kind)
 	}
 	if made, known := computed[of+"."+field.Name]; known {

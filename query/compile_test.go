@@ -62,7 +62,7 @@ func TestPlansReadRelations(t *testing.T) {
 	} {
 		made := compile(operationOf(t, table, text, nil), table)
 		require.NotNil(t, made, text)
-		require.Empty(t, made.rest, text)
+		require.Empty(t, made.fallbackFields, text)
 		joins := 0
 		for _, r := range made.reads {
 			joins += len(r.joins)
@@ -83,7 +83,8 @@ func TestPlansLeaveFieldsToResolvers(t *testing.T) {
 		made := compile(operationOf(t, table, text, nil), table)
 		require.NotNil(t, made, text)
 		var names []string
-		for _, field := range graphql.CollectFields(operationOf(t, table, text, nil), made.rest, []string{"Query"}) {
+		for _, field := range graphql.CollectFields(operationOf(t, table, text, nil), made.fallbackFields,
+			[]string{"Query"}) {
 			names = append(names, field.Alias)
 		}
 		require.Equal(t, left, names, text)
@@ -144,7 +145,7 @@ func TestWrongArgumentsAreRefused(t *testing.T) {
 func TestPlansListTheirScopes(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
-	needs := func(text string) []need { return compile(operationOf(t, table, text, nil), table).needs }
+	needs := func(text string) []requirement { return compile(operationOf(t, table, text, nil), table).requirements }
 	require.Len(t, needs(`{ agent(id: "a") { id } agents { nodes { id } } }`), 1)
 	require.Len(t, needs(`{ agent(id: "a") { id } auditEvents { nodes { id } } }`), 2)
 }

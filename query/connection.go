@@ -35,7 +35,7 @@ func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedFiel
 // several kinds are excluded, because their reads can have different keys.
 func (c *compiler) counted(r *read) *read {
 	for _, known := range c.plan.reads {
-		if known.relation == r.relation && known.parent == r.parent && known.from == r.from && known.kinds == nil &&
+		if known.relation == r.relation && known.parent == r.parent && known.keyColumn == r.keyColumn && known.kinds == nil &&
 			r.kinds == nil && sameList(known.field, r.field) {
 			return known
 		}
@@ -57,7 +57,7 @@ func nodes(read int, write writeRow) writeKey {
 		dst = append(dst, '[')
 		found := &a.lookups[read]
 		row := found.first(key)
-		for n := int32(0); row >= 0 && n < found.part.First && !a.isLeft; n++ {
+		for n := int32(0); row >= 0 && n < found.part.First && !a.isFallback; n++ {
 			if n > 0 {
 				dst = append(dst, ',')
 			}

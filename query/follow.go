@@ -31,12 +31,13 @@ func (c *compiler) follow(rel *relation, from *read, field graphql.CollectedFiel
 
 // child returns the read of a relation from the rows of another read. Fields that lead to the same rows share it.
 func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
-	child := &read{relation: rel, parent: from, from: from.column(rel.column)}
+	child := &read{relation: rel, parent: from, keyColumn: from.column(rel.column)}
 	if from.host != nil {
 		child.parent = from.host
 	}
 	for _, known := range c.plan.reads {
-		if known.parent == child.parent && known.from == child.from && known.relation.same() == rel.same() &&
+		if known.parent == child.parent && known.keyColumn == child.keyColumn &&
+			known.relation.identity() == rel.identity() &&
 			(rel.shape != toPage || sameArguments(known.field, field)) {
 			return known
 		}
@@ -46,11 +47,11 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	}
 	switch parent := child.parent; {
 	case parent.isOneRow():
-		child.key, child.isLookup = c.keyIn(parent, parent.columns[child.from]), true
+		child.key, child.isLookup = c.keyIn(parent, parent.columns[child.keyColumn]), true
 	case from.host == nil && from.relation.shape == toOne && rel.column == "id":
 		child.shares = true
 	case isOfKinds(from):
-		child.kinds, child.kind = map[string]bool{}, from.column("kind")
+		child.kinds, child.kindColumn = map[string]bool{}, from.column("kind")
 	}
 	return c.addRead(child)
 }
@@ -68,13 +69,13 @@ func (c *compiler) keyIn(r *read, column string) pg.Key {
 	}
 	alias, of, isJoined := strings.Cut(column, ".")
 	if !isJoined {
-		return c.table.store.Found(r.relation.rows, r.key, column)
+		return c.table.store.LookupKey(r.relation.rows, r.key, column)
 	}
 	join := r.joins[slices.IndexFunc(r.joins, func(j pg.Join) bool { return j.Alias == alias })]
 	if of == "id" {
-		return c.table.store.Found(r.relation.rows, r.key, join.Column)
+		return c.table.store.LookupKey(r.relation.rows, r.key, join.Column)
 	}
-	return c.table.store.Found(r.relation.rows, r.key, column, join)
+	return c.table.store.LookupKey(r.relation.rows, r.key, column, join)
 }
 
 // isOfKinds reports whether the rows of a read have several types.

@@ -15,14 +15,14 @@ type lookup struct {
 	keys []string
 	// isKeyed is set when the keys are known, isSent when the statement was sent, isRead when the rows have arrived.
 	isKeyed, isSent, isRead bool
-	places                  map[string]int32
-	// ofParent has the index of the key for each row of the parent, -1 for none. It is filled only by collect.
-	ofParent []int32
+	keyIndexes              map[string]int32
+	// parentRowKeys has the index of the key for each row of the parent, -1 for none. It is filled only by collect.
+	parentRowKeys []int32
 	// heads and tails are the first and the last row of each key, -1 for none. counts are the numbers of rows.
 	heads, tails, counts []int32
-	// others has, for each row, the next row with the same key, -1 for none. keyed has the key of each row.
-	others, keyed []int32
-	totals        []int64
+	// nextRows has, for each row, the next row with the same key, -1 for none. keyed has the key of each row.
+	nextRows, rowKeys []int32
+	totals            []int64
 }
 
 func (f *lookup) first(key int) int {
@@ -32,7 +32,7 @@ func (f *lookup) first(key int) int {
 	return int(f.heads[key])
 }
 
-func (f *lookup) next(row int) int { return int(f.others[row]) }
+func (f *lookup) next(row int) int { return int(f.nextRows[row]) }
 
 // last returns the last row of a page.
 func (f *lookup) last(key int) int {
@@ -51,7 +51,7 @@ func (f *lookup) last(key int) int {
 
 // isNext reports whether a row is the extra row after its page. An extra row only shows that another page follows.
 func (f *lookup) isNext(row int) bool {
-	key := f.keyed[row]
+	key := f.rowKeys[row]
 	return f.part.AndNext && f.hasNext(int(key)) && f.tails[key] == int32(row)
 }
 
@@ -68,13 +68,13 @@ func (f *lookup) total(key int) int64 {
 func (f *lookup) keyOf(a *response, r *read, row int) int {
 	switch parent := &a.lookups[r.parent.index]; {
 	case r.shares:
-		return int(parent.keyed[row])
-	case r.isLookup && parent.rows.value(row, r.from) == nil:
+		return int(parent.rowKeys[row])
+	case r.isLookup && parent.rows.value(row, r.keyColumn) == nil:
 		return -1
 	case r.isLookup:
 		return 0
 	}
-	return int(f.ofParent[row])
+	return int(f.parentRowKeys[row])
 }
 
 // open allocates space for the rows of the keys.
@@ -89,12 +89,12 @@ func (f *lookup) open(r *read) {
 	if r.relation.shape == toPage || r.relation.shape == toTotal || len(f.keys) <= 1 {
 		return // their rows contain the index of their key, or there is only one key
 	}
-	if f.places == nil {
-		f.places = make(map[string]int32, keys)
+	if f.keyIndexes == nil {
+		f.keyIndexes = make(map[string]int32, keys)
 	}
-	if len(f.places) == 0 {
+	if len(f.keyIndexes) == 0 {
 		for i, key := range f.keys {
-			f.places[key] = int32(i)
+			f.keyIndexes[key] = int32(i)
 		}
 	}
 }
@@ -102,24 +102,24 @@ func (f *lookup) open(r *read) {
 // collect collects the distinct keys from the rows of the parent.
 func (f *lookup) collect(r *read, parent *lookup) {
 	f.isKeyed = true
-	if f.places == nil {
-		f.places = map[string]int32{}
+	if f.keyIndexes == nil {
+		f.keyIndexes = map[string]int32{}
 	}
-	for row := range parent.keyed {
-		value := parent.rows.value(row, r.from)
-		if value == nil || parent.isNext(row) || r.kinds != nil && !r.kinds[string(parent.rows.value(row, r.kind))] {
-			f.ofParent = append(f.ofParent, -1)
+	for row := range parent.rowKeys {
+		value := parent.rows.value(row, r.keyColumn)
+		if value == nil || parent.isNext(row) || r.kinds != nil && !r.kinds[string(parent.rows.value(row, r.kindColumn))] {
+			f.parentRowKeys = append(f.parentRowKeys, -1)
 			continue
 		}
-		place, known := f.places[string(value)]
+		place, known := f.keyIndexes[string(value)]
 		if !known {
 			place = int32(len(f.keys))
 			// The values do not move until the response is written.
 			key := unsafe.String(unsafe.SliceData(value), len(value))
-			f.places[key] = place
+			f.keyIndexes[key] = place
 			f.keys = append(f.keys, key)
 		}
-		f.ofParent = append(f.ofParent, place)
+		f.parentRowKeys = append(f.parentRowKeys, place)
 	}
 }
 
@@ -130,7 +130,7 @@ func (a *response) takeRows(f *lookup, r *read, values [][]byte) error {
 	case r.relation.shape == toPage:
 		key, values = int32(integerOf(values[0]))-1, values[1:]
 	default:
-		place, known := f.places[string(values[0])]
+		place, known := f.keyIndexes[string(values[0])]
 		if !known {
 			return errUnplanned
 		}
@@ -139,7 +139,7 @@ func (a *response) takeRows(f *lookup, r *read, values [][]byte) error {
 			values = values[1:]
 		}
 	}
-	row := int32(len(f.keyed))
+	row := int32(len(f.rowKeys))
 	const perRow = 64
 	bytes := perRow + 4*len(values)
 	for _, v := range values {
@@ -151,9 +151,9 @@ func (a *response) takeRows(f *lookup, r *read, values [][]byte) error {
 	if err := f.rows.appendRow(values); err != nil {
 		return err
 	}
-	f.keyed, f.others = append(f.keyed, key), append(f.others, -1)
+	f.rowKeys, f.nextRows = append(f.rowKeys, key), append(f.nextRows, -1)
 	if tail := f.tails[key]; tail >= 0 {
-		f.others[tail] = row
+		f.nextRows[tail] = row
 	} else {
 		f.heads[key] = row
 	}
@@ -167,8 +167,8 @@ func (f *lookup) bind(r *read, variables map[string]any) error {
 	if r.field == nil {
 		return nil
 	}
-	if r.fixed != nil {
-		f.part = *r.fixed
+	if r.constantPage != nil {
+		f.part = *r.constantPage
 		return nil
 	}
 	if r.argument != "" {
@@ -188,9 +188,9 @@ func (f *lookup) bind(r *read, variables map[string]any) error {
 	}
 	f.part.PageArgs = page
 	if r.relation.filter != nil {
-		f.part.Filter, err = r.relation.filter.of(given)
+		f.part.Filter, err = r.relation.filter.parse(given)
 	}
-	if r.relation.isSummed && r.wantsTotal && len(f.part.Filter) == 0 {
+	if r.relation.hasResolverTotal && r.wantsTotal && len(f.part.Filter) == 0 {
 		return errUnplanned
 	}
 	return err

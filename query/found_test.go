@@ -32,6 +32,6 @@ func TestOnlyRowsOfThePageReadRelations(t *testing.T) {
 		}
 		a.lookups[1].collect(children, parent)
 		require.Equal(t, c.want, a.lookups[1].keys, name)
-		require.Len(t, a.lookups[1].ofParent, len(c.rows), name)
+		require.Len(t, a.lookups[1].parentRowKeys, len(c.rows), name)
 	}
 }

@@ -17,7 +17,7 @@ const maxJoins = 6
 // read can have several rows, the target's values must be short, because a join repeats them.
 func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
 	target := field.Definition.Type.Name()
-	if rel.shape != toOne || from.host != nil || len(from.joins) >= maxJoins || len(kinds[target]) > 0 {
+	if rel.shape != toOne || from.host != nil || len(from.joins) >= maxJoins || len(implementations[target]) > 0 {
 		return false
 	}
 	if from.argument != "" {
@@ -27,7 +27,7 @@ func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField
 	if rel.value != "" {
 		return isShort(c.table.member(row, rel.value))
 	}
-	for _, selected := range graphql.CollectFields(c.operation, field.Selections, c.table.satisfies[target]) {
+	for _, selected := range graphql.CollectFields(c.operation, field.Selections, c.table.typeConditions[target]) {
 		name := target + "." + selected.Name
 		if _, computes := computed[name]; computes {
 			return false
@@ -61,14 +61,14 @@ func isShort(member reflect.StructField) bool {
 
 // joined returns the writer of a relation's single row, which is read by a join.
 func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedField) writeRow {
-	of := field.Definition.Type
+	fieldType := field.Definition.Type
 	key := from.column(rel.column)
 	target := from.join(rel)
 	var write writeRow
 	if rel.value != "" {
-		write = c.part(of, rel, target)
+		write = c.part(fieldType, rel, target)
 	} else {
-		write = c.object(of.Name(), target, field.Selections)
+		write = c.object(fieldType.Name(), target, field.Selections)
 	}
 	if write == nil {
 		return nil
@@ -79,8 +79,8 @@ func (c *compiler) joined(rel *relation, from *read, field graphql.CollectedFiel
 		switch {
 		case rows.value(row, id) != nil:
 			return write(a, dst, row)
-		case rows.value(row, key) != nil || of.NonNull:
-			return a.leave(dst)
+		case rows.value(row, key) != nil || fieldType.NonNull:
+			return a.fallBack(dst)
 		}
 		return append(dst, "null"...)
 	}

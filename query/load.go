@@ -30,20 +30,20 @@ func (Loading) Validate(graphql.ExecutableSchema) error { return nil }
 
 // InterceptResponse starts a response with fresh loaders.
 func (l Loading) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	return next(l.begin(ctx))
+	return next(l.withLoaders(ctx))
 }
 
 // InterceptRootField starts each field of a mutation with fresh loaders.
 func (l Loading) InterceptRootField(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 	if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
-		ctx = l.begin(ctx)
+		ctx = l.withLoaders(ctx)
 	}
 	return next(ctx)
 }
 
 type loadersKey struct{}
 
-func (l Loading) begin(ctx context.Context) context.Context {
+func (l Loading) withLoaders(ctx context.Context) context.Context {
 	loaders := &loaders{table: l.Table, known: map[loaderKey]any{}}
 	loaders.ctx = pg.WithSharedCounts(context.WithValue(ctx, loadersKey{}, loaders))
 	if of := graphql.GetOperationContext(ctx).Operation; of != nil && of.Operation != ast.Mutation {
@@ -72,7 +72,7 @@ func (l *loaders) tenant() *db.Tenant {
 // reads. These are a batch, or one row that was read alone.
 type loaderKey struct {
 	rows    any
-	what    any
+	source  any
 	columns string
 	window  string
 }
@@ -90,10 +90,11 @@ type finder[V any] func(key string) (V, error)
 
 // loaderOf returns the loader of the key. A new loader gets all its keys at once and reads as soon as it has them. It
 // never waits for other keys, so the number of statements does not depend on timing.
-func loaderOf[V any](l *loaders, of loaderKey, keys func() []string, read readKeys[V]) *dataloader.Loader[string, V] {
+func loaderOf[V any](l *loaders, cacheKey loaderKey, keys func() []string, read readKeys[V]) *dataloader.Loader[string,
+	V] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known, ok := l.known[of]; ok {
+	if known, ok := l.known[cacheKey]; ok {
 		return known.(*dataloader.Loader[string, V])
 	}
 	all := keys()
@@ -110,24 +111,24 @@ func loaderOf[V any](l *loaders, of loaderKey, keys func() []string, read readKe
 	for _, key := range all {
 		loader.Load(l.ctx, key)
 	}
-	l.known[of] = loader
+	l.known[cacheKey] = loader
 	return loader
 }
 
 // load returns the dependent value of the row. The first call for a row of a batch loads it for all rows of the
 // batch.
-func load[V any](l *loaders, row any, of loaderKey, keyOf func(row any) string, read readKeys[V]) (V, error) {
+func load[V any](l *loaders, row any, cacheKey loaderKey, keyOf func(row any) string, read readKeys[V]) (V, error) {
 	key := keyOf(row)
 	if key == "" {
 		var nothing V
 		return nothing, nil
 	}
 	rows := []any{row}
-	of.rows = row
+	cacheKey.rows = row
 	if batched, ok := row.(interface{ Batch() *model.Batch }); ok && batched.Batch() != nil {
-		of.rows, rows = batched.Batch(), batched.Batch().Rows
+		cacheKey.rows, rows = batched.Batch(), batched.Batch().Rows
 	}
-	return loaderOf(l, of, func() []string { return keysOf(rows, keyOf) }, read).Load(l.ctx, key)()
+	return loaderOf(l, cacheKey, func() []string { return keysOf(rows, keyOf) }, read).Load(l.ctx, key)()
 }
 
 // keysOf returns the distinct keys of the rows.
@@ -143,14 +144,14 @@ func keysOf(rows []any, keyOf func(any) string) []string {
 	return keys
 }
 
-// field returns the relation of the resolved field, and the columns that its selection needs.
-func (l *loaders) field(ctx context.Context) (*relation, []string) {
+// resolvedRelation returns the relation of the resolved field, and the columns that its selection needs.
+func (l *loaders) resolvedRelation(ctx context.Context) (*relation, []string) {
 	field := graphql.GetFieldContext(ctx)
 	r := l.table.relations[field.Object+"."+field.Field.Name]
-	if r.reading != "" {
-		return r, []string{r.reading}
+	if r.resolverColumn != "" {
+		return r, []string{r.resolverColumn}
 	}
-	if r.value != "" || r.isWhole {
+	if r.value != "" || r.readsAllColumns {
 		return r, nil // several fields share the rows, so one statement reads all columns
 	}
 	return r, l.table.columnsOf(ctx)
@@ -160,9 +161,9 @@ func (l *loaders) field(ctx context.Context) (*relation, []string) {
 // the row is missing.
 func One[R any](ctx context.Context, row any) (R, error) {
 	l := loadersOf(ctx)
-	r, columns := l.field(ctx)
-	of := loaderKey{what: r.same(), columns: strings.Join(columns, " ")}
-	return load(l, row, of, r.keyOf, func(keys []string) (finder[R], error) {
+	r, columns := l.resolvedRelation(ctx)
+	cacheKey := loaderKey{source: r.identity(), columns: strings.Join(columns, " ")}
+	return load(l, row, cacheKey, r.keyOf, func(keys []string) (finder[R], error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
 		byID := make(map[string]R, len(found))
 		for _, row := range found {
@@ -181,8 +182,8 @@ func One[R any](ctx context.Context, row any) (R, error) {
 // Many returns the rows that the resolved field leads to, in order.
 func Many[R any](ctx context.Context, row any) ([]R, error) {
 	l := loadersOf(ctx)
-	r, columns := l.field(ctx)
-	of := loaderKey{what: r.same(), columns: strings.Join(columns, " ")}
+	r, columns := l.resolvedRelation(ctx)
+	of := loaderKey{source: r.identity(), columns: strings.Join(columns, " ")}
 	return load(l, row, of, r.keyOf, func(keys []string) (finder[[]R], error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
 		byParent := byParent[R](found)
@@ -212,8 +213,8 @@ func byParent[R any](rows []model.Row) map[string][]R {
 // rows in the batch.
 func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter pg.Filter) (*model.Page[R], error) {
 	l := loadersOf(ctx)
-	r, columns := l.field(ctx)
-	a := loaderKey{what: r.same(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
+	r, columns := l.resolvedRelation(ctx)
+	a := loaderKey{source: r.identity(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
 	return load(l, row, a, r.keyOf, func(keys []string) (finder[*model.Page[R]], error) {
 		found, err := l.tenant().FindPages(l.ctx, r.list, filter, keys, args, columns...)
 		byParent := byParent[R](found)
@@ -232,8 +233,8 @@ func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filte
 // Total returns the number of rows that the resolved field leads to.
 func Total(ctx context.Context, row any) (int32, error) {
 	l := loadersOf(ctx)
-	r, _ := l.field(ctx)
-	return load(l, row, loaderKey{what: r.same()}, r.keyOf, func(keys []string) (finder[int32], error) {
+	r, _ := l.resolvedRelation(ctx)
+	return load(l, row, loaderKey{source: r.identity()}, r.keyOf, func(keys []string) (finder[int32], error) {
 		totals, err := l.tenant().Count(l.ctx, r.list, nil, keys)
 		return func(key string) (int32, error) { return totals[key], nil }, err
 	})
@@ -246,14 +247,14 @@ func Value[V any](
 		map[string]V, error),
 ) (V, error) {
 	l := loadersOf(ctx)
-	return load(l, row, loaderKey{what: name}, idOf, func(keys []string) (finder[V], error) {
+	return load(l, row, loaderKey{source: name}, idOf, func(keys []string) (finder[V], error) {
 		found, err := read(l.ctx, l.tenant(), keys)
 		return func(key string) (V, error) { return found[key], nil }, err
 	})
 }
 
-// Of converts a method of Tenant to a read function for Value.
-func Of[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant,
+// ReadMethod converts a method of Tenant to a read function for Value.
+func ReadMethod[V any](method func(*db.Tenant, context.Context, []string) (V, error)) func(context.Context, *db.Tenant,
 	[]string) (V, error) {
 	return func(ctx context.Context, t *db.Tenant, ids []string) (V, error) { return method(t, ctx, ids) }
 }
@@ -265,7 +266,7 @@ func idOf(row any) string { return row.(model.Node).Cursor().ID }
 func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadersOf(ctx)
 	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
-	of := loaderKey{what: rows, columns: strings.Join(columns, " ")}
+	of := loaderKey{source: rows, columns: strings.Join(columns, " ")}
 	ids := func() []string { return []string{id} }
 	return loaderOf(l, of, ids, func(keys []string) (finder[R], error) {
 		found, err := l.tenant().Find(l.ctx, rows, keys, columns...)
@@ -294,7 +295,7 @@ func (r *relation) keyOf(row any) string {
 	if test, ok := row.(model.AgentTest); ok {
 		row = test.Row()
 	}
-	value := reflect.ValueOf(row).Elem().FieldByIndex(r.at)
+	value := reflect.ValueOf(row).Elem().FieldByIndex(r.fieldIndex)
 	if value.Kind() == reflect.Pointer {
 		if value.IsNil() {
 			return ""

@@ -30,7 +30,7 @@ func TestLoadersReadABatchAtOnce(t *testing.T) {
 		var mu sync.Mutex
 		var reads [][]string
 		loadValue := func(what string, row *model.Agent) (string, error) {
-			return load(l, row, loaderKey{what: what}, idOf, func(keys []string) (finder[string], error) {
+			return load(l, row, loaderKey{source: what}, idOf, func(keys []string) (finder[string], error) {
 				mu.Lock()
 				defer mu.Unlock()
 				reads = append(reads, keys)
@@ -70,9 +70,9 @@ func TestLoadersReportErrors(t *testing.T) {
 	l := &loaders{ctx: t.Context(), known: map[loaderKey]any{}}
 	agent := &model.Agent{ID: "a"}
 	failed := errors.New("failed")
-	_, err := load(l, agent, loaderKey{what: "read"}, idOf, func([]string) (finder[int], error) { return nil, failed })
+	_, err := load(l, agent, loaderKey{source: "read"}, idOf, func([]string) (finder[int], error) { return nil, failed })
 	require.ErrorIs(t, err, failed)
-	_, err = load(l, agent, loaderKey{what: "row"}, idOf, func([]string) (finder[int], error) {
+	_, err = load(l, agent, loaderKey{source: "row"}, idOf, func([]string) (finder[int], error) {
 		return func(string) (int, error) { return 0, failed }, nil
 	})
 	require.ErrorIs(t, err, failed)
@@ -98,7 +98,7 @@ func TestWindowsDistinguishPages(t *testing.T) {
 		{model.PageArgs{First: 10, Offset: &zero}, nil},
 		{model.PageArgs{Last: new(int32(10))}, nil},
 		{model.PageArgs{Last: new(int32(10)), Before: &cursor}, nil},
-		{model.PageArgs{First: 10}, db.NamedThat(&model.NameFilter{NameContains: &name})},
+		{model.PageArgs{First: 10}, db.NamesMatching(&model.NameFilter{NameContains: &name})},
 	} {
 		seen[windowOf(of.args, of.filter)] = true
 	}

@@ -20,7 +20,7 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 	}
 	l, key := loadersOf(ctx), fmt.Sprintf("%q", ids)
 	keys := func() []string { return []string{key} }
-	return loaderOf(l, loaderKey{rows: key, what: "nodes"}, keys, func([]string) (finder[[]model.Node], error) {
+	return loaderOf(l, loaderKey{rows: key, source: "nodes"}, keys, func([]string) (finder[[]model.Node], error) {
 		nodes, err := l.nodes(ids)
 		return func(string) ([]model.Node, error) { return nodes, nil }, err
 	}).Load(l.ctx, key)()

@@ -18,26 +18,26 @@ type queryPlan struct {
 	// reads are ordered: each comes after its parent.
 	reads []*read
 	// fields are the fields of Query. Fields in rest have no writer, because the generated executor answers them.
-	fields []output[writeKey]
-	rest   ast.SelectionSet
-	needs  []need
+	fields         []output[writeKey]
+	fallbackFields ast.SelectionSet
+	requirements   []requirement
 	// selected is the number of values that the operation selects.
 	selected int
-	// alone is how many of the next runs use their own connection. The other runs share one.
-	alone atomic.Int32
+	// dedicatedRuns is how many of the next runs use their own connection. The other runs share one.
+	dedicatedRuns atomic.Int32
 	// failing makes sure that only the first rejection by Postgres is logged.
 	failing sync.Once
 }
 
-// need is a requirement of @requires.
-type need struct {
+// requirement is a requirement of @requires.
+type requirement struct {
 	scope   model.APIKeyScope
 	keyOnly bool
 }
 
 // permits reports whether the caller may read every field. If not, the generated executor returns the error.
 func (p *queryPlan) permits(principal model.Principal) bool {
-	for _, n := range p.needs {
+	for _, n := range p.requirements {
 		if !principal.Can(n.scope) || n.keyOnly && principal.IsToken() {
 			return false
 		}
@@ -63,8 +63,8 @@ type read struct {
 	index    int
 	relation *relation
 	// parent is the read whose rows lead here, nil for a field of Query. from is the index of its column with the key.
-	parent *read
-	from   int
+	parent    *read
+	keyColumn int
 	// shares is set if this read has the same keys as its parent, whose rows are read by their own ids.
 	shares bool
 	// key is the expression for a single key. isLookup is set if the statement itself looks up the key in the single row
@@ -73,12 +73,12 @@ type read struct {
 	isLookup bool
 	// kinds are the kinds of the parent's rows that lead here, nil for all. kind is the index of the column with the
 	// kind.
-	kinds map[string]bool
-	kind  int
+	kinds      map[string]bool
+	kindColumn int
 	// field has the arguments of the page, or of the field of Query.
 	field *ast.Field
-	// fixed is the page if its arguments do not depend on variables.
-	fixed *pg.Part
+	// constantPage is the page if its arguments do not depend on variables.
+	constantPage *pg.Part
 	// argument is the name of the argument with the key, for a field of Query. Empty for a list of the company.
 	argument string
 	// mustExist leaves the operation to the generated executor when no row has the key.

@@ -16,9 +16,9 @@ func TestQueryPlansRequireAllScopes(t *testing.T) {
 	reader := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeRead}}
 	admin := model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}}
 	token := model.Principal{Scopes: admin.Scopes, TokenHash: []byte{1}}
-	read := &queryPlan{needs: []need{{scope: model.APIKeyScopeRead}}}
-	both := &queryPlan{needs: []need{{scope: model.APIKeyScopeRead}, {scope: model.APIKeyScopeAdmin}}}
-	keyOnly := &queryPlan{needs: []need{{scope: model.APIKeyScopeRead, keyOnly: true}}}
+	read := &queryPlan{requirements: []requirement{{scope: model.APIKeyScopeRead}}}
+	both := &queryPlan{requirements: []requirement{{scope: model.APIKeyScopeRead}, {scope: model.APIKeyScopeAdmin}}}
+	keyOnly := &queryPlan{requirements: []requirement{{scope: model.APIKeyScopeRead, keyOnly: true}}}
 	require.True(t, read.permits(reader))
 	require.False(t, read.permits(model.Principal{}))
 	require.False(t, both.permits(reader))

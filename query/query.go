@@ -38,7 +38,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 	if operation.Operation.Operation != ast.Query || !known || principal.Reach != nil {
 		return s.ExecutableSchema.Exec(ctx)
 	}
-	plan := s.plans.of(operation, s.table)
+	plan := s.plans.loadOrCompile(operation, s.table)
 	if plan == nil || !plan.permits(principal) {
 		return s.ExecutableSchema.Exec(ctx)
 	}
@@ -49,7 +49,7 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 		}
 		answered = true
 		data, err := plan.run(ctx, s.table.store.Tenant(principal.CompanyID), operation.Variables, func() []byte {
-			return s.rest(ctx, operation, plan.rest)
+			return s.execFallback(ctx, operation, plan.fallbackFields)
 		})
 		switch {
 		case err == nil:
@@ -58,15 +58,15 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 			// The middleware that set the budget reports the error.
 			return &graphql.Response{Data: []byte("null")}
 		case !errors.Is(err, errUnplanned) && ctx.Err() == nil:
-			s.failed(ctx, plan, err)
+			s.logFailure(ctx, plan, err)
 		}
 		return s.ExecutableSchema.Exec(ctx)(ctx)
 	}
 }
 
-// failed logs, once per plan, that Postgres rejected a plan. The client still gets the response, more slowly, from the
-// generated executor.
-func (s *Schema) failed(ctx context.Context, plan *queryPlan, err error) {
+// logFailure logs, once per plan, that Postgres rejected a plan. The client still gets the response, more slowly, from
+// the generated executor.
+func (s *Schema) logFailure(ctx context.Context, plan *queryPlan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {
 		return // Postgres cannot store a text of the request; the generated executor reports that
@@ -74,8 +74,8 @@ func (s *Schema) failed(ctx context.Context, plan *queryPlan, err error) {
 	plan.failing.Do(func() { s.table.log.LogAttrs(ctx, slog.LevelWarn, "a planned query failed", slog.Any("error", err)) })
 }
 
-// rest answers fields of an operation through the wrapped schema.
-func (s *Schema) rest(ctx context.Context, of *graphql.OperationContext, fields ast.SelectionSet) []byte {
+// execFallback answers fields of an operation through the wrapped schema.
+func (s *Schema) execFallback(ctx context.Context, of *graphql.OperationContext, fields ast.SelectionSet) []byte {
 	definition := *of.Operation
 	definition.SelectionSet = fields
 	ctx = graphql.WithOperationContext(ctx, &graphql.OperationContext{

@@ -23,20 +23,20 @@ type relation struct {
 	rows   pg.Rows
 	list   pg.List
 	column string
-	// at is the index of the column's field in the struct of the row.
-	at []int
+	// fieldIndex is the index of the column's field in the struct of the row.
+	fieldIndex []int
 	// key replaces the column if the row is not from the database.
 	key func(row any) string
 	// value is the column that the field returns, if the field is not an object.
 	value string
 	// isFirst is set if a key has at most one row: the field is that row, or null.
 	isFirst bool
-	// isWhole makes resolvers read all columns, for any selection.
-	isWhole bool
-	reading string
-	// isSummed leaves the total of a list to resolvers.
-	isSummed bool
-	filter   makeFilter
+	// readsAllColumns makes resolvers read all columns, for any selection.
+	readsAllColumns bool
+	resolverColumn  string
+	// hasResolverTotal leaves the total of a list to resolvers.
+	hasResolverTotal bool
+	filter           makeFilter
 }
 
 func one(column string, rows pg.Rows) relation {
@@ -46,36 +46,37 @@ func many(rows pg.Rows) relation  { return relation{shape: toMany, rows: rows, c
 func page(list pg.List) relation  { return relation{shape: toPage, list: list, column: "id"} }
 func count(list pg.List) relation { return relation{shape: toTotal, list: list, column: "id"} }
 
-func (r relation) part(column string) relation {
+func (r relation) returning(column string) relation {
 	r.value = column
 	return r
 }
 
-// first marks a relation whose keys have at most one row. The field is that row, or null.
-func (r relation) first() relation {
-	r.isFirst, r.isWhole = true, true
+// atMostOne marks a relation whose keys have at most one row. The field is that row, or null.
+func (r relation) atMostOne() relation {
+	r.isFirst, r.readsAllColumns = true, true
 	return r
 }
 
-func (r relation) by(key func(row any) string) relation {
+func (r relation) keyedBy(key func(row any) string) relation {
 	r.key = key
 	return r
 }
 
-// whole makes resolvers read all columns, so that several fields can share the rows.
-func (r relation) whole() relation {
-	r.isWhole = true
+// allColumns makes resolvers read all columns, so that several fields can share the rows.
+func (r relation) allColumns() relation {
+	r.readsAllColumns = true
 	return r
 }
 
-// only makes resolvers read one column of the rows, from which they compute the field. The field is not planned.
-func (r relation) only(column string) relation {
-	r.reading = column
+// computedFrom makes resolvers read one column of the rows, from which they compute the field. The field is not
+// planned.
+func (r relation) computedFrom(column string) relation {
+	r.resolverColumn = column
 	return r
 }
 
-// same identifies the rows that a relation leads to.
-func (r *relation) same() any {
+// identity identifies the rows that a relation leads to.
+func (r *relation) identity() any {
 	if r.key != nil {
 		return r
 	}
@@ -108,13 +109,14 @@ type root struct {
 	relation
 	// existing maps optional arguments to the rows that their ids must name.
 	existing map[string]pg.Rows
-	// not is an argument that plans do not support. A field with this argument is left to the generated executor.
-	not string
+	// unplannedArgument is an argument that plans do not support. A field with this argument is left to the generated
+	// executor.
+	unplannedArgument string
 }
 
 // summed marks a list whose total comes from sums instead of counting rows.
 func (r root) summed() root {
-	r.isSummed = true
+	r.hasResolverTotal = true
 	return r
 }
 
@@ -126,7 +128,7 @@ func (r root) filteredBy(filter makeFilter) root {
 	return r
 }
 
-func (r root) of(argument string, rows pg.Rows) root {
+func (r root) mustExist(argument string, rows pg.Rows) root {
 	existing := map[string]pg.Rows{argument: rows}
 	for known, its := range r.existing {
 		existing[known] = its
@@ -136,7 +138,7 @@ func (r root) of(argument string, rows pg.Rows) root {
 }
 
 func (r root) unless(argument string) root {
-	r.not = argument
+	r.unplannedArgument = argument
 	return r
 }
 

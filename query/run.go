@@ -20,12 +20,12 @@ type response struct {
 	lookups   []lookup
 	// statements are the statements of one round trip. under has the read that each statement belongs to.
 	statements []pg.Read
-	under      []sent
-	// isLeft is set if the generated executor must answer.
-	isLeft bool
+	owners     []statementOwner
+	// isFallback is set if the generated executor must answer.
+	isFallback bool
 	// unreserved counts the bytes that were read and are not yet reserved. covered counts the bytes of the response
 	// that are reserved.
-	unreserved, covered int
+	unreserved, accounted int
 	// reserved is the total of all reservations. err is the budget's error.
 	reserved int
 	err      error
@@ -43,7 +43,7 @@ const maxReused = 256 << 10
 func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]any) *response {
 	a := responses.Get().(*response)
 	a.plan, a.budget, a.variables = p, budget, variables
-	a.isLeft, a.unreserved, a.covered, a.reserved, a.err = false, 0, 0, 0, nil
+	a.isFallback, a.unreserved, a.accounted, a.reserved, a.err = false, 0, 0, 0, nil
 	a.room, a.measured, a.isMeasuring = 0, 0, false
 	for len(a.lookups) < len(p.reads) {
 		a.lookups = append(a.lookups, lookup{})
@@ -52,8 +52,8 @@ func newResponse(p *queryPlan, budget model.MemoryBudget, variables map[string]a
 		f := &a.lookups[i]
 		f.rows.reset(len(r.columns))
 		f.part, f.keys, f.isKeyed, f.isSent, f.isRead = pg.Part{}, f.keys[:0], false, false, false
-		f.ofParent, f.heads, f.tails, f.counts = f.ofParent[:0], f.heads[:0], f.tails[:0], f.counts[:0]
-		f.others, f.keyed, f.totals = f.others[:0], f.keyed[:0], f.totals[:0]
+		f.parentRowKeys, f.heads, f.tails, f.counts = f.parentRowKeys[:0], f.heads[:0], f.tails[:0], f.counts[:0]
+		f.nextRows, f.rowKeys, f.totals = f.nextRows[:0], f.rowKeys[:0], f.totals[:0]
 	}
 	return a
 }
@@ -63,7 +63,7 @@ func (a *response) release() {
 		f := &a.lookups[i]
 		// The keys are slices of the values, whose memory would otherwise stay in use.
 		clear(f.keys)
-		clear(f.places)
+		clear(f.keyIndexes)
 		f.rows.large = nil
 		if cap(f.rows.data) > maxReused || cap(f.rows.ends) > maxReused/8 {
 			*f = lookup{}
@@ -74,9 +74,9 @@ func (a *response) release() {
 	responses.Put(a)
 }
 
-// leave lets the generated executor answer the operation.
-func (a *response) leave(dst []byte) []byte {
-	a.isLeft = true
+// fallBack lets the generated executor answer the operation.
+func (a *response) fallBack(dst []byte) []byte {
+	a.isFallback = true
 	return dst
 }
 
@@ -85,7 +85,7 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 	a.room = cap(dst)
 	dst = append(dst, '{')
 	for i, field := range a.plan.fields {
-		if a.isLeft {
+		if a.isFallback {
 			return dst
 		}
 		if field.write != nil {
@@ -99,7 +99,7 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 // run answers the operation for the company. After the planned fields, it calls rest for the fields that the generated
 // executor answers. It returns errUnplanned to leave the whole operation to the generated executor.
 func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
-	rest func() []byte) (data []byte, err error) {
+	execFallback func() []byte) (data []byte, err error) {
 	a, err := p.readResponse(ctx, tenant, variables)
 	if err != nil {
 		return nil, err
@@ -116,21 +116,21 @@ func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[st
 	}
 	start, ends := len(*buffer), make([]int, len(p.fields))
 	dst := a.write(slices.Grow(*buffer, a.size()), start, ends)
-	if a.isMeasuring && !a.isLeft {
+	if a.isMeasuring && !a.isFallback {
 		length := a.measured + len(dst)
 		a.isMeasuring, a.measured = false, 0
 		const ending = 16 // space for the transport
 		dst = a.write(append(make([]byte, 0, length+ending), (*buffer)[:start]...), start, ends)
 	}
-	if a.isLeft {
+	if a.isFallback {
 		if a.err != nil {
 			return nil, a.err
 		}
 		return nil, errUnplanned
 	}
 	*buffer = dst
-	if len(p.rest) > 0 {
-		return p.merge(dst[start:], ends, rest())
+	if len(p.fallbackFields) > 0 {
+		return p.merge(dst[start:], ends, execFallback())
 	}
 	return dst[start:], nil
 }
@@ -155,7 +155,7 @@ func (p *queryPlan) readResponse(ctx context.Context, tenant *db.Tenant, variabl
 	if err = a.bind(); err == nil {
 		err = a.readRounds(ctx)
 	}
-	p.hasRead(a.covered)
+	p.recordRead(a.accounted)
 	if err != nil {
 		a.releaseMemory(err)
 		a.release()
@@ -196,8 +196,8 @@ func (a *response) size() int {
 	return size
 }
 
-// sent names the read of a statement, and whether the statement counts rows.
-type sent struct {
+// statementOwner names the read of a statement, and whether the statement counts rows.
+type statementOwner struct {
 	read    int
 	isTotal bool
 }
@@ -215,10 +215,10 @@ func (a *response) bind() error {
 // readRounds reads everything in as few round trips as possible.
 func (a *response) readRounds(ctx context.Context) error {
 	for {
-		reads, under := a.statements[:0], a.under[:0]
+		reads, under := a.statements[:0], a.owners[:0]
 		for i, r := range a.plan.reads {
 			f := &a.lookups[i]
-			if f.isSent || !a.keyed(r) {
+			if f.isSent || !a.resolveKeys(r) {
 				continue
 			}
 			f.isSent = true
@@ -229,7 +229,7 @@ func (a *response) readRounds(ctx context.Context) error {
 			f.open(r)
 			reads, under = r.prepare(a, reads, under)
 		}
-		if a.statements, a.under = reads, under; len(reads) == 0 {
+		if a.statements, a.owners = reads, under; len(reads) == 0 {
 			return nil
 		}
 		if err := a.send(ctx); err != nil {
@@ -237,7 +237,7 @@ func (a *response) readRounds(ctx context.Context) error {
 		}
 		for _, s := range under {
 			f := &a.lookups[s.read]
-			if f.isRead = true; a.plan.reads[s.read].mustExist && len(f.keyed) == 0 {
+			if f.isRead = true; a.plan.reads[s.read].mustExist && len(f.rowKeys) == 0 {
 				return errUnplanned
 			}
 		}
@@ -247,7 +247,7 @@ func (a *response) readRounds(ctx context.Context) error {
 // send runs the prepared statements in one round trip.
 func (a *response) send(ctx context.Context) error {
 	receive := func(n int, values [][]byte) error {
-		s := a.under[n]
+		s := a.owners[n]
 		f := &a.lookups[s.read]
 		if s.isTotal {
 			place := 0
@@ -269,7 +269,7 @@ func (a *response) send(ctx context.Context) error {
 func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 
 // prepare adds the statements of a read whose keys are known.
-func (r *read) prepare(a *response, reads []pg.Read, under []sent) ([]pg.Read, []sent) {
+func (r *read) prepare(a *response, reads []pg.Read, under []statementOwner) ([]pg.Read, []statementOwner) {
 	f := &a.lookups[r.index]
 	read, of := pg.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
 	if read.IsOne || r.isOfCompany() {
@@ -280,24 +280,24 @@ func (r *read) prepare(a *response, reads []pg.Read, under []sent) ([]pg.Read, [
 	}
 	if shape := r.relation.shape; shape == toOne || shape == toMany {
 		read.Statement = r.statements[of]
-		return append(reads, read), append(under, sent{read: r.index})
+		return append(reads, read), append(under, statementOwner{read: r.index})
 	}
 	f.part.AndNext = r.wantsNext
 	statements := r.page(a.plan.store, f.part)
 	read.Part = f.part
 	if r.wantsRows {
 		read.Statement = statements.rows[of]
-		reads, under = append(reads, read), append(under, sent{read: r.index})
+		reads, under = append(reads, read), append(under, statementOwner{read: r.index})
 	}
 	if r.wantsTotal {
 		read.Statement, read.IsTotal = statements.totals[of], true
-		reads, under = append(reads, read), append(under, sent{r.index, true})
+		reads, under = append(reads, read), append(under, statementOwner{r.index, true})
 	}
 	return reads, under
 }
 
-// keyed collects the keys of a read, and reports whether they are known yet.
-func (a *response) keyed(r *read) bool {
+// resolveKeys collects the keys of a read, and reports whether they are known yet.
+func (a *response) resolveKeys(r *read) bool {
 	f := &a.lookups[r.index]
 	if f.isKeyed || r.parent == nil {
 		return true

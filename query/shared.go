@@ -11,11 +11,11 @@ import (
 
 // Bounds of reads on shared connections.
 const (
-	// runsAlone is how many runs of a plan use their own connection after one run read more than maxShared bytes.
-	// runsLate is the same after a run that had to wait too long for a shared connection.
-	runsAlone = 64
-	runsLate  = 8
-	maxShared = 64 << 10
+	// runsAfterLargeRead is how many runs of a plan use their own connection after one run read more than maxShared bytes.
+	// runsAfterLongWait is the same after a run that had to wait too long for a shared connection.
+	runsAfterLargeRead = 64
+	runsAfterLongWait  = 8
+	maxShared          = 64 << 10
 	// maxRows bounds the expected rows. A key with several rows counts as rowsOfMany.
 	maxRows    = 250
 	rowsOfMany = 10
@@ -23,16 +23,16 @@ const (
 
 // isShared reports whether the plan reads on shared connections: it has few reads and recently read few bytes.
 func (p *queryPlan) isShared() bool {
-	return p.alone.Load() <= 0 && len(p.reads) <= pg.MaxPipelinedReads
+	return p.dedicatedRuns.Load() <= 0 && len(p.reads) <= pg.MaxPipelinedReads
 }
 
-// hasRead records how many bytes a run of the plan has read.
-func (p *queryPlan) hasRead(bytes int) {
+// recordRead records how many bytes a run of the plan has read.
+func (p *queryPlan) recordRead(bytes int) {
 	switch {
 	case bytes > maxShared:
-		p.alone.Store(runsAlone)
-	case p.alone.Load() > 0:
-		p.alone.Add(-1)
+		p.dedicatedRuns.Store(runsAfterLargeRead)
+	case p.dedicatedRuns.Load() > 0:
+		p.dedicatedRuns.Add(-1)
 	}
 }
 
@@ -55,14 +55,14 @@ func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables
 		}
 	}
 	err := a.readRounds(ctx)
-	p.hasRead(a.covered)
+	p.recordRead(a.accounted)
 	if err == nil {
 		return a, nil
 	}
 	// The response is not reused, because the pipeline may still use its memory.
 	a.releaseMemory(err)
 	if errors.Is(err, pg.ErrUnshared) {
-		p.alone.Store(runsLate)
+		p.dedicatedRuns.Store(runsAfterLongWait)
 		err = nil
 	}
 	return nil, err

@@ -14,12 +14,12 @@ func TestLargePlansAreNotShared(t *testing.T) {
 	t.Parallel()
 	p := &queryPlan{}
 	require.True(t, p.isShared())
-	p.hasRead(maxShared)
+	p.recordRead(maxShared)
 	require.True(t, p.isShared())
-	p.hasRead(maxShared + 1)
-	for range runsAlone {
+	p.recordRead(maxShared + 1)
+	for range runsAfterLargeRead {
 		require.False(t, p.isShared())
-		p.hasRead(0)
+		p.recordRead(0)
 	}
 	require.True(t, p.isShared())
 	for len(p.reads) <= pg.MaxPipelinedReads {

@@ -45,8 +45,8 @@ var rowTypes = map[string]any{
 	"ApiKey":                model.APIKey{},
 }
 
-// kinds maps each interface to its object types by the value of the row's "kind" column.
-var kinds = map[string]map[string]string{
+// implementations maps each interface to its object types by the value of the row's "kind" column.
+var implementations = map[string]map[string]string{
 	"AgentTest": {
 		string(model.AgentTestKindSimulation):     "SimulationTest",
 		string(model.AgentTestKindClassification): "ClassificationTest",
@@ -57,17 +57,17 @@ var kinds = map[string]map[string]string{
 var relations = map[string]relation{
 	"Agent.tools":                 many(db.ToolsOfAgents),
 	"Agent.subAgents":             many(db.SubAgentsOfAgents),
-	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).whole(),
-	"Agent.knowledgeBaseChatName": one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("name"),
+	"Agent.knowledgeBaseChat":     one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).allColumns(),
+	"Agent.knowledgeBaseChatName": one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).returning("name"),
 	"Agent.promptVersions":        page(db.PromptVersionsOfAgents),
 	"Agent.simulationChats":       page(db.SimulationChatsOfAgents).filteredBy(chatsThat),
 	"Agent.tests":                 page(db.TestsOfAgents).filteredBy(testsThat),
-	"Agent.testFolders":           many(db.FoldersOfAgents).whole(),
+	"Agent.testFolders":           many(db.FoldersOfAgents).allColumns(),
 	"Agent.testExecutions":        page(db.ExecutionsOfAgents).filteredBy(executionsThat),
 	"Agent.campaigns":             page(db.CampaignsOfAgents),
 	"Agent.parents":               page(db.ParentsOfAgents),
 
-	"PromptVersion.writtenBy": one("api_key_id", db.APIKeyRows).part("name"),
+	"PromptVersion.writtenBy": one("api_key_id", db.APIKeyRows).returning("name"),
 
 	"Tool.agents":     page(db.AgentsOfTools),
 	"Tool.mcpServer":  one("mcp_server_id", db.McpServerRows),
@@ -75,9 +75,9 @@ var relations = map[string]relation{
 	"SubAgent.agent":  one("delegate_agent_id", db.AgentRows),
 	"SubAgent.parent": one("agent_id", db.AgentRows),
 
-	"KnowledgeBaseChat.datasets":            many(db.DatasetsOfChats).whole(),
-	"KnowledgeBaseChat.datasetIds":          many(db.DatasetsOfChats).part("id"),
-	"KnowledgeBaseChat.datasetNames":        many(db.DatasetsOfChats).part("name"),
+	"KnowledgeBaseChat.datasets":            many(db.DatasetsOfChats).allColumns(),
+	"KnowledgeBaseChat.datasetIds":          many(db.DatasetsOfChats).returning("id"),
+	"KnowledgeBaseChat.datasetNames":        many(db.DatasetsOfChats).returning("name"),
 	"KnowledgeBaseChat.connectedAgentCount": count(db.AgentsOfChats),
 	"KnowledgeBaseChat.agents":              page(db.AgentsOfChats),
 
@@ -88,14 +88,14 @@ var relations = map[string]relation{
 	"Chunk.document":    one("document_id", db.DocumentRows),
 
 	"SimulationChat.agent":               one("agent_id", db.AgentRows),
-	"SimulationChat.messages":            many(db.MessagesOfChats).whole(),
-	"SimulationChat.lastMessage":         many(db.LastMessageOfChats).first(),
-	"SimulationChat.firstContactMessage": many(db.FirstContactMessageOfChats).first(),
-	"SimulationChat.toolCalls":           many(db.ToolCallsOfChats).whole(),
-	"SimulationChat.pendingApprovals":    many(db.PendingApprovalsOfChats).whole(),
+	"SimulationChat.messages":            many(db.MessagesOfChats).allColumns(),
+	"SimulationChat.lastMessage":         many(db.LastMessageOfChats).atMostOne(),
+	"SimulationChat.firstContactMessage": many(db.FirstContactMessageOfChats).atMostOne(),
+	"SimulationChat.toolCalls":           many(db.ToolCallsOfChats).allColumns(),
+	"SimulationChat.pendingApprovals":    many(db.PendingApprovalsOfChats).allColumns(),
 
 	"AgentTest.agent":   one("agent_id", db.AgentRows),
-	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows).whole(),
+	"AgentTest.folder":  one("folder_id", db.AgentTestFolderRows).allColumns(),
 	"AgentTest.lastRun": one("last_run_id", db.AgentTestRunRows),
 	"AgentTest.runs":    page(db.RunsOfTests),
 
@@ -106,45 +106,46 @@ var relations = map[string]relation{
 	"AgentTestExecution.runs":         page(db.RunsOfExecutions).filteredBy(runsThat),
 	"AgentTestExecution.rejudgeOf":    one("rejudge_of_id", db.AgentTestExecutionRows),
 	"AgentTestExecution.rejudgements": many(db.RejudgementsOfExecutions),
-	"AgentTestExecution.startedBy":    one("api_key_id", db.APIKeyRows).part("name"),
+	"AgentTestExecution.startedBy":    one("api_key_id", db.APIKeyRows).returning("name"),
 
 	"AgentTestRun.test":         one("test_id", db.AgentTestRows),
 	"AgentTestRun.rejudgeOf":    one("rejudge_of_id", db.AgentTestRunRows),
 	"AgentTestRun.rejudgements": many(db.RejudgementsOfRuns),
-	"AgentTestRun.draftPrompt":  one("execution_id", db.AgentTestExecutionRows).part("draft_prompt"),
+	"AgentTestRun.draftPrompt":  one("execution_id", db.AgentTestExecutionRows).returning("draft_prompt"),
 	"AgentTestRun.execution":    one("execution_id", db.AgentTestExecutionRows),
-	"AgentTestRun.labels":       many(db.LabelsOfRuns).whole(),
+	"AgentTestRun.labels":       many(db.LabelsOfRuns).allColumns(),
 
 	"Campaign.agent": one("agent_id", db.AgentRows),
 	"Campaign.items": page(db.ItemsOfCampaigns).filteredBy(itemsThat),
 	// the agent's fields, which precede the campaign's
-	"Campaign.fields": one("agent_id", db.AgentRows).only("fields"),
+	"Campaign.fields": one("agent_id", db.AgentRows).computedFrom("fields"),
 
 	"CampaignItem.campaign":  one("campaign_id", db.CampaignRows),
-	"CampaignItem.eventList": many(db.EventsOfItems).whole(),
+	"CampaignItem.eventList": many(db.EventsOfItems).allColumns(),
 
 	"AgentTestExecution.schedule":     one("schedule_id", db.AgentTestScheduleRows),
 	"AgentTestSchedule.agent":         one("agent_id", db.AgentRows),
-	"AgentTestSchedule.folder":        one("folder_id", db.AgentTestFolderRows).whole(),
+	"AgentTestSchedule.folder":        one("folder_id", db.AgentTestFolderRows).allColumns(),
 	"AgentTestSchedule.baseline":      one("baseline_id", db.AgentTestExecutionRows),
 	"AgentTestSchedule.lastExecution": one("last_execution_id", db.AgentTestExecutionRows),
 
 	"Webhook.deliveries": page(db.DeliveriesOfWebhooks).filteredBy(deliveriesThat),
 
 	// These objects are not rows, so they are not planned.
-	"AgentConsumption.agent":        one("", db.AgentRows).by(resolvedAgent),
-	"CampaignConsumption.campaign":  one("", db.CampaignRows).by(resolvedCampaign),
-	"AgentTestBlame.goodRun":        one("", db.AgentTestRunRows).by(goodRun),
-	"AgentTestBlame.badRun":         one("", db.AgentTestRunRows).by(badRun),
-	"CriterionQueueEntry.run":       one("", db.AgentTestRunRows).by(queuedRun),
-	"JudgeDisagreement.run":         one("", db.AgentTestRunRows).by(wrongRun),
-	"AgentTestComparisonTest.test":  one("", db.AgentTestRows).by(existingTest),
-	"AgentTestExecutionTest.test":   one("", db.AgentTestRows).by(executedTest),
-	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).by(folderOfExecuted).whole(),
+	"AgentConsumption.agent":        one("", db.AgentRows).keyedBy(resolvedAgent),
+	"CampaignConsumption.campaign":  one("", db.CampaignRows).keyedBy(resolvedCampaign),
+	"AgentTestBlame.goodRun":        one("", db.AgentTestRunRows).keyedBy(goodRun),
+	"AgentTestBlame.badRun":         one("", db.AgentTestRunRows).keyedBy(badRun),
+	"CriterionQueueEntry.run":       one("", db.AgentTestRunRows).keyedBy(queuedRun),
+	"JudgeDisagreement.run":         one("", db.AgentTestRunRows).keyedBy(wrongRun),
+	"AgentTestComparisonTest.test":  one("", db.AgentTestRows).keyedBy(existingTest),
+	"AgentTestExecutionTest.test":   one("", db.AgentTestRows).keyedBy(executedTest),
+	"AgentTestExecutionTest.folder": one("", db.AgentTestFolderRows).keyedBy(folderOfExecuted).allColumns(),
 }
 
-// logic lists the fields with their own resolver. It maps each to the columns that it needs in addition to the id.
-var logic = map[string][]string{
+// resolverFields lists the fields with their own resolver. It maps each to the columns that it needs in addition to the
+// id.
+var resolverFields = map[string][]string{
 	"Agent.coverage":                         nil,
 	"AgentTest.blame":                        nil,
 	"AgentTest.isFlaky":                      nil,
@@ -190,26 +191,26 @@ var roots = map[string]root{
 	"dataset":            byID(db.DatasetRows),
 	"datasets":           all(db.DatasetList).filteredBy(namedThat),
 	"document":           byID(db.DocumentRows).unless("datasetId"),
-	"documents":          all(db.DocumentList).of("datasetId", db.DatasetRows).filteredBy(documentsThat),
+	"documents":          all(db.DocumentList).mustExist("datasetId", db.DatasetRows).filteredBy(documentsThat),
 
 	"simulationChat":  byID(db.SimulationChatRows),
-	"simulationChats": all(db.SimulationChatList).of("agentId", db.AgentRows).filteredBy(chatsOfAgent),
+	"simulationChats": all(db.SimulationChatList).mustExist("agentId", db.AgentRows).filteredBy(chatsOfAgent),
 
 	"agentTest": byID(db.AgentTestRows),
-	"agentTests": all(db.AgentTestList).of("agentId", db.AgentRows).of("folderId", db.AgentTestFolderRows).
+	"agentTests": all(db.AgentTestList).mustExist("agentId", db.AgentRows).mustExist("folderId", db.AgentTestFolderRows).
 		filteredBy(testsOfAgent),
 	"agentTestFolder":     byID(db.AgentTestFolderRows),
-	"agentTestFolders":    all(db.AgentTestFolderList).of("agentId", db.AgentRows).filteredBy(ofAgent),
+	"agentTestFolders":    all(db.AgentTestFolderList).mustExist("agentId", db.AgentRows).filteredBy(ofAgent),
 	"agentTestExecution":  byID(db.AgentTestExecutionRows),
-	"agentTestExecutions": all(db.AgentTestExecutionList).of("agentId", db.AgentRows).filteredBy(executionsOfAgent),
+	"agentTestExecutions": all(db.AgentTestExecutionList).mustExist("agentId", db.AgentRows).filteredBy(executionsOfAgent),
 	"agentTestRun":        byID(db.AgentTestRunRows),
-	"agentTestRuns": all(db.AgentTestRunList).of("executionId", db.AgentTestExecutionRows).
+	"agentTestRuns": all(db.AgentTestRunList).mustExist("executionId", db.AgentTestExecutionRows).
 		filteredBy(runsThat).summed(),
 
 	"agentTestSchedule":  byID(db.AgentTestScheduleRows),
-	"agentTestSchedules": all(db.AgentTestScheduleList).of("agentId", db.AgentRows).filteredBy(ofAgent),
+	"agentTestSchedules": all(db.AgentTestScheduleList).mustExist("agentId", db.AgentRows).filteredBy(ofAgent),
 
-	"criterionLabels": all(db.CriterionLabelList).of("agentId", db.AgentRows).filteredBy(labelsOfAgent),
+	"criterionLabels": all(db.CriterionLabelList).mustExist("agentId", db.AgentRows).filteredBy(labelsOfAgent),
 
 	"webhook":   byID(db.WebhookRows),
 	"mcpServer": byID(db.McpServerRows),
@@ -217,7 +218,7 @@ var roots = map[string]root{
 	"campaign":      byID(db.CampaignRows),
 	"campaigns":     all(db.CampaignList).filteredBy(campaignsThat),
 	"auditEvents":   all(db.AuditEventList).filteredBy(auditEventsThat),
-	"campaignItems": all(db.CampaignItemList).of("campaignId", db.CampaignRows).filteredBy(itemsOfCampaign),
+	"campaignItems": all(db.CampaignItemList).mustExist("campaignId", db.CampaignRows).filteredBy(itemsOfCampaign),
 }
 
 // Table has rowTypes, relations and roots, checked against a schema. Plans and resolvers use it to read.
@@ -227,25 +228,26 @@ type Table struct {
 	log    *slog.Logger
 	// columns are the columns of each row, by the lower-case names of its fields.
 	columns map[reflect.Type]map[string]string
-	// satisfies lists the type conditions of fragments that apply to each object type: the type itself and its
+	// typeConditions lists the type conditions of fragments that apply to each object type: the type itself and its
 	// interfaces.
-	satisfies map[string][]string
-	relations map[string]*relation
-	roots     map[string]*root
-	// needs are the columns of each field, by "Type.field". A field that is not listed may need any column.
-	needs map[string][]string
+	typeConditions map[string][]string
+	relations      map[string]*relation
+	roots          map[string]*root
+	// fieldColumns are the columns of each field, by "Type.field". A field that is not listed may need any column.
+	fieldColumns map[string][]string
 }
 
 // NewTable returns the table of the store's types. It returns an error when the table does not match the schema.
 func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, error) {
 	t := &Table{
-		schema: schema, store: store, log: log, needs: map[string][]string{}, columns: map[reflect.Type]map[string]string{},
-		satisfies: map[string][]string{},
-		relations: map[string]*relation{}, roots: map[string]*root{},
+		schema: schema, store: store, log: log, fieldColumns: map[string][]string{},
+		columns:        map[reflect.Type]map[string]string{},
+		typeConditions: map[string][]string{},
+		relations:      map[string]*relation{}, roots: map[string]*root{},
 	}
 	for name, definition := range schema.Types {
 		if definition.Kind == ast.Object {
-			t.satisfies[name] = append([]string{name}, definition.Interfaces...)
+			t.typeConditions[name] = append([]string{name}, definition.Interfaces...)
 		}
 	}
 	for name, row := range rowTypes {
@@ -260,16 +262,16 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 		}
 		typeName, field, _ := strings.Cut(name, ".")
 		if row := reflect.TypeOf(rowTypes[typeName]); r.key == nil {
-			r.at = t.member(row, r.column).Index
+			r.fieldIndex = t.member(row, r.column).Index
 		}
 		for _, of := range typesOf(typeName) {
 			t.relations[of+"."+field] = &r
 		}
 	}
-	for name, columns := range logic {
+	for name, columns := range resolverFields {
 		typeName, field, _ := strings.Cut(name, ".")
 		for _, of := range typesOf(typeName) {
-			t.needs[of+"."+field] = columns
+			t.fieldColumns[of+"."+field] = columns
 		}
 	}
 	for name, r := range roots {
@@ -280,8 +282,8 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 	}
 	for name, definition := range schema.Types {
 		for _, field := range definition.Fields {
-			if columns, known := t.needed(name, field.Name); known {
-				t.needs[name+"."+field.Name] = columns
+			if columns, known := t.findFieldColumns(name, field.Name); known {
+				t.fieldColumns[name+"."+field.Name] = columns
 			}
 		}
 	}
@@ -291,7 +293,7 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 // typesOf returns the type itself and, if it is an interface, the types that implement it.
 func typesOf(typeName string) []string {
 	types := []string{typeName}
-	for _, kind := range kinds[typeName] {
+	for _, kind := range implementations[typeName] {
 		types = append(types, kind)
 	}
 	return types
@@ -317,7 +319,7 @@ func (t *Table) check(name string, r relation) error {
 	if r.value != "" && r.row() != nil && t.member(r.row(), r.value).Type == nil {
 		return fmt.Errorf("plan queries: %s returns the column %q, which %s does not have", name, r.value, r.row())
 	}
-	if r.shape == toTotal || r.value != "" || r.reading != "" {
+	if r.shape == toTotal || r.value != "" || r.resolverColumn != "" {
 		return nil
 	}
 	target := t.target(definition.Type, r.shape)

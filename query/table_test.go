@@ -25,7 +25,7 @@ func TestTableMustMatchTheSchema(t *testing.T) {
 		`is of the type "CampaignItem"`: {"Campaign.items", page(db.RunsOfTests)},
 		`is of the type ""`:             {"Agent.tools", page(db.AgentsOfTools)},
 		`returns the column "a"`: {"Agent.knowledgeBaseChatName",
-			one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).part("a")},
+			one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).returning("a")},
 	} {
 		require.ErrorContains(t, table.check(c.name, c.r), fault, c.name)
 	}
@@ -44,12 +44,12 @@ func TestFieldsNameTheirColumns(t *testing.T) {
 		"SimulationTest.lastRun":     {"last_run_id"},
 		"AgentTestExecution.verdict": {"status", "finished_at"},
 	} {
-		columns, known := table.needs[name]
+		columns, known := table.fieldColumns[name]
 		require.True(t, known, name)
 		require.Equal(t, want, columns, name)
 	}
 	for _, name := range []string{"Company.id", "Agent.nothing", "AgentTestRun.nothing"} {
-		require.NotContains(t, table.needs, name)
+		require.NotContains(t, table.fieldColumns, name)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestRelationsFollowKeys(t *testing.T) {
 func TestRelationsToTheSameRowsShareReads(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
-	same := func(a, b string) bool { return table.relations[a].same() == table.relations[b].same() }
+	same := func(a, b string) bool { return table.relations[a].identity() == table.relations[b].identity() }
 	require.True(t, same("Agent.knowledgeBaseChat", "Agent.knowledgeBaseChatName"))
 	require.True(t, same("KnowledgeBaseChat.datasets", "KnowledgeBaseChat.datasetIds"))
 	require.False(t, same("KnowledgeBaseChat.agents", "KnowledgeBaseChat.connectedAgentCount"))

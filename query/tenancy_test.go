@@ -43,7 +43,7 @@ func idsOfCompany(t *testing.T, conn *pgx.Conn, companyID string, most int) []st
 // company. It uses plans and resolvers.
 func TestNothingOfAnotherCompanyIsFound(t *testing.T) {
 	t.Parallel()
-	for held, address := range dbtest.Locks(t) {
+	for held, address := range dbtest.SecurityVariants(t) {
 		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsFound(t, address) })
 	}
 }
@@ -89,11 +89,11 @@ func nothingOfAnotherCompanyIsFound(t *testing.T, address string) {
 			require.NoError(t, err)
 			require.Equal(t, textsOf(t, same[0]), textsOf(t, rows), "a prepared statement reads the same")
 			reads = []pg.Read{{Statement: store.ManyRows(r.rows, []string{"company_id"}), Keys: keys}}
-			one = store.OneRow(r.rows, pg.Given, []string{"company_id"})
+			one = store.OneRow(r.rows, pg.KeyArgument, []string{"company_id"})
 		} else {
 			rows, err = tenant.FindPages(ctx, r.list, nil, keys, part.PageArgs)
 			reads = []pg.Read{{Statement: store.Pages(r.list, []string{"company_id"}, part), Keys: keys, Part: part}}
-			one = store.Page(r.list, pg.Given, []string{"company_id"}, part)
+			one = store.Page(r.list, pg.KeyArgument, []string{"company_id"}, part)
 		}
 		require.NoError(t, err)
 		require.NoError(t, tenant.Read(ctx, reads, func(int, [][]byte) error {

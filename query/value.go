@@ -23,39 +23,39 @@ var (
 )
 
 // column returns the writer of a column's values. in is the Go type of the row's field.
-func (c *compiler) column(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
-	given, optional := in, in.Kind() == reflect.Pointer
+func (c *compiler) column(fieldType *ast.Type, goType reflect.Type, set ast.SelectionSet) writeValue {
+	given, optional := goType, goType.Kind() == reflect.Pointer
 	if optional {
-		in = in.Elem()
+		goType = goType.Elem()
 	}
 	var write func(dst, value []byte) []byte
 	zero := "null"
 	switch {
-	case in == timeType:
+	case goType == timeType:
 		write = func(dst, value []byte) []byte { return appendTime(dst, timeOf(value)) }
-	case in == creditsType:
+	case goType == creditsType:
 		write = func(dst, value []byte) []byte { return append(dst, model.Credits(integerOf(value)).String()...) }
 		zero = "0"
-	case in == objectType:
+	case goType == objectType:
 		write = func(dst, value []byte) []byte { return append(dst, value...) }
-	case in.Kind() == reflect.String:
+	case goType.Kind() == reflect.String:
 		write, zero = appendText[[]byte], `""`
-	case in.Kind() == reflect.Int32 || in.Kind() == reflect.Int64:
+	case goType.Kind() == reflect.Int32 || goType.Kind() == reflect.Int64:
 		write = func(dst, value []byte) []byte { return strconv.AppendInt(dst, integerOf(value), 10) }
 		zero = "0"
-	case in.Kind() == reflect.Float64:
+	case goType.Kind() == reflect.Float64:
 		write = func(dst, value []byte) []byte { return appendFloat(dst, floatOf(value)) }
 		zero = "0"
-	case in.Kind() == reflect.Bool:
+	case goType.Kind() == reflect.Bool:
 		write = func(dst, value []byte) []byte { return strconv.AppendBool(dst, value[0] != 0) }
 		zero = "false"
 	default: // everything else is stored as JSON
-		return c.stored(of, given, set)
+		return c.stored(fieldType, given, set)
 	}
 	if optional {
 		zero = "null"
 	}
-	refused := zero == "null" && of.NonNull
+	refused := zero == "null" && fieldType.NonNull
 	return func(_ *response, dst, value []byte) ([]byte, bool) {
 		if value == nil {
 			return append(dst, zero...), !refused
@@ -174,7 +174,7 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 			if dst, ok = write(a, dst, list.value); !ok {
 				return dst, false
 			}
-			if dst = a.reserveWritten(dst); a.isLeft {
+			if dst = a.reserveWritten(dst); a.isFallback {
 				return dst, false
 			}
 		}
@@ -182,7 +182,7 @@ func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSe
 	}
 }
 
-type part struct {
+type objectField struct {
 	// head is the field's name in the response, with the punctuation around it.
 	head  string
 	name  string
@@ -190,11 +190,11 @@ type part struct {
 }
 
 func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
-	var parts []part
+	var parts []objectField
 	for i, field := range c.fields(of.Name(), set) {
 		head := headOf(i, field.Alias)
 		if field.Name == "__typename" {
-			parts = append(parts, part{head: head + `"` + of.Name() + `"`})
+			parts = append(parts, objectField{head: head + `"` + of.Name() + `"`})
 			continue
 		}
 		member, known := goField(in, field.Name)
@@ -205,7 +205,7 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 		if write == nil {
 			return nil
 		}
-		parts = append(parts, part{head: head, name: jsonName(member), write: write})
+		parts = append(parts, objectField{head: head, name: jsonName(member), write: write})
 	}
 	return func(a *response, dst, value []byte) ([]byte, bool) {
 		var few [12][]byte
@@ -234,7 +234,7 @@ func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.Selection
 			if dst, ok = parts[i].write(a, dst, found[i]); !ok {
 				return dst, false
 			}
-			if dst = a.reserveWritten(dst); a.isLeft {
+			if dst = a.reserveWritten(dst); a.isFallback {
 				return dst, false
 			}
 		}

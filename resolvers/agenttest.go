@@ -9,20 +9,20 @@ import (
 	"github.com/agentgraph/agentgraph/query"
 )
 
-// verdictOf returns the verdict of a finished execution, or nil.
-func verdictOf(ctx context.Context, execution *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
+// executionVerdict returns the verdict of a finished execution, or nil.
+func executionVerdict(ctx context.Context, execution *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
 	if !execution.IsFinished() {
 		return nil, nil
 	}
-	counts, err := query.Value(ctx, execution, "counts", query.Of((*db.Tenant).CountsOfExecutions))
+	counts, err := query.Value(ctx, execution, "counts", query.ReadMethod((*db.Tenant).CountsOfExecutions))
 	if err != nil {
 		return nil, err
 	}
 	return new(counts.Verdict()), nil
 }
 
-// history returns the last runs of a test. It reads them for all tests of the batch at once.
-func history(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRun, error) {
+// lastRuns returns the last runs of a test. It reads them for all tests of the batch at once.
+func lastRuns(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRun, error) {
 	runs, err := query.Value(ctx, test, fmt.Sprintf("the last %d runs", first),
 		func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRun, error) {
 			return t.HistoriesOfTests(ctx, ids, first)

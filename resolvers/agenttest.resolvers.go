@@ -14,7 +14,7 @@ func (r *agentResolver) Tests(ctx context.Context, obj *model.Agent, kind *model
 	if err != nil {
 		return nil, err
 	}
-	return query.Page[model.AgentTest](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.TestsThat(wanted))
+	return query.Page[model.AgentTest](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.TestsMatching(wanted))
 }
 
 func (r *classificationTestResolver) Agent(ctx context.Context, obj *model.ClassificationTest) (*model.Agent, error) {
@@ -30,15 +30,15 @@ func (r *classificationTestResolver) LastRun(ctx context.Context, obj *model.Cla
 }
 
 func (r *classificationTestResolver) IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error) {
-	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
+	return query.Value(ctx, obj, "flaky", query.ReadMethod((*db.Tenant).FlakyTests))
 }
 
 func (r *classificationTestResolver) FailingSince(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFailure, error) {
-	return query.Value(ctx, obj, "failures", query.Of((*db.Tenant).FailuresOfTests))
+	return query.Value(ctx, obj, "failures", query.ReadMethod((*db.Tenant).FailuresOfTests))
 }
 
 func (r *classificationTestResolver) History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error) {
-	return history(ctx, obj, first)
+	return lastRuns(ctx, obj, first)
 }
 
 func (r *classificationTestResolver) Blame(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestBlame, error) {
@@ -107,15 +107,15 @@ func (r *simulationTestResolver) LastRun(ctx context.Context, obj *model.Simulat
 }
 
 func (r *simulationTestResolver) IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error) {
-	return query.Value(ctx, obj, "flaky", query.Of((*db.Tenant).FlakyTests))
+	return query.Value(ctx, obj, "flaky", query.ReadMethod((*db.Tenant).FlakyTests))
 }
 
 func (r *simulationTestResolver) FailingSince(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFailure, error) {
-	return query.Value(ctx, obj, "failures", query.Of((*db.Tenant).FailuresOfTests))
+	return query.Value(ctx, obj, "failures", query.ReadMethod((*db.Tenant).FailuresOfTests))
 }
 
 func (r *simulationTestResolver) History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error) {
-	return history(ctx, obj, first)
+	return lastRuns(ctx, obj, first)
 }
 
 func (r *simulationTestResolver) Blame(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestBlame, error) {

@@ -13,7 +13,7 @@ func (r *agentResolver) TestExecutions(ctx context.Context, obj *model.Agent, fi
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.AgentTestExecution](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ExecutionsThat(filter))
+	return query.Page[*model.AgentTestExecution](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ExecutionsMatching(filter))
 }
 
 func (r *agentTestExecutionResolver) Agent(ctx context.Context, obj *model.AgentTestExecution) (*model.Agent, error) {
@@ -21,15 +21,15 @@ func (r *agentTestExecutionResolver) Agent(ctx context.Context, obj *model.Agent
 }
 
 func (r *agentTestExecutionResolver) Verdict(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestVerdict, error) {
-	return verdictOf(ctx, obj)
+	return executionVerdict(ctx, obj)
 }
 
 func (r *agentTestExecutionResolver) Counts(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestRunCounts, error) {
-	return query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
+	return query.Value(ctx, obj, "counts", query.ReadMethod((*db.Tenant).CountsOfExecutions))
 }
 
 func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.AgentTestExecution) (*float64, error) {
-	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
+	counts, err := query.Value(ctx, obj, "counts", query.ReadMethod((*db.Tenant).CountsOfExecutions))
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (r *agentTestExecutionResolver) PassRate(ctx context.Context, obj *model.Ag
 }
 
 func (r *agentTestExecutionResolver) PassRateInterval(ctx context.Context, obj *model.AgentTestExecution) (*model.RateInterval, error) {
-	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
+	counts, err := query.Value(ctx, obj, "counts", query.ReadMethod((*db.Tenant).CountsOfExecutions))
 	if err != nil {
 		return nil, err
 	}
@@ -45,42 +45,42 @@ func (r *agentTestExecutionResolver) PassRateInterval(ctx context.Context, obj *
 }
 
 func (r *agentTestExecutionResolver) SimulatorErrors(ctx context.Context, obj *model.AgentTestExecution) (int32, error) {
-	return query.Value(ctx, obj, "simulatorErrors", query.Of((*db.Tenant).SimulatorErrorsOfExecutions))
+	return query.Value(ctx, obj, "simulatorErrors", query.ReadMethod((*db.Tenant).SimulatorErrorsOfExecutions))
 }
 
 func (r *agentTestExecutionResolver) SimulatorErrorShare(ctx context.Context, obj *model.AgentTestExecution) (*float64, error) {
-	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfExecutions))
+	counts, err := query.Value(ctx, obj, "counts", query.ReadMethod((*db.Tenant).CountsOfExecutions))
 	if err != nil || counts.Failed+counts.Error == 0 {
 		return nil, err
 	}
-	errors, err := query.Value(ctx, obj, "simulatorErrors", query.Of((*db.Tenant).SimulatorErrorsOfExecutions))
+	errors, err := query.Value(ctx, obj, "simulatorErrors", query.ReadMethod((*db.Tenant).SimulatorErrorsOfExecutions))
 	return new(float64(errors) / float64(counts.Failed+counts.Error)), err
 }
 
 func (r *agentTestExecutionResolver) PassHatK(ctx context.Context, obj *model.AgentTestExecution) ([]float64, error) {
-	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
+	tallies, err := query.Value(ctx, obj, "tallies", query.ReadMethod((*db.Tenant).TalliesOfExecutions))
 	chances, _ := model.PassHatK(tallies)
 	return chances, err
 }
 
 func (r *agentTestExecutionResolver) PassHatKTests(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error) {
-	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
+	tallies, err := query.Value(ctx, obj, "tallies", query.ReadMethod((*db.Tenant).TalliesOfExecutions))
 	_, tests := model.PassHatK(tallies)
 	return tests, err
 }
 
 func (r *agentTestExecutionResolver) FlakyTestIds(ctx context.Context, obj *model.AgentTestExecution) ([]string, error) {
-	tallies, err := query.Value(ctx, obj, "tallies", query.Of((*db.Tenant).TalliesOfExecutions))
+	tallies, err := query.Value(ctx, obj, "tallies", query.ReadMethod((*db.Tenant).TalliesOfExecutions))
 	return model.FlakyTestIds(tallies), err
 }
 
 func (r *agentTestExecutionResolver) PromptVersions(ctx context.Context, obj *model.AgentTestExecution) ([]int32, error) {
-	versions, err := query.Value(ctx, obj, "prompt versions", query.Of((*db.Tenant).PromptVersionsOfExecutions))
+	versions, err := query.Value(ctx, obj, "prompt versions", query.ReadMethod((*db.Tenant).PromptVersionsOfExecutions))
 	return orEmpty(versions), err
 }
 
 func (r *agentTestExecutionResolver) Tests(ctx context.Context, obj *model.AgentTestExecution) ([]*model.AgentTestExecutionTest, error) {
-	tests, err := query.Value(ctx, obj, "tests", query.Of((*db.Tenant).TestsOfExecutions))
+	tests, err := query.Value(ctx, obj, "tests", query.ReadMethod((*db.Tenant).TestsOfExecutions))
 	return orEmpty(tests), err
 }
 
@@ -89,7 +89,7 @@ func (r *agentTestExecutionResolver) Runs(ctx context.Context, obj *model.AgentT
 	if err := wanted.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.RunsThat(wanted))
+	return query.Page[*model.AgentTestRun](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.RunsMatching(wanted))
 }
 
 func (r *agentTestExecutionResolver) RejudgeOf(ctx context.Context, obj *model.AgentTestExecution) (*model.AgentTestExecution, error) {
@@ -101,7 +101,7 @@ func (r *agentTestExecutionResolver) Rejudgements(ctx context.Context, obj *mode
 }
 
 func (r *agentTestExecutionResolver) Agreement(ctx context.Context, obj *model.AgentTestExecution) (*model.JudgeAgreement, error) {
-	return query.Value(ctx, obj, "agreements", query.Of((*db.Tenant).AgreementsOfExecutions))
+	return query.Value(ctx, obj, "agreements", query.ReadMethod((*db.Tenant).AgreementsOfExecutions))
 }
 
 func (r *agentTestExecutionResolver) StartedBy(ctx context.Context, obj *model.AgentTestExecution) (*string, error) {
@@ -113,7 +113,7 @@ func (r *agentTestExecutionResolver) StartedBy(ctx context.Context, obj *model.A
 }
 
 func (r *agentTestExecutionResolver) Usage(ctx context.Context, obj *model.AgentTestExecution) (*model.UsageSummary, error) {
-	summary, err := query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfExecutions))
+	summary, err := query.Value(ctx, obj, "usage", query.ReadMethod((*db.Tenant).UsageOfExecutions))
 	return summary.OrZero(), err
 }
 
@@ -121,11 +121,11 @@ func (r *agentTestExecutionResolver) Variants(ctx context.Context, obj *model.Ag
 	if len(obj.Tried) == 0 {
 		return []*model.AgentTestVariant{}, nil
 	}
-	tests, err := query.Value(ctx, obj, "tests", query.Of((*db.Tenant).TestsOfExecutions))
+	tests, err := query.Value(ctx, obj, "tests", query.ReadMethod((*db.Tenant).TestsOfExecutions))
 	if err != nil {
 		return nil, err
 	}
-	usage, err := query.Value(ctx, obj, "usage of variants", query.Of((*db.Tenant).UsageOfVariants))
+	usage, err := query.Value(ctx, obj, "usage of variants", query.ReadMethod((*db.Tenant).UsageOfVariants))
 	return model.CompareVariants(obj.Tried, tests, usage), err
 }
 

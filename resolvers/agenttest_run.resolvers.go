@@ -42,7 +42,7 @@ func (r *agentTestRunResolver) Instructions(ctx context.Context, obj *model.Agen
 }
 
 func (r *agentTestRunResolver) Usage(ctx context.Context, obj *model.AgentTestRun) (*model.UsageSummary, error) {
-	summary, err := query.Value(ctx, obj, "usage", query.Of((*db.Tenant).UsageOfRuns))
+	summary, err := query.Value(ctx, obj, "usage", query.ReadMethod((*db.Tenant).UsageOfRuns))
 	return summary.OrZero(), err
 }
 

@@ -11,7 +11,7 @@ import (
 func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.CampaignItemCounts, error) {
 	counts, isShared, err := campaign.SharedCounts()
 	if !isShared {
-		counts, err = query.Value(ctx, campaign, "counts", query.Of((*db.Tenant).CountsOfCampaigns))
+		counts, err = query.Value(ctx, campaign, "counts", query.ReadMethod((*db.Tenant).CountsOfCampaigns))
 	}
 	if err != nil || counts != nil {
 		return counts, err
@@ -19,9 +19,9 @@ func campaignCounts(ctx context.Context, campaign *model.Campaign) (*model.Campa
 	return &model.CampaignItemCounts{}, nil
 }
 
-// mayFilterItems refuses a filter by phone number to callers who may not read contacts. Otherwise they could find a
+// checkItemFilter refuses a filter by phone number to callers who may not read contacts. Otherwise they could find a
 // number by trying prefixes.
-func mayFilterItems(ctx context.Context, filter *model.CampaignItemFilter) error {
+func checkItemFilter(ctx context.Context, filter *model.CampaignItemFilter) error {
 	if principal, _ := model.PrincipalOf(ctx); filter != nil && filter.PhoneNumberPrefix != nil &&
 		!principal.Can(model.APIKeyScopeContacts) {
 		return model.Errorf(model.Forbidden, "the filter phoneNumberPrefix needs the scope contacts, which the "+

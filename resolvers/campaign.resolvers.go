@@ -31,13 +31,13 @@ func (r *campaignResolver) Counts(ctx context.Context, obj *model.Campaign) (*mo
 }
 
 func (r *campaignResolver) Items(ctx context.Context, obj *model.Campaign, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.CampaignItem], error) {
-	if err := mayFilterItems(ctx, filter); err != nil {
+	if err := checkItemFilter(ctx, filter); err != nil {
 		return nil, err
 	}
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.CampaignItem](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ItemsThat(runningStatus, isArchived, filter))
+	return query.Page[*model.CampaignItem](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ItemsMatching(runningStatus, isArchived, filter))
 }
 
 func (r *mutationResolver) CreateCampaign(ctx context.Context, input model.CreateCampaignInput) (*model.CreateCampaignPayload, error) {

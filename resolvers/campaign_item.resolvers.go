@@ -54,7 +54,7 @@ func (r *queryResolver) CampaignItem(ctx context.Context, campaignID string, id 
 }
 
 func (r *queryResolver) CampaignItems(ctx context.Context, campaignID string, runningStatus *model.CampaignItemStatus, isArchived *bool, filter *model.CampaignItemFilter, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.CampaignItem], error) {
-	if err := mayFilterItems(ctx, filter); err != nil {
+	if err := checkItemFilter(ctx, filter); err != nil {
 		return nil, err
 	}
 	return r.tenant(ctx).CampaignItems(ctx, model.NewPageArgs(first, after, offset, last, before), campaignID, runningStatus, isArchived, filter, query.Columns(ctx)...)

@@ -10,7 +10,7 @@ import (
 )
 
 func (r *agentTestExecutionResolver) CorrectedPassRate(ctx context.Context, obj *model.AgentTestExecution) (*model.CorrectedPassRate, error) {
-	return query.Value(ctx, obj, "corrected pass rates", query.Of((*db.Tenant).CorrectedPassRatesOfExecutions))
+	return query.Value(ctx, obj, "corrected pass rates", query.ReadMethod((*db.Tenant).CorrectedPassRatesOfExecutions))
 }
 
 func (r *agentTestRunResolver) Labels(ctx context.Context, obj *model.AgentTestRun) ([]*model.CriterionLabel, error) {

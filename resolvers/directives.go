@@ -53,7 +53,7 @@ func (Confinement) MutateOperationContext(ctx context.Context, operation *graphq
 	if !known || principal.Reach == nil {
 		return nil
 	}
-	c := confined{principal: principal, seen: map[*ast.FragmentDefinition]bool{}}
+	c := scopeChecker{principal: principal, seen: map[*ast.FragmentDefinition]bool{}}
 	if err := c.check(operation.Operation.SelectionSet); err != nil {
 		return gqlerror.Wrap(err)
 	}
@@ -69,13 +69,13 @@ func selectsOnly(operation *ast.OperationDefinition, subscription string) bool {
 	return isField && field.Name == subscription
 }
 
-// confined finds fields that a caller may not select.
-type confined struct {
+// scopeChecker finds fields that a caller may not select.
+type scopeChecker struct {
 	principal model.Principal
 	seen      map[*ast.FragmentDefinition]bool
 }
 
-func (c confined) check(selections ast.SelectionSet) error {
+func (c scopeChecker) check(selections ast.SelectionSet) error {
 	for _, selected := range selections {
 		below := ast.SelectionSet(nil)
 		switch selected := selected.(type) {

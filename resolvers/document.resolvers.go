@@ -19,12 +19,12 @@ func (r *datasetResolver) Documents(ctx context.Context, obj *model.Dataset, fir
 }
 
 func (r *datasetResolver) DocumentCount(ctx context.Context, obj *model.Dataset) (int32, error) {
-	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfDatasets))
+	counts, err := query.Value(ctx, obj, "counts", query.ReadMethod((*db.Tenant).CountsOfDatasets))
 	return counts.Documents, err
 }
 
 func (r *datasetResolver) ChunkCount(ctx context.Context, obj *model.Dataset) (int32, error) {
-	counts, err := query.Value(ctx, obj, "counts", query.Of((*db.Tenant).CountsOfDatasets))
+	counts, err := query.Value(ctx, obj, "counts", query.ReadMethod((*db.Tenant).CountsOfDatasets))
 	return counts.Chunks, err
 }
 
@@ -59,7 +59,7 @@ func (r *queryResolver) Document(ctx context.Context, id string, datasetID *stri
 	if datasetID == nil {
 		return query.ByID[*model.Document](ctx, id)
 	}
-	return r.tenant(ctx).DocumentOf(ctx, *datasetID, id, query.Columns(ctx)...)
+	return r.tenant(ctx).DocumentInDataset(ctx, *datasetID, id, query.Columns(ctx)...)
 }
 
 func (r *queryResolver) Documents(ctx context.Context, datasetID *string, first *int32, after *string, offset *int32, last *int32, before *string, filter *model.DocumentFilter) (*model.Page[*model.Document], error) {

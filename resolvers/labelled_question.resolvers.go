@@ -9,7 +9,7 @@ import (
 )
 
 func (r *datasetResolver) LabelledQuestions(ctx context.Context, obj *model.Dataset) ([]*model.LabelledQuestion, error) {
-	return query.Value(ctx, obj, "labelled questions", query.Of((*db.Tenant).LabelledQuestionsOfDatasets))
+	return query.Value(ctx, obj, "labelled questions", query.ReadMethod((*db.Tenant).LabelledQuestionsOfDatasets))
 }
 
 func (r *mutationResolver) AddLabelledQuestions(ctx context.Context, input model.AddLabelledQuestionsInput) (*model.AddLabelledQuestionsPayload, error) {

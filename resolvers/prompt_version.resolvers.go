@@ -28,7 +28,7 @@ func (r *promptVersionResolver) WrittenBy(ctx context.Context, obj *model.Prompt
 }
 
 func (r *promptVersionResolver) TestRuns(ctx context.Context, obj *model.PromptVersion) (*model.PromptVersionTestRuns, error) {
-	runs, err := query.Value(ctx, obj, "test runs", query.Of((*db.Tenant).TestRunsOfPromptVersions))
+	runs, err := query.Value(ctx, obj, "test runs", query.ReadMethod((*db.Tenant).TestRunsOfPromptVersions))
 	return &runs, err
 }
 

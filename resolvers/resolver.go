@@ -34,9 +34,9 @@ func (r *Resolver) Config() graph.Config {
 // without rows.
 func (r *Resolver) tenant(ctx context.Context) *db.Tenant {
 	principal, _ := model.PrincipalOf(ctx)
-	tenant := db.TenantOf(ctx) // in the transaction of an idempotent request
+	tenant := db.TenantFromContext(ctx) // in the transaction of an idempotent request
 	if tenant == nil || tenant.CompanyID() != principal.CompanyID {
 		tenant = r.store.Tenant(principal.CompanyID)
 	}
-	return tenant.By(principal.KeyID).Within(principal.Reach)
+	return tenant.WithAPIKey(principal.KeyID).WithReach(principal.Reach)
 }

@@ -13,7 +13,7 @@ func (r *agentResolver) SimulationChats(ctx context.Context, obj *model.Agent, f
 	if err := filter.Validate(); err != nil {
 		return nil, err
 	}
-	return query.Page[*model.SimulationChat](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ChatsThat(filter))
+	return query.Page[*model.SimulationChat](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.ChatsMatching(filter))
 }
 
 func (r *mutationResolver) StartSimulationChat(ctx context.Context, input model.StartSimulationChatInput) (*model.StartSimulationChatPayload, error) {

@@ -55,7 +55,7 @@ func (r *queryResolver) Webhook(ctx context.Context, id string) (*model.Webhook,
 }
 
 func (r *webhookResolver) Deliveries(ctx context.Context, obj *model.Webhook, status *model.WebhookDeliveryStatus, first *int32, after *string, offset *int32, last *int32, before *string) (*model.Page[*model.WebhookDelivery], error) {
-	return query.Page[*model.WebhookDelivery](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.DeliveriesThat(status))
+	return query.Page[*model.WebhookDelivery](ctx, obj, model.NewPageArgs(first, after, offset, last, before), db.DeliveriesWithStatus(status))
 }
 
 func (r *Resolver) Webhook() graph.WebhookResolver { return &webhookResolver{r} }

@@ -40,11 +40,11 @@ func TestKilledReplicasLoseNoRun(t *testing.T) {
 	for range runs / 2 {
 		s.gate <- struct{}{}
 	}
-	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) >= runs/4 }, "a quarter has finished")
+	s.Await(t, func() bool { return s.Count(t, dbtest.CountFinalRuns) >= runs/4 }, "a quarter has finished")
 	first.kill(t)
 	start()
 	close(s.gate)
-	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have finished")
+	s.Await(t, func() bool { return s.Count(t, dbtest.CountFinalRuns) == runs }, "all have finished")
 
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed'"))
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"), "no run is judged twice")
@@ -70,7 +70,7 @@ func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	s.startReplica(t, "--workers", "20")
 	s.Await(t, func() bool { return s.waiting.Load() == runs }, "all are under way again")
 	close(s.gate)
-	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have finished")
+	s.Await(t, func() bool { return s.Count(t, dbtest.CountFinalRuns) == runs }, "all have finished")
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Passed' AND claim = 2 AND "+
 		"lost = 0"))
 	require.Equal(t, runs, s.Count(t, "SELECT count(*) FROM verdicts"))
@@ -93,7 +93,7 @@ func TestCancellationReachesEveryReplica(t *testing.T) {
 	require.GreaterOrEqual(t, s.Count(t, "SELECT count(*) FROM agent_test_runs WHERE status = 'Cancelled'"),
 		runs-inProgress,
 		"waiting runs are cancelled immediately")
-	s.Await(t, func() bool { return s.Count(t, dbtest.Finals) == runs }, "all have ended")
+	s.Await(t, func() bool { return s.Count(t, dbtest.CountFinalRuns) == runs }, "all have ended")
 	t.Logf("%d runs in two other processes ended within %s of their cancellation", inProgress, time.Since(started).
 		Round(time.Millisecond))
 	s.Await(t, func() bool { return s.waiting.Load() == 0 }, "nobody waits for the model any more")

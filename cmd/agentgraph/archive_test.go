@@ -83,7 +83,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	moved := dbtest.Open(t, fresh, dbtest.Options()).Tenant(acme.CompanyID())
 	tools, err := moved.Tools(t.Context(), model.PageArgs{First: 5}, nil)
 	require.NoError(t, err)
-	headers, err := moved.HeadersOf(tools.Nodes[0].ID, tools.Nodes[0].Endpoint)
+	headers, err := moved.DecryptHeaders(tools.Nodes[0].ID, tools.Nodes[0].Endpoint)
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"X-Token": "hidden-value"}, headers)
 }
@@ -130,10 +130,10 @@ func TestKilledImportStartsAgain(t *testing.T) {
 			WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND backend_xid IS NOT NULL`).Scan(&n))
 		return n
 	}
-	require.Eventually(t, func() bool { return writing() > 0 }, dbtest.Awaited, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return writing() > 0 }, dbtest.WaitTimeout, 20*time.Millisecond)
 	require.NoError(t, process.Process.Kill())
 	require.Error(t, process.Wait())
-	require.Eventually(t, func() bool { return writing() == 0 }, dbtest.Awaited, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return writing() == 0 }, dbtest.WaitTimeout, 20*time.Millisecond)
 	left, err := target.Companies(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, left)

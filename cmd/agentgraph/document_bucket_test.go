@@ -71,7 +71,7 @@ func (s *served) content(t *testing.T, chatID, question string) (content, answer
 		s.must(t, `{ documents(first: 1) { nodes { status part: content(offset: 0, length: 10)
 			rest: content(offset: 10, length: 1048576) } } }`, nil, &read)
 		return read.Documents.Nodes[0].Status == "Ready"
-	}, dbtest.Awaited, 20*time.Millisecond)
+	}, dbtest.WaitTimeout, 20*time.Millisecond)
 	for _, part := range []string{read.Documents.Nodes[0].Part, read.Documents.Nodes[0].Rest} {
 		decoded, err := base64.StdEncoding.DecodeString(part)
 		require.NoError(t, err)
@@ -133,7 +133,7 @@ func TestDocumentLivesInTheBucket(t *testing.T) {
 	require.Eventually(t, func() bool {
 		keys := bucket.Keys(t)
 		return len(keys) == 1 && strings.HasPrefix(keys[0], "to/")
-	}, dbtest.Awaited, 20*time.Millisecond)
+	}, dbtest.WaitTimeout, 20*time.Millisecond)
 	deleting := []string{"companies", "delete", "--company", "Acme", "--confirm", "Acme", "--database-url", to}
 	o = ran(t, deleting...)
 	require.Equal(t, 1, o.code)
@@ -178,7 +178,7 @@ func TestKilledMoveContinues(t *testing.T) {
 		require.Eventually(t, func() bool {
 			moved := count("documents WHERE object_id IS NOT NULL") - begun
 			return max(moved, -moved) > 3
-		}, dbtest.Awaited, time.Millisecond)
+		}, dbtest.WaitTimeout, time.Millisecond)
 		require.NoError(t, move.Process.Kill())
 		_ = move.Wait()
 		_ = stdin.Close()
@@ -202,5 +202,5 @@ func TestKilledMoveContinues(t *testing.T) {
 	serve(t, address, "", "--document-bucket", bucket.Address(""))
 	require.Eventually(t, func() bool {
 		return len(bucket.Keys(t)) == 0 && count("jobs WHERE kind = 'documentObject'") == 0
-	}, dbtest.Awaited, 20*time.Millisecond)
+	}, dbtest.WaitTimeout, 20*time.Millisecond)
 }

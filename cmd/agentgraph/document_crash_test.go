@@ -69,14 +69,14 @@ func TestWorkerKilledWhileIndexingLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 	isBegun := fmt.Sprintf("status = 'Indexing' AND dataset_id = '%s'", held.ID)
 	victim := startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") > 2 && count(isBegun) > 0 }, dbtest.Awaited,
+	require.Eventually(t, func() bool { return count("status = 'Ready'") > 2 && count(isBegun) > 0 }, dbtest.WaitTimeout,
 		10*time.Millisecond)
 	require.NoError(t, victim.Process.Kill())
 	_ = victim.Wait()
 	begun := count(isBegun)
 	require.NoError(t, hold.Rollback(t.Context()))
 	startReplica(t, address)
-	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, dbtest.Awaited,
+	require.Eventually(t, func() bool { return count("status = 'Ready'") == documents }, dbtest.WaitTimeout,
 		10*time.Millisecond)
 	require.GreaterOrEqual(t, count("claim > 1"), begun, "the jobs were started twice")
 	var wrong int

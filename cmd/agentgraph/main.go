@@ -71,8 +71,9 @@ func exitCode(ctx context.Context, err error, log io.Writer) int {
 		code = client.ExitUsage
 	case errors.As(err, &coded):
 		code = coded.ExitCode()
-	case pg.NodeAway(err) != "":
-		err = fmt.Errorf("the database node %s is not available: start it, then run the command again", pg.NodeAway(err))
+	case pg.UnreachableNode(err) != "":
+		err = fmt.Errorf("the database node %s is not available: start it, then run the command again",
+			pg.UnreachableNode(err))
 	case errors.As(err, &known):
 		err = errors.New(known.Message)
 	}

@@ -50,7 +50,7 @@ func TestDumpIsRestored(t *testing.T) {
 	again := dbtest.Open(t, restored, dbtest.Options()).Tenant(company.ID)
 	tool, err := again.Tool(t.Context(), made.CreateTool.Tool.ID)
 	require.NoError(t, err)
-	kept, err := again.HeadersOf(tool.ID, tool.Endpoint)
+	kept, err := again.DecryptHeaders(tool.ID, tool.Endpoint)
 	require.NoError(t, err)
 	require.Equal(t, "kept in the dump, encrypted", kept["X-Token"])
 	after.must(t, `mutation { createDataset(input: {name: "After the restore"}) { dataset { id } } }`, nil, nil)

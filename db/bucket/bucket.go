@@ -44,9 +44,9 @@ type Bucket struct {
 }
 
 var (
-	// names are the names of buckets that can be part of a host name.
-	names    = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-	prefixes = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)*/?$`)
+	// bucketNamePattern are the names of buckets that can be part of a host name.
+	bucketNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+	prefixPattern     = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)*/?$`)
 )
 
 // Parse returns the bucket of an address, without a request to it:
@@ -65,9 +65,9 @@ func Parse(address string) (*Bucket, error) {
 	switch {
 	case parsed.User != nil:
 		return nil, errors.New("must not contain credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
-	case !names.MatchString(parsed.Host):
+	case !bucketNamePattern.MatchString(parsed.Host):
 		return nil, errors.New("must name a bucket of 3 to 63 lower-case letters, digits, dots and hyphens")
-	case !prefixes.MatchString(parsed.Path) || strings.Contains(parsed.Path, "/."):
+	case !prefixPattern.MatchString(parsed.Path) || strings.Contains(parsed.Path, "/."):
 		return nil, errors.New("must have a prefix of letters, digits, - _ . and slashes")
 	case err != nil || parsed.Fragment != "":
 		return nil, errors.New("must end with parameters such as ?endpoint=https://host&region=name")

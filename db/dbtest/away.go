@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Away simulates that the machine with a company's rows is down: every statement that reads one of the company's rows
-// in the table fails with the error of Citus. It skips the test on a real cluster, whose tables cannot be replaced by a
-// view.
-func Away(t testing.TB, conn interface {
+// SimulateNodeDown simulates that the machine with a company's rows is down: every statement that reads one of the
+// company's rows in the table fails with the error of Citus. It skips the test on a real cluster, whose tables cannot
+// be replaced by a view.
+func SimulateNodeDown(t testing.TB, conn interface {
 	Exec(ctx context.Context, statement string, args ...any) (pgconn.CommandTag, error)
 }, table, companyID string) {
 	t.Helper()
-	Unsharded(t)
+	SkipIfSharded(t)
 	// The function is expensive, so that Postgres calls it last, for rows that satisfy all other conditions.
 	for _, statement := range []string{
 		fmt.Sprintf(`CREATE FUNCTION is_near(company text) RETURNS bool LANGUAGE plpgsql COST 100000 AS $$ BEGIN

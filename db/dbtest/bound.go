@@ -14,15 +14,15 @@ const (
 // sameCompany is a union-find structure of aliases.
 type sameCompany map[string]string
 
-func (s sameCompany) of(alias string) string {
+func (s sameCompany) find(alias string) string {
 	for s[alias] != "" {
 		alias = s[alias]
 	}
 	return alias
 }
 
-func (s sameCompany) join(a, b string) {
-	if a, b = s.of(a), s.of(b); a != b {
+func (s sameCompany) union(a, b string) {
+	if a, b = s.find(a), s.find(b); a != b {
 		s[a] = b
 	}
 }
@@ -40,20 +40,20 @@ func (l *level) company(sharded []string) sameCompany {
 			left, right := l.memberBefore(i, sharded), l.memberAfter(i, sharded)
 			isOpen := (left == outerTable || right == outerTable) && l.isInOuterJoin(i)
 			if left != "" && right != "" && !isOpen {
-				same.join(left, right)
+				same.union(left, right)
 			}
-		case t.is("in") && l.at(i+1).is("(") && l.at(i+2).kind == constant && l.at(i+3).is(")"):
+		case t.is("in") && l.tokenAt(i+1).is("(") && l.tokenAt(i+2).kind == constant && l.tokenAt(i+3).is(")"):
 			if left := l.memberBefore(i, sharded); left != "" {
-				same.join(left, oneCompany)
+				same.union(left, oneCompany)
 			}
-		case t.is("using") && l.at(i+1).is("(") && l.at(i+2).text == companyID:
-			for _, table := range l.of(sharded) {
-				same.join(table.alias, l.of(sharded)[0].alias)
+		case t.is("using") && l.tokenAt(i+1).is("(") && l.tokenAt(i+2).text == companyID:
+			for _, table := range l.tablesNamed(sharded) {
+				same.union(table.alias, l.tablesNamed(sharded)[0].alias)
 			}
 		}
 	}
 	if from := l.insertsFrom(sharded); from != "" {
-		same.join(l.tables[0].alias, from)
+		same.union(l.tables[0].alias, from)
 	}
 	return same
 }
@@ -61,20 +61,20 @@ func (l *level) company(sharded []string) sameCompany {
 const companyID = "company_id"
 
 func (l *level) memberBefore(i int, sharded []string) string {
-	for l.at(i - 1).is(")") {
+	for l.tokenAt(i - 1).is(")") {
 		i--
 	}
-	if l.at(i-1).text != companyID || !l.at(i-2).is(".") {
-		return l.member(l.at(i-1), "", sharded)
+	if l.tokenAt(i-1).text != companyID || !l.tokenAt(i-2).is(".") {
+		return l.member(l.tokenAt(i-1), "", sharded)
 	}
-	return l.member(l.at(i-1), l.at(i-3).text, sharded)
+	return l.member(l.tokenAt(i-1), l.tokenAt(i-3).text, sharded)
 }
 
 func (l *level) memberAfter(i int, sharded []string) string {
-	if l.at(i + 2).is(".") {
-		return l.member(l.at(i+3), l.at(i+1).text, sharded)
+	if l.tokenAt(i + 2).is(".") {
+		return l.member(l.tokenAt(i+3), l.tokenAt(i+1).text, sharded)
 	}
-	return l.member(l.at(i+1), "", sharded)
+	return l.member(l.tokenAt(i+1), "", sharded)
 }
 
 // member returns the member that one side of an equation stands for, or "" if that side is not a company.
@@ -85,14 +85,14 @@ func (l *level) member(t token, alias string, sharded []string) string {
 	case t.text != companyID:
 		return ""
 	case alias != "":
-		if slices.ContainsFunc(l.tables, func(table tableOf) bool { return table.alias == alias }) {
+		if slices.ContainsFunc(l.tables, func(table tableRef) bool { return table.alias == alias }) {
 			return alias
 		}
 		return outerTable
 	}
-	of := l.of(sharded)
+	of := l.tablesNamed(sharded)
 	if l.verb() == "insert" { // its SELECT does not see the target
-		of = slices.DeleteFunc(of, func(t tableOf) bool { return t == l.tables[0] })
+		of = slices.DeleteFunc(of, func(t tableRef) bool { return t == l.tables[0] })
 	}
 	if len(of) == 0 || len(of) > 1 && !l.has("using") {
 		return ""
@@ -100,8 +100,8 @@ func (l *level) member(t token, alias string, sharded []string) string {
 	return of[0].alias
 }
 
-// of returns the tables of the level with one of the names.
-func (l *level) of(names []string) (found []tableOf) {
+// tablesNamed returns the tables of the level with one of the names.
+func (l *level) tablesNamed(names []string) (found []tableRef) {
 	for _, t := range l.tables {
 		if slices.Contains(names, t.name) {
 			found = append(found, t)
@@ -114,7 +114,7 @@ func (l *level) of(names []string) (found []tableOf) {
 // the rows are read from. It returns "" for anything else.
 func (l *level) insertsFrom(sharded []string) (from string) {
 	columns := slices.IndexFunc(l.tokens, func(t token) bool { return t.is("(") })
-	if l.verb() != "insert" || l.at(columns+1).text != companyID {
+	if l.verb() != "insert" || l.tokenAt(columns+1).text != companyID {
 		return ""
 	}
 	for i, t := range l.tokens {
@@ -124,7 +124,7 @@ func (l *level) insertsFrom(sharded []string) (from string) {
 		case t.is("select"):
 			return l.memberAfter(i, sharded)
 		case t.is("(") && i > columns && t.group.parent.parent == nil &&
-			(l.at(i-1).is("values") || l.at(i-1).is(",") && l.at(i-2).is(")")):
+			(l.tokenAt(i-1).is("values") || l.tokenAt(i-1).is(",") && l.tokenAt(i-2).is(")")):
 			if from = l.memberAfter(i, sharded); from != oneCompany {
 				return ""
 			}
@@ -139,10 +139,10 @@ func readsOneCompany(levels []*level, sharded []string) bool {
 	return !slices.ContainsFunc(levels, func(l *level) bool {
 		same := l.company(sharded)
 		if l.isJoined() {
-			same.join(outerTable, oneCompany)
+			same.union(outerTable, oneCompany)
 		}
-		return slices.ContainsFunc(l.of(sharded),
-			func(t tableOf) bool { return same.of(t.alias) != same.of(oneCompany) })
+		return slices.ContainsFunc(l.tablesNamed(sharded),
+			func(t tableRef) bool { return same.find(t.alias) != same.find(oneCompany) })
 	})
 }
 
@@ -150,13 +150,14 @@ func readsOneCompany(levels []*level, sharded []string) bool {
 // companies: it joins only rows of the same company, locks no rows, and has no reference table.
 func readsAllCompanies(levels []*level, sharded, reference []string) bool {
 	for _, l := range levels {
-		if l.isChange() || l.has("for") || len(l.of(reference)) > 0 ||
+		if l.isChange() || l.has("for") || len(l.tablesNamed(reference)) > 0 ||
 			l.outer != nil && l.has("limit", "offset") {
 			return false
 		}
-		same, tables := l.company(sharded), l.of(sharded)
+		same, tables := l.company(sharded), l.tablesNamed(sharded)
 		for _, t := range tables {
-			if same.of(t.alias) != same.of(tables[0].alias) || l.outer != nil && same.of(t.alias) != same.of(outerTable) {
+			if same.find(t.alias) != same.find(tables[0].alias) || l.outer != nil &&
+				same.find(t.alias) != same.find(outerTable) {
 				return false
 			}
 		}
@@ -168,16 +169,16 @@ func readsAllCompanies(levels []*level, sharded, reference []string) bool {
 func namesCompany(levels []*level, sharded []string) bool {
 	return slices.ContainsFunc(levels, func(l *level) bool {
 		same := l.company(sharded)
-		return slices.ContainsFunc(l.of(sharded),
-			func(t tableOf) bool { return same.of(t.alias) == same.of(oneCompany) })
+		return slices.ContainsFunc(l.tablesNamed(sharded),
+			func(t tableRef) bool { return same.find(t.alias) == same.find(oneCompany) })
 	})
 }
 
-func has(levels []*level, find func(tableOf) bool) bool {
+func anyTable(levels []*level, find func(tableRef) bool) bool {
 	return slices.ContainsFunc(levels, func(l *level) bool { return slices.ContainsFunc(l.tables, find) })
 }
 
 // readsRiver reports whether a statement has a table of the queue, which only the coordinator has.
 func readsRiver(levels []*level) bool {
-	return has(levels, func(t tableOf) bool { return strings.HasPrefix(t.name, "river_") })
+	return anyTable(levels, func(t tableRef) bool { return strings.HasPrefix(t.name, "river_") })
 }

@@ -124,12 +124,12 @@ func makeTemplate(ctx context.Context, admin string) (err error) {
 	if err != nil {
 		return err
 	}
-	cluster.judge, err = judgeOf(ctx, address(template))
+	cluster.judge, err = newJudge(ctx, address(template))
 	return err
 }
 
-// judgeOf returns a judge for the tables of the database at the address.
-func judgeOf(ctx context.Context, address string) (*judge, error) {
+// newJudge returns a judge for the tables of the database at the address.
+func newJudge(ctx context.Context, address string) (*judge, error) {
 	migrator, err := schema.NewMigrator(ctx, address)
 	if err != nil {
 		return nil, err
@@ -158,16 +158,16 @@ func sweep(parent string) {
 // URL returns the address of a fresh, migrated database. It is dropped after the test.
 func URL(t testing.TB) string {
 	t.Helper()
-	return fresh(t, template)
+	return createDatabase(t, template)
 }
 
 // EmptyURL returns the address of a fresh database without a schema. It is dropped after the test.
 func EmptyURL(t testing.TB) string {
 	t.Helper()
-	return fresh(t, "template0")
+	return createDatabase(t, "template0")
 }
 
-func fresh(t testing.TB, from string) string {
+func createDatabase(t testing.TB, from string) string {
 	t.Helper()
 	ctx := context.Background()
 	require.NoError(t, start(ctx))
@@ -195,7 +195,7 @@ func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	stores := map[string]*db.Store{}
 	if nodes() == nil { // Citus does not change the storage of a sharded column
 		address := URL(t)
-		Arrays(t, address)
+		UseArrayVectors(t, address)
 		stores["arrays"] = Open(t, address, o)
 	}
 	if store := Open(t, URL(t), o); store.ComparesVectors() {
@@ -204,9 +204,9 @@ func Stores(t testing.TB, o db.Options) map[string]*db.Store {
 	return stores
 }
 
-// Locks returns the addresses of two fresh, migrated databases. The keys say what separates the companies in each: the
-// program and the database, or the program alone.
-func Locks(t testing.TB) map[string]string {
+// SecurityVariants returns the addresses of two fresh, migrated databases. The keys say what separates the companies in
+// each: the program and the database, or the program alone.
+func SecurityVariants(t testing.TB) map[string]string {
 	t.Helper()
 	alone := URL(t)
 	executeIn(t, alone, `DO $$ DECLARE secured regclass; BEGIN
@@ -220,8 +220,8 @@ func Locks(t testing.TB) map[string]string {
 	return map[string]string{"the program and the database": URL(t), "the program alone": alone}
 }
 
-// Arrays makes the database at the address store vectors as arrays, even if the server has pgvector.
-func Arrays(t testing.TB, address string) {
+// UseArrayVectors makes the database at the address store vectors as arrays, even if the server has pgvector.
+func UseArrayVectors(t testing.TB, address string) {
 	t.Helper()
 	executeIn(t, address, "ALTER TABLE chunk_vectors ALTER COLUMN embedding TYPE real[], ALTER COLUMN embedding SET "+
 		"STORAGE MAIN")
@@ -267,8 +267,8 @@ func Open(t testing.TB, address string, o db.Options) *db.Store {
 	return store
 }
 
-// Again returns a second store on the same database, like the store of another replica.
-func Again(t testing.TB, store *db.Store) *db.Store {
+// Reopen returns a second store on the same database, like the store of another replica.
+func Reopen(t testing.TB, store *db.Store) *db.Store {
 	t.Helper()
 	address, ok := cluster.addresses.Load(store)
 	require.True(t, ok, "the store was not opened by this package")

@@ -14,8 +14,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Finals counts the runs that have ended.
-const Finals = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
+// CountFinalRuns counts the runs that have ended.
+const CountFinalRuns = "SELECT count(*) FROM agent_test_runs WHERE status NOT IN ('Queued', 'Running')"
 
 // Options returns options of a store that can store secrets.
 func Options() db.Options { return db.Options{SecretKey: bytes.Repeat([]byte{7}, 32)} }
@@ -74,7 +74,7 @@ func (e *Environment) Await(t testing.TB, done func() bool, what string) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(Awaited); !done(); {
+	for late := time.After(WaitTimeout); !done(); {
 		select {
 		case <-tick.C:
 		case <-late:

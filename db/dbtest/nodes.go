@@ -49,7 +49,7 @@ func makeTemplateOnNodes(ctx context.Context, name string) (*judge, error) {
 	if err := distribute(ctx, coordinator); err != nil {
 		return nil, err
 	}
-	judge, err := judgeOf(ctx, coordinator)
+	judge, err := newJudge(ctx, coordinator)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +119,8 @@ func onNodes(t testing.TB, name, from string) string {
 	return inDatabase(nodes()[0], name)
 }
 
-// Unsharded skips a test of a feature that does not exist on a Citus cluster.
-func Unsharded(t testing.TB) {
+// SkipIfSharded skips a test of a feature that does not exist on a Citus cluster.
+func SkipIfSharded(t testing.TB) {
 	t.Helper()
 	if nodes() != nil {
 		t.Skip("the tables are sharded")

@@ -26,13 +26,13 @@ type pooler struct {
 	err  error
 }
 
-var ofTransactions, ofSessions pooler
+var transactionPooler, ofSessions pooler
 
 // isPooled reports whether DBTEST_POOLER puts all stores behind a pooler.
 func isPooled() bool { return os.Getenv("DBTEST_POOLER") != "" }
 
-// Direct skips a test of the connections themselves if all stores are behind a pooler.
-func Direct(t testing.TB) {
+// SkipIfPooled skips a test of the connections themselves if all stores are behind a pooler.
+func SkipIfPooled(t testing.TB) {
 	t.Helper()
 	if isPooled() {
 		t.Skip("a pooler is in between")
@@ -43,7 +43,7 @@ func Direct(t testing.TB) {
 // PgBouncer it skips the test, except in CI.
 func Pooled(t testing.TB, address string) string {
 	t.Helper()
-	return ofTransactions.address(t, address, "pool_mode = transaction\ndefault_pool_size = 3\nquery_wait_timeout = 2")
+	return transactionPooler.address(t, address, "pool_mode = transaction\ndefault_pool_size = 3\nquery_wait_timeout = 2")
 }
 
 // PooledBySessions is like Pooled with a PgBouncer in session mode and additional settings. All tests of the binary
@@ -136,7 +136,7 @@ func answers(ctx context.Context, port int) error {
 }
 
 func stopPoolers() {
-	for _, p := range []*pooler{&ofTransactions, &ofSessions} {
+	for _, p := range []*pooler{&transactionPooler, &ofSessions} {
 		if p.stop != nil {
 			p.stop()
 		}

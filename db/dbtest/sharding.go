@@ -32,17 +32,17 @@ type sharding struct {
 	Unchecked
 	judge *judge
 
-	mu    sync.Mutex
-	found map[string]bool
+	mu      sync.Mutex
+	refused map[string]bool
 }
 
 // checked returns a tracer that fails the test at its end if it found such a statement.
 func checked(t testing.TB, judge *judge) *sharding {
-	s := &sharding{judge: judge, found: map[string]bool{}}
+	s := &sharding{judge: judge, refused: map[string]bool{}}
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		assert.Empty(t, s.found, "a database that is sharded by company cannot do this, or not on one machine")
+		assert.Empty(t, s.refused, "a database that is sharded by company cannot do this, or not on one machine")
 	})
 	return s
 }
@@ -51,7 +51,7 @@ func (s *sharding) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Tr
 	if !s.judge.canRun(data.SQL, pg.IsForOneCompany(ctx)) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.found[data.SQL] = true
+		s.refused[data.SQL] = true
 	}
 	return ctx
 }
@@ -137,7 +137,7 @@ func (j *judge) canRunWithoutLiterals(text string, isForOneCompany bool) bool {
 	switch {
 	case emptyRows.MatchString(text):
 		return false
-	case !has(levels, func(t tableOf) bool { return slices.Contains(j.sharded, t.name) }):
+	case !anyTable(levels, func(t tableRef) bool { return slices.Contains(j.sharded, t.name) }):
 		return true
 	case readsRiver(levels), slices.ContainsFunc(levels, isChanging):
 		return false

@@ -13,13 +13,13 @@ type level struct {
 	// place is the index of the level's subquery among the tokens of the outer level.
 	place  int
 	tokens []token
-	tables []tableOf
+	tables []tableRef
 	// common are the names of common table expressions. Deeper levels can use them, too.
 	common []string
 }
 
-// tableOf is a table in the FROM clause of a level, or the target of its change.
-type tableOf struct{ name, alias string }
+// tableRef is a table in the FROM clause of a level, or the target of its change.
+type tableRef struct{ name, alias string }
 
 type kind int
 
@@ -101,7 +101,7 @@ func (p *parser) begin(outer *level) (*level, *group) {
 // parse reads the levels up to the parenthesis that ends them.
 func (p *parser) parse(outer *level) {
 	l, root := p.begin(outer)
-	in := root
+	current := root
 	for len(p.tokens) > 0 {
 		t := p.tokens[0]
 		p.tokens = p.tokens[1:]
@@ -110,24 +110,24 @@ func (p *parser) parse(outer *level) {
 			p.parse(l)
 			t = token{kind: subquery}
 		case t.is("("):
-			in = &group{parent: in}
-		case t.is(")") && in == root:
+			current = &group{parent: current}
+		case t.is(")") && current == root:
 			return
 		case t.is("or"):
-			in.hasOr = true
-		case t.is("union", "intersect", "except") && in == root:
+			current.hasOr = true
+		case t.is("union", "intersect", "except") && current == root:
 			common := l.common
 			l, root = p.begin(outer)
-			l.common, in = common, root
+			l.common, current = common, root
 			continue
-		case len(l.tokens) > 1 && t.is("as") && p.startsSubquery() && in == root && l.tokens[len(l.tokens)-1].isName() &&
+		case len(l.tokens) > 1 && t.is("as") && p.startsSubquery() && current == root && l.tokens[len(l.tokens)-1].isName() &&
 			!l.has("from"):
 			l.common = append(l.common, l.tokens[len(l.tokens)-1].text)
 		}
-		t.group = in
+		t.group = current
 		l.tokens = append(l.tokens, t)
 		if t.is(")") {
-			in = in.parent
+			current = current.parent
 		}
 	}
 }
@@ -141,8 +141,8 @@ func (l *level) has(texts ...string) bool {
 	return slices.ContainsFunc(l.tokens, func(t token) bool { return t.group.parent == nil && t.is(texts...) })
 }
 
-// at returns the token with the index, or an empty one outside of the level.
-func (l *level) at(i int) token {
+// tokenAt returns the token with the index, or an empty one outside of the level.
+func (l *level) tokenAt(i int) token {
 	if i < 0 || i >= len(l.tokens) {
 		return token{kind: symbol}
 	}
@@ -157,11 +157,11 @@ func (l *level) findTables() {
 			continue
 		}
 		switch {
-		case t.is("from") && !l.at(i-1).is("distinct"), t.is("join"),
-			t.is("using") && !l.at(i+1).is("("):
+		case t.is("from") && !l.tokenAt(i-1).is("distinct"), t.is("join"),
+			t.is("using") && !l.tokenAt(i+1).is("("):
 			isInFrom = true
 			l.addTable(i + 1)
-		case t.is("into"), t.is("update") && !l.at(i-1).is("for", "do", "key"):
+		case t.is("into"), t.is("update") && !l.tokenAt(i-1).is("for", "do", "key"):
 			l.addTable(i + 1)
 		case t.is(",") && isInFrom:
 			l.addTable(i + 1)
@@ -173,31 +173,31 @@ func (l *level) findTables() {
 
 // addTable adds the table whose name begins at the token, unless a subquery or a function is there.
 func (l *level) addTable(i int) {
-	for l.at(i).is("only", "lateral") {
+	for l.tokenAt(i).is("only", "lateral") {
 		i++
 	}
-	if !l.at(i).isName() {
+	if !l.tokenAt(i).isName() {
 		return
 	}
-	for l.at(i + 1).is(".") {
+	for l.tokenAt(i + 1).is(".") {
 		i += 2
 	}
-	table := tableOf{name: l.at(i).text, alias: l.at(i).text}
-	if l.at(i+1).is("(") && !l.at(i-1).is("into") || l.knows(table.name) {
+	table := tableRef{name: l.tokenAt(i).text, alias: l.tokenAt(i).text}
+	if l.tokenAt(i+1).is("(") && !l.tokenAt(i-1).is("into") || l.isCommonTable(table.name) {
 		return
 	}
-	if l.at(i + 1).is("as") {
+	if l.tokenAt(i + 1).is("as") {
 		i++
 	}
-	if l.at(i + 1).isName() {
-		table.alias = l.at(i + 1).text
+	if l.tokenAt(i + 1).isName() {
+		table.alias = l.tokenAt(i + 1).text
 	}
 	l.tables = append(l.tables, table)
 }
 
-// knows reports whether the name is that of a common table expression.
-func (l *level) knows(name string) bool {
-	return l != nil && (slices.Contains(l.common, name) || l.outer.knows(name))
+// isCommonTable reports whether the name is that of a common table expression.
+func (l *level) isCommonTable(name string) bool {
+	return l != nil && (slices.Contains(l.common, name) || l.outer.isCommonTable(name))
 }
 
 // verb returns the word that says what the level does.
@@ -205,7 +205,7 @@ func (l *level) verb() string {
 	i := slices.IndexFunc(l.tokens, func(t token) bool {
 		return t.group.parent == nil && t.is("select", "insert", "update", "delete")
 	})
-	return l.at(i).text
+	return l.tokenAt(i).text
 }
 
 // isChange reports whether the level changes rows.
@@ -216,12 +216,12 @@ func (l *level) isChange() bool {
 // isJoined reports whether Postgres makes the subquery a join of the outer level: it is an EXISTS that is a condition
 // of every row.
 func (l *level) isJoined() bool {
-	if l.outer == nil || !l.outer.at(l.place-1).is("exists") || !l.outer.isCondition(l.place) ||
-		!l.outer.at(l.place-2).is("(", "and", "where", "on", "not") {
+	if l.outer == nil || !l.outer.tokenAt(l.place-1).is("exists") || !l.outer.isCondition(l.place) ||
+		!l.outer.tokenAt(l.place-2).is("(", "and", "where", "on", "not") {
 		return false
 	}
 	for i := l.place; i >= 0; i-- {
-		if t := l.outer.at(i); t.group != nil && t.group.parent == nil && t.is("where", "on", "order", "select", "set") {
+		if t := l.outer.tokenAt(i); t.group != nil && t.group.parent == nil && t.is("where", "on", "order", "select", "set") {
 			return t.is("where", "on")
 		}
 	}
@@ -231,12 +231,12 @@ func (l *level) isJoined() bool {
 // isInOuterJoin reports whether the token is in the condition of an outer join.
 func (l *level) isInOuterJoin(i int) bool {
 	for ; i >= 0; i-- {
-		switch t := l.at(i); {
+		switch t := l.tokenAt(i); {
 		case t.group.parent != nil:
 		case t.is("where"):
 			return false
 		case t.is("join"):
-			return l.at(i-1).is("left", "right", "full", "outer")
+			return l.tokenAt(i-1).is("left", "right", "full", "outer")
 		}
 	}
 	return false
@@ -244,7 +244,7 @@ func (l *level) isInOuterJoin(i int) bool {
 
 // isCondition reports whether the token is part of a condition that every row satisfies.
 func (l *level) isCondition(i int) bool {
-	for g := l.at(i).group; g != nil; g = g.parent {
+	for g := l.tokenAt(i).group; g != nil; g = g.parent {
 		if g.hasOr {
 			return false
 		}

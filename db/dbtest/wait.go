@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Awaited bounds every wait. It is generous, because a wait is only long if the test fails.
-const Awaited = 2 * time.Minute
+// WaitTimeout bounds every wait. It is generous, because a wait is only long if the test fails.
+const WaitTimeout = 2 * time.Minute
 
 // Receive returns the next event, or the zero value if the channel is closed.
 func Receive[E any](t testing.TB, events <-chan E) E {
@@ -18,7 +18,7 @@ func Receive[E any](t testing.TB, events <-chan E) E {
 	select {
 	case event := <-events:
 		return event
-	case <-time.After(Awaited):
+	case <-time.After(WaitTimeout):
 		require.FailNow(t, "nothing came")
 		panic("unreachable")
 	}

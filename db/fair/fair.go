@@ -15,8 +15,8 @@ type Gate struct {
 	mu    sync.Mutex
 	free  int
 	share int
-	// held counts the slots of each tenant. waiting has the waiters of each tenant in order of arrival.
-	held    map[string]int
+	// inUse counts the slots of each tenant. waiting has the waiters of each tenant in order of arrival.
+	inUse   map[string]int
 	waiting map[string][]*waiter
 	arrived uint64
 }
@@ -28,14 +28,14 @@ type waiter struct {
 
 // New returns a gate with the number of slots. One tenant has at most share of them. Both are at least 1.
 func New(slots, share int) *Gate {
-	return &Gate{free: max(1, slots), share: max(1, share), held: map[string]int{}, waiting: map[string][]*waiter{}}
+	return &Gate{free: max(1, slots), share: max(1, share), inUse: map[string]int{}, waiting: map[string][]*waiter{}}
 }
 
 // Enter waits for a slot, and returns the context's error if ctx ends first. The caller must call Leave to free the
 // slot.
 func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
-	if g.free > 0 && g.held[tenant] < g.share {
+	if g.free > 0 && g.inUse[tenant] < g.share {
 		g.takeSlot(tenant)
 		g.mu.Unlock()
 		return nil
@@ -54,9 +54,9 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	defer g.mu.Unlock()
 	select {
 	case <-e.admitted: // it was admitted at the same time
-		g.give(tenant)
+		g.releaseSlot(tenant)
 	default:
-		g.forget(tenant, e)
+		g.removeWaiter(tenant, e)
 	}
 	return ctx.Err()
 }
@@ -65,23 +65,23 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 func (g *Gate) Leave(tenant string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.give(tenant)
+	g.releaseSlot(tenant)
 }
 
 func (g *Gate) takeSlot(tenant string) {
 	g.free--
-	g.held[tenant]++
+	g.inUse[tenant]++
 }
 
-func (g *Gate) give(tenant string) {
+func (g *Gate) releaseSlot(tenant string) {
 	g.free++
-	if g.held[tenant]--; g.held[tenant] == 0 {
-		delete(g.held, tenant)
+	if g.inUse[tenant]--; g.inUse[tenant] == 0 {
+		delete(g.inUse, tenant)
 	}
 	// Before this, no waiting tenant was allowed a free slot, so this slot admits at most one waiter.
 	if next, ok := g.next(); ok {
 		e := g.waiting[next][0]
-		g.forget(next, e)
+		g.removeWaiter(next, e)
 		g.takeSlot(next)
 		close(e.admitted)
 	}
@@ -90,18 +90,18 @@ func (g *Gate) give(tenant string) {
 // next returns the tenant that gets the next slot.
 func (g *Gate) next() (next string, ok bool) {
 	for tenant, waiters := range g.waiting {
-		held := g.held[tenant]
+		held := g.inUse[tenant]
 		if held >= g.share {
 			continue
 		}
-		if !ok || held < g.held[next] || held == g.held[next] && waiters[0].arrival < g.waiting[next][0].arrival {
+		if !ok || held < g.inUse[next] || held == g.inUse[next] && waiters[0].arrival < g.waiting[next][0].arrival {
 			next, ok = tenant, true
 		}
 	}
 	return next, ok
 }
 
-func (g *Gate) forget(tenant string, e *waiter) {
+func (g *Gate) removeWaiter(tenant string, e *waiter) {
 	rest := slices.DeleteFunc(g.waiting[tenant], func(other *waiter) bool { return other == e })
 	if g.waiting[tenant] = rest; len(rest) == 0 {
 		delete(g.waiting, tenant)

@@ -37,11 +37,11 @@ type binaries struct {
 // findBinaries searches the directories of path, then the patterns, newest version first. If major is not 0, only this
 // version is accepted. If it finds suitable binaries in path, it does not run any others.
 func findBinaries(ctx context.Context, path string, patterns []string, major int) (binaries, error) {
-	suits := func(b binaries) bool { return b.major == major || (major == 0 && b.major >= oldestMajor) }
+	isSuitable := func(b binaries) bool { return b.major == major || (major == 0 && b.major >= oldestMajor) }
 	var found []binaries
 	for _, dir := range filepath.SplitList(path) {
 		found = appendVersion(ctx, found, dir)
-		if len(found) > 0 && suits(found[len(found)-1]) {
+		if len(found) > 0 && isSuitable(found[len(found)-1]) {
 			return found[len(found)-1], nil
 		}
 	}
@@ -57,7 +57,7 @@ func findBinaries(ctx context.Context, path string, patterns []string, major int
 	if len(found) == 0 {
 		return binaries{}, fmt.Errorf("the PostgreSQL server binaries were not found: %s", install)
 	}
-	if i := slices.IndexFunc(found, suits); i >= 0 {
+	if i := slices.IndexFunc(found, isSuitable); i >= 0 {
 		return found[i], nil
 	}
 	if major != 0 {

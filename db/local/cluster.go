@@ -40,11 +40,11 @@ func openCluster(o Options) (*cluster, error) {
 		return nil, fmt.Errorf("find the data directory: %w", err)
 	}
 	if err := makeDir(dir); err != nil {
-		return nil, inDirectory(dir, err)
+		return nil, directoryError(dir, err)
 	}
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return nil, inDirectory(dir, err)
+		return nil, directoryError(dir, err)
 	}
 	c := &cluster{dir: resolved, data: filepath.Join(resolved, "postgres"), durable: o.Durable}
 	c.socket = c.data
@@ -92,7 +92,7 @@ func (c *cluster) prepare(ctx context.Context) (isNew bool, err error) {
 		return false, err
 	}
 	if err = os.Remove(c.logFile()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, inDirectory(c.dir, err)
+		return false, directoryError(c.dir, err)
 	}
 	if isNew {
 		if err = c.initialize(ctx); err != nil {
@@ -107,7 +107,7 @@ func (c *cluster) prepare(ctx context.Context) (isNew bool, err error) {
 func (c *cluster) serverUser() (*syscall.Credential, error) {
 	info, err := os.Stat(c.data)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, inDirectory(c.dir, err)
+		return nil, directoryError(c.dir, err)
 	}
 	exists := err == nil
 	if self := os.Geteuid(); self != 0 {
@@ -147,7 +147,7 @@ func (c *cluster) version() (int, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, inDirectory(c.dir, err)
+		return 0, directoryError(c.dir, err)
 	}
 	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || major < oldestMajor {
@@ -192,14 +192,14 @@ func (c *cluster) userName() string {
 func (c *cluster) removeUnfinished(ctx context.Context) error {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
-		return inDirectory(c.dir, err)
+		return directoryError(c.dir, err)
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), unfinished) {
 			continue
 		}
-		if err := discard(ctx, filepath.Join(c.dir, e.Name())); err != nil {
-			return inDirectory(c.dir, err)
+		if err := removeClusterDir(ctx, filepath.Join(c.dir, e.Name())); err != nil {
+			return directoryError(c.dir, err)
 		}
 	}
 	return nil
@@ -209,12 +209,12 @@ func (c *cluster) removeUnfinished(ctx context.Context) error {
 func (c *cluster) initialize(ctx context.Context) error {
 	dir, err := os.MkdirTemp(c.dir, unfinished+"*")
 	if err != nil {
-		return inDirectory(c.dir, err)
+		return directoryError(c.dir, err)
 	}
 	// The next start removes what remains.
-	defer func() { _ = discard(context.WithoutCancel(ctx), dir) }()
-	if err := c.giveAway(dir); err != nil {
-		return inDirectory(c.dir, err)
+	defer func() { _ = removeClusterDir(context.WithoutCancel(ctx), dir) }()
+	if err := c.chownToServerUser(dir); err != nil {
+		return directoryError(c.dir, err)
 	}
 	args := []string{"-D", dir, "--username=" + superuser, "--auth=trust", "--encoding=UTF8", "--no-instructions"}
 	args = append(args, locale...)
@@ -268,12 +268,12 @@ func (c *cluster) makeSocketDir() error {
 	}
 	err := os.Mkdir(c.socket, 0o700)
 	if err == nil {
-		err = c.giveAway(c.socket)
+		err = c.chownToServerUser(c.socket)
 	} else if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
 	if err != nil {
-		return inDirectory(c.socket, err)
+		return directoryError(c.socket, err)
 	}
 	uid := uint32(os.Geteuid())
 	if c.user != nil {
@@ -281,7 +281,7 @@ func (c *cluster) makeSocketDir() error {
 	}
 	info, err := os.Lstat(c.socket)
 	if err != nil {
-		return inDirectory(c.socket, err)
+		return directoryError(c.socket, err)
 	}
 	if !info.IsDir() || info.Mode().Perm() != 0o700 || owner(info).Uid != uid {
 		return fmt.Errorf("the directory %s, needed for the database's socket, belongs to another user: remove it",
@@ -296,8 +296,8 @@ func (c *cluster) removeSocket() {
 	}
 }
 
-// giveAway makes the server's user the owner of a path.
-func (c *cluster) giveAway(path string) error {
+// chownToServerUser makes the server's user the owner of a path.
+func (c *cluster) chownToServerUser(path string) error {
 	if c.user == nil {
 		return nil
 	}
@@ -335,8 +335,8 @@ func (c *cluster) reason() string {
 	return "see " + c.logFile()
 }
 
-// inDirectory explains why writing to a directory failed.
-func inDirectory(dir string, err error) error {
+// directoryError explains why writing to a directory failed.
+func directoryError(dir string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return fmt.Errorf("the data directory %s is not writable", dir)

@@ -49,8 +49,8 @@ type Server struct {
 	ended   chan struct{}
 	stop    sync.Once
 	stopErr error
-	// leave stops waiting for the end of an attached server's owner.
-	leave func()
+	// detach stops waiting for the end of an attached server's owner.
+	detach func()
 	// mu guards the fields below, which are nil while the server is attached.
 	mu       sync.Mutex
 	cluster  *cluster
@@ -72,12 +72,12 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	patience := time.NewTimer(attachPatience)
 	defer patience.Stop()
 	for {
-		lock, err := acquire(filepath.Join(c.dir, lockFile))
+		lock, err := tryLock(filepath.Join(c.dir, lockFile))
 		if err != nil {
 			return nil, err
 		}
 		if lock != nil {
-			return c.own(ctx, lock)
+			return c.startOwned(ctx, lock)
 		}
 		if err := ping(ctx, c.url(database)); err == nil {
 			return c.attach(context.WithoutCancel(ctx), o.TookOver), nil
@@ -121,7 +121,7 @@ func (s *Server) Reset(ctx context.Context) error {
 // return the first result.
 func (s *Server) Stop() error {
 	s.stop.Do(func() {
-		s.leave()
+		s.detach()
 		if s.Attached() {
 			return
 		}
@@ -135,9 +135,9 @@ func (s *Server) Stop() error {
 	return s.stopErr
 }
 
-// own starts the server under the lock, and releases the lock on failure.
-func (c *cluster) own(ctx context.Context, lock *os.File) (_ *Server, err error) {
-	s := &Server{url: c.url(database), cluster: c, lock: lock, leave: func() {}}
+// startOwned starts the server under the lock, and releases the lock on failure.
+func (c *cluster) startOwned(ctx context.Context, lock *os.File) (_ *Server, err error) {
+	s := &Server{url: c.url(database), cluster: c, lock: lock, detach: func() {}}
 	defer func() {
 		if err == nil {
 			return
@@ -174,7 +174,7 @@ const takeOverInterval = 200 * time.Millisecond
 func (c *cluster) attach(ctx context.Context, tookOver func()) *Server {
 	ctx, cancel := context.WithCancel(ctx)
 	s, settled := &Server{url: c.url(database), ended: make(chan struct{})}, make(chan struct{})
-	s.leave = func() {
+	s.detach = func() {
 		cancel()
 		<-settled
 	}
@@ -207,12 +207,12 @@ func (c *cluster) takeOver(ctx context.Context) (*Server, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
-		lock, err := acquire(filepath.Join(c.dir, lockFile))
+		lock, err := tryLock(filepath.Join(c.dir, lockFile))
 		if err != nil {
 			return nil, err
 		}
 		if lock != nil {
-			return c.own(ctx, lock)
+			return c.startOwned(ctx, lock)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func Abandoned(dir string) bool {
 	if info, err = os.Stat(path); err != nil || time.Since(info.ModTime()) < abandonedAfter {
 		return false // the program that created it may not have locked it yet
 	}
-	lock, err := acquire(path)
+	lock, err := tryLock(path)
 	if err != nil || lock == nil {
 		return false
 	}
@@ -278,12 +278,12 @@ func (c *cluster) url(name string) string {
 // logFile returns the path of the server's log, next to the cluster.
 func (c *cluster) logFile() string { return filepath.Join(c.dir, "postgres.log") }
 
-// acquire returns the locked file, or nil if another open file holds the lock. The kernel releases the lock when the
+// tryLock returns the locked file, or nil if another open file holds the lock. The kernel releases the lock when the
 // program ends in any way. Child processes do not inherit it.
-func acquire(path string) (*os.File, error) {
+func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, inDirectory(filepath.Dir(path), err)
+		return nil, directoryError(filepath.Dir(path), err)
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {

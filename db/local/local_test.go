@@ -189,7 +189,7 @@ func TestReusedProcessIDDoesNotBlockStart(t *testing.T) {
 				filepath.Join(s.cluster.data, pidFile), filepath.Join(s.cluster.socket, socketName+".lock"),
 			} {
 				require.NoError(t, os.WriteFile(path, []byte(stale), 0o600))
-				require.NoError(t, s.cluster.giveAway(path))
+				require.NoError(t, s.cluster.chownToServerUser(path))
 			}
 			require.Equal(t, "ÄPFEL", kept(t, start(t, o).URL()))
 		})

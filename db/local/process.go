@@ -46,7 +46,7 @@ func (c *cluster) launch(name, dir string, args ...string) (*process, error) {
 	// A file, not a pipe: it still receives output after this program is killed.
 	log, err := os.OpenFile(c.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, inDirectory(c.dir, err)
+		return nil, directoryError(c.dir, err)
 	}
 	defer func() { _ = log.Close() }()
 	p := &process{cmd: c.command(name, dir, args...), done: make(chan struct{})}
@@ -122,7 +122,7 @@ func (c *cluster) stopStale(ctx context.Context) error {
 		filepath.Join(c.data, pidFile), filepath.Join(c.socket, socketName), filepath.Join(c.socket, socketName+".lock"),
 	} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return inDirectory(c.dir, err)
+			return directoryError(c.dir, err)
 		}
 	}
 	return nil
@@ -148,8 +148,9 @@ func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, 
 	}
 }
 
-// discard removes an unfinished cluster. It first kills the children of a killed initdb, which may still write to it.
-func discard(ctx context.Context, dir string) error {
+// removeClusterDir removes an unfinished cluster. It first kills the children of a killed initdb, which may still write
+// to it.
+func removeClusterDir(ctx context.Context, dir string) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	timeout := time.After(5 * time.Second)
@@ -175,10 +176,10 @@ func discard(ctx context.Context, dir string) error {
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return inDirectory(dir, err)
+		return directoryError(dir, err)
 	}
 	if err := errors.Join(d.Sync(), d.Close()); err != nil {
-		return inDirectory(dir, err)
+		return directoryError(dir, err)
 	}
 	return nil
 }

@@ -21,10 +21,10 @@ type Bus interface {
 	send(ctx context.Context, h *Hub, signals []signal) error
 	// listen delivers signals to the hub until ctx ends.
 	listen(ctx context.Context, h *Hub)
-	// follow and leave add and remove a key whose signals the hub receives. They are called with the hub's lock held, and
-	// must not wait.
-	follow(h *Hub, key Key)
-	leave(key Key)
+	// subscribe and leave add and remove a key whose signals the hub receives. They are called with the hub's lock held,
+	// and must not wait.
+	subscribe(h *Hub, key Key)
+	unsubscribe(key Key)
 	isListening() bool
 	// close closes the connections that the bus has opened.
 	close()
@@ -39,8 +39,8 @@ type Hub struct {
 	outbox outbox
 	counts counts
 	// The channel heard is closed when the replica first listens.
-	heard     chan struct{}
-	hearsOnce sync.Once
+	firstListen chan struct{}
+	hearsOnce   sync.Once
 
 	mu            sync.Mutex
 	listening     bool
@@ -51,7 +51,7 @@ type Hub struct {
 func New(bus Bus) *Hub {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hub{
-		bus: bus, ctx: ctx, cancel: cancel, outbox: newOutbox(), heard: make(chan struct{}),
+		bus: bus, ctx: ctx, cancel: cancel, outbox: newOutbox(), firstListen: make(chan struct{}),
 		subscriptions: map[Key]map[*Subscription]struct{}{},
 	}
 	h.work.Go(h.notify)
@@ -121,7 +121,7 @@ func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
 	defer h.mu.Unlock()
 	if h.subscriptions[key] == nil {
 		h.subscriptions[key] = map[*Subscription]struct{}{}
-		h.bus.follow(h, key)
+		h.bus.subscribe(h, key)
 	}
 	h.subscriptions[key][s] = struct{}{}
 	if !h.listening && h.ctx.Err() == nil {
@@ -134,7 +134,7 @@ func (h *Hub) Watch(key Key, alert func(isMissed bool)) *Subscription {
 // Listening waits until the replica listens, or ctx ends. Signals and text sent earlier do not arrive here.
 func (h *Hub) Listening(ctx context.Context) {
 	select {
-	case <-h.heard:
+	case <-h.firstListen:
 	case <-ctx.Done():
 	}
 }
@@ -174,7 +174,7 @@ func (s *Subscription) hold(p Piece, hasMore bool) {
 		return
 	}
 	s.pieces = append(s.pieces, p)
-	raise(s.arrived)
+	trySend(s.arrived)
 }
 
 // Close ends the subscription. Its channels stay open and silent.
@@ -187,13 +187,13 @@ func (s *Subscription) Close() {
 	delete(s.hub.subscriptions[s.key], s)
 	if len(s.hub.subscriptions[s.key]) == 0 {
 		delete(s.hub.subscriptions, s.key)
-		s.hub.bus.leave(s.key)
+		s.hub.bus.unsubscribe(s.key)
 	}
 }
 
-// listens must be called by the bus each time it starts to listen, because earlier signals may have been missed.
-func (h *Hub) listens() {
-	h.hearsOnce.Do(func() { close(h.heard) })
+// onListening must be called by the bus each time it starts to listen, because earlier signals may have been missed.
+func (h *Hub) onListening() {
+	h.hearsOnce.Do(func() { close(h.firstListen) })
 	h.wakeAll()
 }
 
@@ -210,7 +210,7 @@ func (h *Hub) wakeAll() {
 				s.alert(true)
 				continue
 			}
-			raise(s.woken)
+			trySend(s.woken)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (h *Hub) deliver(sig signal) {
 		if event := sig.piece(); event != nil {
 			s.hold(Piece{sig.Sequence, event}, sig.HasMore)
 		} else {
-			raise(s.woken)
+			trySend(s.woken)
 		}
 		if s.alert != nil {
 			s.alert(false)

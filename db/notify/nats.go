@@ -49,8 +49,8 @@ type natsBus struct {
 	mu            sync.Mutex
 	subscriptions map[Key]*nats.Subscription
 	// unconfirmed has keys that the server may not know yet. asked has a token while there are any.
-	unconfirmed []Key
-	asked       chan struct{}
+	unconfirmed     []Key
+	confirmRequests chan struct{}
 }
 
 // OpenNATS returns a bus on the servers. It connects in the background, and reconnects whenever the connection is lost,
@@ -59,12 +59,12 @@ func OpenNATS(o NATS) (Bus, error) {
 	b := &natsBus{
 		subject: o.Subject, messages: make(chan *nats.Msg, natsWaiting), connected: make(chan struct{}, 1),
 		slow:          make(chan struct{}, 1),
-		subscriptions: map[Key]*nats.Subscription{}, asked: make(chan struct{}, 1),
+		subscriptions: map[Key]*nats.Subscription{}, confirmRequests: make(chan struct{}, 1),
 	}
 	log := cmp.Or(o.Log, slog.Default())
 	found := func(conn *nats.Conn) {
 		log.Info("connected to NATS: it carries the signals between replicas", "server", conn.ConnectedUrlRedacted())
-		raise(b.connected)
+		trySend(b.connected)
 	}
 	options := []nats.Option{
 		nats.Name("agentgraph"), nats.NoEcho(), nats.NoCallbacksAfterClientClose(), nats.RetryOnFailedConnect(true),
@@ -81,7 +81,7 @@ func OpenNATS(o NATS) (Bus, error) {
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 			if errors.Is(err, nats.ErrSlowConsumer) {
-				raise(b.slow)
+				trySend(b.slow)
 				return
 			}
 			log.Warn("NATS reported an error", "error", err)
@@ -115,15 +115,15 @@ func (b *natsBus) send(_ context.Context, h *Hub, signals []signal) error {
 		}
 	}
 	for i, payload := range payloads(signals) {
-		if err := b.conn.Publish(b.of(Key{signals[i].CompanyID, signals[i].ID}), []byte(payload)); err != nil {
+		if err := b.conn.Publish(b.subjectFor(Key{signals[i].CompanyID, signals[i].ID}), []byte(payload)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// of returns the subject of the key.
-func (b *natsBus) of(key Key) string {
+// subjectFor returns the subject of the key.
+func (b *natsBus) subjectFor(key Key) string {
 	return b.subject + "." + natsToken(key.CompanyID) + "." + natsToken(key.ID)
 }
 
@@ -136,19 +136,19 @@ func natsToken(text string) string {
 	return strings.ReplaceAll(url.PathEscape(text), ".", "%2E")
 }
 
-func (b *natsBus) follow(_ *Hub, key Key) {
+func (b *natsBus) subscribe(_ *Hub, key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	subscription, err := b.conn.ChanSubscribe(b.of(key), b.messages)
+	subscription, err := b.conn.ChanSubscribe(b.subjectFor(key), b.messages)
 	if err != nil {
 		return // the connection and the hub are closed
 	}
 	b.subscriptions[key] = subscription
 	b.unconfirmed = append(b.unconfirmed, key)
-	raise(b.asked)
+	trySend(b.confirmRequests)
 }
 
-func (b *natsBus) leave(key Key) {
+func (b *natsBus) unsubscribe(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if subscription := b.subscriptions[key]; subscription != nil {
@@ -183,7 +183,7 @@ func (b *natsBus) confirm(ctx context.Context, h *Hub) {
 			return
 		case <-b.connected:
 			isNew = true
-		case <-b.asked:
+		case <-b.confirmRequests:
 		}
 		b.mu.Lock()
 		keys := b.unconfirmed
@@ -193,7 +193,7 @@ func (b *natsBus) confirm(ctx context.Context, h *Hub) {
 		_ = b.conn.FlushWithContext(waiting) // if the connection broke, the next one is confirmed
 		cancel()
 		if isNew {
-			h.listens()
+			h.onListening()
 			continue
 		}
 		for _, key := range keys {

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// window is how long text is collected, so that many turns that stream word by word need few commits.
-	window = 40 * time.Millisecond
-	// rest is the minimum time between two sends. Signals that arrive in this time are sent together, so that many
+	// textInterval is how long text is collected, so that many turns that stream word by word need few commits.
+	textInterval = 40 * time.Millisecond
+	// sendInterval is the minimum time between two sends. Signals that arrive in this time are sent together, so that many
 	// writers need few commits.
-	rest = 10 * time.Millisecond
+	sendInterval = 10 * time.Millisecond
 	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres's limit of 8,000 bytes.
 	maxPiece = 1_000
 	// maxArguments is the maximum size of announced arguments, in bytes.
@@ -24,8 +24,8 @@ const (
 	maxWaiting = 1 << 20
 
 	notifyTimeout = 2 * time.Second
-	// sendAgain is the wait before a retry, and maxPutBack the maximum number of keys that are retried.
-	sendAgain  = time.Second
+	// retryDelay is the wait before a retry, and maxPutBack the maximum number of keys that are retried.
+	retryDelay = time.Second
 	maxPutBack = 10_000
 )
 
@@ -91,7 +91,7 @@ func (o *outbox) wake(key Key) {
 	defer o.mu.Unlock()
 	o.addSignal(key, signal{})
 	delete(o.open, key)
-	raise(o.wakes)
+	trySend(o.wakes)
 }
 
 func (o *outbox) write(key Key, piece model.MessageDelta) {
@@ -122,7 +122,7 @@ func (o *outbox) write(key Key, piece model.MessageDelta) {
 		o.waiting[at].Delta.Text += piece.Text[:end]
 		piece.Text = piece.Text[end:]
 	}
-	raise(o.texts)
+	trySend(o.texts)
 }
 
 // roomFor returns how many characters of the piece can be appended to the waiting one. It returns 0 if the piece does
@@ -147,16 +147,16 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 		}
 		s.Started = &e
 	case model.ToolCallFinished:
-		e.Result, e.Error = cut(e.Result), cut(e.Error)
+		e.Result, e.Error = shorten(e.Result), shorten(e.Error)
 		s.Finished = &e
 	case model.ToolApprovalChanged:
 		if len(e.Arguments) > maxArguments {
 			e.Arguments = nil
 		}
-		e.ApprovalNote = cut(e.ApprovalNote)
+		e.ApprovalNote = shorten(e.ApprovalNote)
 		s.Approval = &e
 	case model.TurnFailed:
-		e.Reason = *cut(&e.Reason)
+		e.Reason = *shorten(&e.Reason)
 		s.Failed = &e
 	case model.TurnStarted:
 		text := []rune(e.Text)
@@ -176,11 +176,11 @@ func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEve
 		o.addSignal(key, s)
 	}
 	delete(o.open, key)
-	raise(o.texts)
+	trySend(o.texts)
 }
 
-// cut shortens a text that is too long to announce.
-func cut(text *string) *string {
+// shorten shortens a text that is too long to announce.
+func shorten(text *string) *string {
 	if text == nil || utf8.RuneCountInString(*text) <= maxPiece/2 {
 		return text
 	}
@@ -194,7 +194,7 @@ func (o *outbox) addSignal(key Key, s signal) {
 	o.waiting = append(o.waiting, s)
 }
 
-func raise(token chan struct{}) {
+func trySend(token chan struct{}) {
 	select {
 	case token <- struct{}{}:
 	default:
@@ -249,31 +249,31 @@ func payloads(signals []signal) []string {
 }
 
 // notify sends until the Hub closes. After each send, new signals wait for at most the interval rest, new text for at
-// most the interval window, and failed signals for at most sendAgain.
+// most the interval window, and failed signals for at most retryDelay.
 func (h *Hub) notify() {
 	wakes, texts := h.outbox.wakes, h.outbox.texts
-	var rested, after, again <-chan time.Time
+	var signalTimer, textTimer, retryTimer <-chan time.Time
 	for {
 		select {
 		case <-wakes:
 		case <-texts:
-		case <-again:
-		case <-rested:
-			wakes, rested = h.outbox.wakes, nil
+		case <-retryTimer:
+		case <-signalTimer:
+			wakes, signalTimer = h.outbox.wakes, nil
 			continue
-		case <-after:
-			texts, after = h.outbox.texts, nil
+		case <-textTimer:
+			texts, textTimer = h.outbox.texts, nil
 			continue
 		case <-h.ctx.Done():
 			h.send()
 			return
 		}
-		again = nil
+		retryTimer = nil
 		if !h.send() {
-			again = time.After(sendAgain)
+			retryTimer = time.After(retryDelay)
 		}
-		wakes, rested = nil, time.After(rest)
-		texts, after = nil, time.After(window)
+		wakes, signalTimer = nil, time.After(sendInterval)
+		texts, textTimer = nil, time.After(textInterval)
 	}
 }
 

@@ -23,28 +23,29 @@ const (
 // postgres is a bus of Postgres notifications. Every replica receives all of them, including its own, on one
 // connection. It sends one statement at a time for all waiting signals.
 type postgres struct {
-	pool    *pgxpool.Pool
-	taking  func(context.Context) context.Context
-	listens atomic.Bool
+	pool           *pgxpool.Pool
+	acquireContext func(context.Context) context.Context
+	listens        atomic.Bool
 }
 
 // Postgres returns a bus on the pool's database. It does not close the pool. It listens on a connection outside the
 // pool. To send, it acquires a connection with the context that taking returns.
 func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) Bus {
-	return &postgres{pool: pool, taking: taking}
+	return &postgres{pool: pool, acquireContext: taking}
 }
 
 func (p *postgres) send(ctx context.Context, _ *Hub, signals []signal) error {
 	// JSON has no line breaks, and a text does not need the quoting of array elements.
 	texts := strings.Join(payloads(signals), "\n")
-	_, err := p.pool.Exec(p.taking(ctx), "SELECT pg_notify($1, payload) FROM unnest(string_to_array($2, chr(10))) AS "+
-		"payload", channel, texts)
+	_, err := p.pool.Exec(p.acquireContext(ctx),
+		"SELECT pg_notify($1, payload) FROM unnest(string_to_array($2, chr(10))) AS "+
+			"payload", channel, texts)
 	return err
 }
 
-func (*postgres) follow(*Hub, Key) {}
-func (*postgres) leave(Key)        {}
-func (*postgres) close()           {}
+func (*postgres) subscribe(*Hub, Key) {}
+func (*postgres) unsubscribe(Key)     {}
+func (*postgres) close()              {}
 
 func (p *postgres) isListening() bool { return p.listens.Load() }
 
@@ -82,7 +83,7 @@ func (p *postgres) receive(ctx context.Context, h *Hub) bool {
 	}
 	p.listens.Store(true)
 	defer p.listens.Store(false)
-	h.listens()
+	h.onListening()
 	for {
 		notification, err := conn.WaitForNotification(ctx)
 		if err != nil {

@@ -24,7 +24,7 @@ import (
 // longer to plan than to run. bun writes everything else.
 type Batch struct {
 	scope Scope
-	of    []Bound
+	bound []Bound
 	// hasRequired is set when a statement of the batch was added by Require.
 	hasRequired bool
 	err         error
@@ -34,7 +34,9 @@ type Batch struct {
 func (s Scope) Batch() *Batch { return &Batch{scope: s} }
 
 // Add appends a statement. Its rows, if any, are appended to the slice that into points to; into may be nil.
-func (b *Batch) Add(q Query, into any, values ...any) { b.of = append(b.of, Bind(q, into, values...)) }
+func (b *Batch) Add(q Query, into any, values ...any) {
+	b.bound = append(b.bound, Bind(q, into, values...))
+}
 
 type requiredRow struct{ IsThere bool }
 
@@ -83,7 +85,7 @@ func (b *Batch) Update(row Row, id string, columns ...string) {
 	for _, column := range columns {
 		values = append(values, b.value(unconnected.Table(of).FieldMap[column], row))
 	}
-	b.Add(columnsOfRow{of, strings.Join(columns, " ")}, nil, values...)
+	b.Add(rowUpdate{of, strings.Join(columns, " ")}, nil, values...)
 }
 
 func (b *Batch) value(field *schema.Field, row Row) any {
@@ -96,12 +98,12 @@ func (b *Batch) value(field *schema.Field, row Row) any {
 
 const companyColumn = "company_id"
 
-type columnsOfRow struct {
+type rowUpdate struct {
 	row     reflect.Type
 	columns string
 }
 
-func (c columnsOfRow) SQL(t *Tables) (string, []string) {
+func (c rowUpdate) SQL(t *Tables) (string, []string) {
 	q := t.Update(reflect.New(c.row).Interface()).Where("id = ?", Param(2))
 	for i, column := range strings.Fields(c.columns) {
 		q = q.Set("? = ?", bun.Ident(column), Param(3+i))
@@ -196,7 +198,7 @@ func (b *Batch) Commit(ctx context.Context, afterwards ...func()) (bool, error) 
 func (b *Batch) sendInTx(ctx context.Context) error {
 	for attempt := 0; ; attempt++ {
 		err := b.scope.Begin(ctx, nil, func(ctx context.Context, tx *Tx) error {
-			return (&Batch{tx.Company(b.scope.companyID), b.of, b.hasRequired, b.err}).Send(ctx)
+			return (&Batch{tx.Company(b.scope.companyID), b.bound, b.hasRequired, b.err}).Send(ctx)
 		})
 		if !errors.Is(err, errUpgrading) || attempt == b.maxStale() {
 			return err
@@ -216,7 +218,7 @@ func (b *Batch) Send(ctx context.Context) error {
 	}
 	db, isInTx := b.scope.db, b.scope.InTx()
 	// A pooler needs a transaction for any statement, a cluster for more than one.
-	if !isInTx && (db.scopes.isPooled || db.isSharded && len(b.of) > 1) {
+	if !isInTx && (db.scopes.isPooled || db.isSharded && len(b.bound) > 1) {
 		return b.sendInTx(ctx)
 	}
 	err := b.sendOnce(ctx)
@@ -246,14 +248,14 @@ func (b *Batch) sendOnce(ctx context.Context) error {
 }
 
 func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
-	for _, of := range b.of {
+	for _, of := range b.bound {
 		if of.rows.IsValid() {
 			of.rows.Elem().SetLen(0) // removes the rows of an earlier attempt
 		}
 	}
 	// The results are a row or two, or keys that the caller passed. No memory is reserved for them: the budget would
 	// refuse them only after the changes were made.
-	reads, receive := b.scope.receiving(model.WithMemoryBudget(ctx, nil), b.of)
+	reads, receive := b.scope.prepareReads(model.WithMemoryBudget(ctx, nil), b.bound)
 	ctx, end := b.scope.db.trace(ctx, conn, reads)
 	err := b.scope.receive(ctx, conn.PgConn(), reads, receive)
 	end(err)

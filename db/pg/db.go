@@ -30,7 +30,7 @@ type Options struct {
 	// Types describes the row structs that need special treatment.
 	Types map[reflect.Type]Type
 	// Taken has the message for each unique constraint that user input may violate, by the constraint's name.
-	Taken map[string]Taken
+	Taken map[string]UniqueViolation
 }
 
 // DB is a Postgres database that holds the rows of companies. It is safe for concurrent use.
@@ -45,7 +45,7 @@ type DB struct {
 	tracer     pgx.QueryTracer
 	bun        *bun.DB
 	scopes     *scopes
-	taken      map[string]Taken
+	taken      map[string]UniqueViolation
 	// isSharded is set if the tables were distributed by Citus when the database was opened.
 	isSharded bool
 }
@@ -65,7 +65,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	d.bun = bun.NewDB(openReserving(d), postgres)
 	sharded, err := Distributed(ctx, pools.writes)
 	if err == nil {
-		err = scopes.look(ctx)
+		err = scopes.checkRowSecurity(ctx)
 	}
 	if err != nil {
 		d.Close()
@@ -77,7 +77,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 		pipelined = int(pools.reads.Config().MaxConns) / 4
 	}
 	if d.readers = gateOf(pools.reads, pipelined); pipelined > 0 {
-		d.pipelines = &pipelines{db: d, most: pipelined, patience: pipelinePatience}
+		d.pipelines = &pipelines{db: d, maxActive: pipelined, patience: pipelinePatience}
 	}
 	scopes.warn(ctx, d.isSharded)
 	return d, nil
@@ -89,17 +89,17 @@ func (d *DB) Close() {
 	d.pools.close()
 }
 
-// Ping returns an error if the database does not answer, or if Await returns one.
+// Ping returns an error if the database does not answer, or if CheckRowSecurity returns one.
 func (d *DB) Ping(ctx context.Context) error {
 	if err := d.pools.writes.Ping(ctx); err != nil {
 		return d.Translate(err)
 	}
-	return d.Translate(d.scopes.await(ctx))
+	return d.Translate(d.scopes.ensureRowSecurity(ctx))
 }
 
-// Await checks whether row-level security separates the companies. Once it does, Await no longer
+// CheckRowSecurity checks whether row-level security separates the companies. Once it does, it no longer
 // queries Postgres.
-func (d *DB) Await(ctx context.Context) error { return d.scopes.await(ctx) }
+func (d *DB) CheckRowSecurity(ctx context.Context) error { return d.scopes.ensureRowSecurity(ctx) }
 
 // Writes returns the pool for writes. Callers that need neither a company nor a session use it directly.
 func (d *DB) Writes() *pgxpool.Pool { return d.pools.writes }

@@ -15,8 +15,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Taken is the error for a row that breaks a unique constraint: the input field that must differ, and a message.
-type Taken struct{ Field, Message string }
+// UniqueViolation is the error for a row that breaks a unique constraint: the input field that must differ, and a
+// message.
+type UniqueViolation struct{ Field, Message string }
 
 // Translate turns a driver's error into a model.Error and wraps the original error. It returns all other errors
 // unchanged.
@@ -40,7 +41,7 @@ func (d *DB) Translate(err error) error {
 		// A pooler sends this code, not Postgres, for any failure of its connections.
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
 	}
-	if NodeAway(err) != "" {
+	if UnreachableNode(err) != "" {
 		return errors.Join(model.Errorf(model.Unavailable, "a part of the database is not available; try again"), err)
 	}
 	switch pg.Code {
@@ -89,9 +90,10 @@ func isCut(err error) bool {
 
 var remoteNode = regexp.MustCompile(`remote node (?:\S*@)?(\S+:\d+) failed|executing command on (\S+:\d+)`)
 
-// NodeAway returns the host and port of the node of a Citus cluster that a statement needed and did not reach. For any
-// other error, it returns "". Citus names the node in the message or, if the node ended the connection, in the context.
-func NodeAway(err error) string {
+// UnreachableNode returns the host and port of the node of a Citus cluster that a statement needed and did not reach.
+// For any other error, it returns "". Citus names the node in the message or, if the node ended the connection, in the
+// context.
+func UnreachableNode(err error) string {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) || !strings.HasPrefix(pg.Code, "08") && !strings.HasPrefix(pg.Code, "57P") {
 		return ""

@@ -29,8 +29,8 @@ func (f Filter) And(sql string, value any) Filter {
 	return append(f, Condition{SQL: sql, Value: value})
 }
 
-// Searching returns the filter with a condition that an index serves only through the view.
-func (f Filter) Searching(view, sql string, value any) Filter {
+// AndInView returns the filter with a condition that an index serves only through the view.
+func (f Filter) AndInView(view, sql string, value any) Filter {
 	return append(f, Condition{sql, value, view})
 }
 
@@ -54,9 +54,9 @@ func OneOf[V any](f Filter, column string, values []V) Filter {
 	return f.And("?TableAlias."+column+" = ANY (?::text[])", values)
 }
 
-// Named returns the filter with the condition that the name contains the given part, ignoring case. It returns f if
-// part is nil. No index serves the condition: the lists are short enough to scan.
-func (f Filter) Named(part *string) Filter {
+// NameContains returns the filter with the condition that the name contains the given part, ignoring case. It returns f
+// if part is nil. No index serves the condition: the lists are short enough to scan.
+func (f Filter) NameContains(part *string) Filter {
 	if part == nil {
 		return f
 	}

@@ -33,11 +33,11 @@ func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string
 	}
 	s, part := r.scope, Part{PageArgs: args, Filter: f, AndNext: true}
 	rows, err := s.rows(ctx, l.Model, s.db.pagesOf(l, s.companyID, pgdialect.Array(parents), "parent.id AS parent_id",
-		s.db.Chosen(l.Row(), columns), part, literal, nil))
+		s.db.ColumnsToRead(l.Row(), columns), part, literal, nil))
 	if args.IsBackward() {
 		slices.Reverse(rows)
 	}
-	return Together(rows), err
+	return JoinBatch(rows), err
 }
 
 // Count returns how many rows of each parent's list pass the filter, by the parent's id. Parents without rows are
@@ -63,8 +63,8 @@ func (r Reads) Count(ctx context.Context, l List, f Filter, parents []string) (m
 // Find is Reads.Find for a type of rows that the caller knows.
 func Find[R any](ctx context.Context, s Scope, of Rows, keys []string, columns ...string) ([]R, error) {
 	rows, err := s.rows(ctx, of.Model, s.db.rowsOfKeys(of, s.companyID, pgdialect.Array(keys),
-		s.db.Chosen(of.Row(), columns), nil))
-	return typed[R](Together(rows)), err
+		s.db.ColumnsToRead(of.Row(), columns), nil))
+	return castRows[R](JoinBatch(rows)), err
 }
 
 // Page reads one page of the rows that pass the filter, in the order of the list or of the arguments.
@@ -77,15 +77,16 @@ func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArg
 		columns = append(slices.Clip(columns), o.Column) // cursors are made from it
 	}
 	q := s.db.pageOf(l, s.companyID, nil, Part{PageArgs: args, Filter: f, AndNext: true}, literal, nil)
-	rows, err := s.rows(ctx, l.Model, s.db.columned(q, l.Row(), s.companyID, s.db.Chosen(l.Row(), columns), nil))
+	rows, err := s.rows(ctx, l.Model, s.db.selectColumns(q, l.Row(), s.companyID, s.db.ColumnsToRead(l.Row(), columns),
+		nil))
 	if err != nil {
 		return nil, err
 	}
 	if args.IsBackward() {
 		slices.Reverse(rows)
 	}
-	Together(model.Within(rows, args)) // rows outside the page stay out of its batch
-	return model.NewPage(typed[R](rows), args, func(ctx context.Context) (int32, error) {
+	JoinBatch(model.TrimExtra(rows, args)) // rows outside the page stay out of its batch
+	return model.NewPage(castRows[R](rows), args, func(ctx context.Context) (int32, error) {
 		return shared(ctx, s, l, f, nil, func() (count int32, err error) {
 			err = s.db.totalOf(l, s.companyID, nil, f, literal).Conn(s).Scan(ctx, &count)
 			return count, err
@@ -99,10 +100,10 @@ func (s Scope) rows(ctx context.Context, none any, q *bun.SelectQuery) ([]model.
 	if err := q.Conn(s).Scan(ctx, rows.Interface()); err != nil {
 		return nil, err
 	}
-	return s.db.structs(rows), nil
+	return s.db.modelRows(rows), nil
 }
 
-func typed[R any](rows []model.Row) []R {
+func castRows[R any](rows []model.Row) []R {
 	typed := make([]R, len(rows))
 	for i, row := range rows {
 		typed[i] = row.(R)
@@ -110,8 +111,8 @@ func typed[R any](rows []model.Row) []R {
 	return typed
 }
 
-// Together joins the rows that one statement read into one batch.
-func Together[R interface {
+// JoinBatch joins the rows that one statement read into one batch.
+func JoinBatch[R interface {
 	JoinBatch(b *model.Batch, row any)
 }](rows []R) []R {
 	batch := &model.Batch{Rows: make([]any, 0, len(rows))}
@@ -128,8 +129,8 @@ func slice(none any) reflect.Value {
 	return rows
 }
 
-// structs returns the rows of a slice, each converted by its type's Row function if it has one.
-func (t *Tables) structs(rows reflect.Value) []model.Row {
+// modelRows returns the rows of a slice, each converted by its type's Row function if it has one.
+func (t *Tables) modelRows(rows reflect.Value) []model.Row {
 	as := t.types[structOf(rows.Interface())].Row
 	all := make([]model.Row, rows.Elem().Len())
 	for i := range all {

@@ -28,8 +28,8 @@ const (
 	TimesRead     = 3
 )
 
-// weigh returns the memory to reserve for a value with the given number of bytes.
-func weigh(bytes int) int {
+// memorySize returns the memory to reserve for a value with the given number of bytes.
+func memorySize(bytes int) int {
 	if bytes > largeValue {
 		bytes *= TimesRead
 	}
@@ -69,7 +69,7 @@ func (c reservingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		release()
 		return nil, err
 	}
-	if err := mayQuery(ctx); err != nil {
+	if err := countStatement(ctx); err != nil {
 		leave()
 		return nil, err
 	}
@@ -102,13 +102,13 @@ func connectionsOf(ctx context.Context) string {
 // reservingConn is a connection in use by one company or, if the name is empty, by the program itself.
 type reservingConn struct {
 	*stdlib.Conn
-	leave func()
-	db    *DB
+	release func()
+	db      *DB
 }
 
 // Close returns the connection to the pool.
 func (c *reservingConn) Close() error {
-	defer c.leave()
+	defer c.release()
 	return c.Conn.Close()
 }
 
@@ -221,8 +221,8 @@ type reservingRows struct {
 	db *DB
 	// budget may be nil.
 	budget model.MemoryBudget
-	// leave closes the connection: the rest of the rows would have to be received before it could be used again.
-	leave func()
+	// closeConn closes the connection: the rest of the rows would have to be received before it could be used again.
+	closeConn func()
 	// tx is the transaction around this one statement, or nil.
 	tx driver.Tx
 }
@@ -242,15 +242,15 @@ func (r *reservingRows) Next(row []driver.Value) error {
 	for _, value := range row {
 		switch value := value.(type) {
 		case string:
-			bytes += weigh(len(value))
+			bytes += memorySize(len(value))
 		case []byte:
-			bytes += weigh(len(value))
+			bytes += memorySize(len(value))
 		default:
-			bytes += weigh(0)
+			bytes += memorySize(0)
 		}
 	}
 	if err = r.budget.Reserve(bytes); err != nil {
-		r.leave()
+		r.closeConn()
 	}
 	return err
 }
@@ -275,7 +275,7 @@ func reserve(budget model.MemoryBudget, row [][]byte, more int) error {
 	}
 	bytes := bytesPerRow + more
 	for _, value := range row {
-		bytes += weigh(len(value))
+		bytes += memorySize(len(value))
 	}
 	return budget.Reserve(bytes)
 }

@@ -40,18 +40,18 @@ var ErrUnshared = errors.New("the query needs its own connection")
 // next request. Each request ends with its own Sync and is therefore its own transaction: an error or a cancellation
 // affects that request alone.
 type pipelines struct {
-	db       *DB
-	most     int
-	patience time.Duration
+	db        *DB
+	maxActive int
+	patience  time.Duration
 
 	mu     sync.Mutex
-	queue  []*pipelined
+	queue  []*pipelineRequest
 	active []*pipeline
-	// alone counts the requests that read on their own connections because no pipeline was active.
-	alone int
+	// unpipelined counts the requests that read on their own connections because no pipeline was active.
+	unpipelined int
 }
 
-type pipelined struct {
+type pipelineRequest struct {
 	ctx     context.Context
 	scope   Scope
 	reads   []Read
@@ -73,20 +73,20 @@ func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) er
 	if p == nil || len(reads) > MaxPipelinedReads || lengthOf(reads) > maxKeyBytes {
 		return ErrUnshared
 	}
-	q := &pipelined{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)}
+	q := &pipelineRequest{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)}
 	p.mu.Lock()
 	switch {
-	case len(p.active) == 0 && p.alone < runtime.GOMAXPROCS(0):
-		p.alone++
+	case len(p.active) == 0 && p.unpipelined < runtime.GOMAXPROCS(0):
+		p.unpipelined++
 		p.mu.Unlock()
-		defer func() { p.mu.Lock(); p.alone--; p.mu.Unlock() }()
+		defer func() { p.mu.Lock(); p.unpipelined--; p.mu.Unlock() }()
 		return r.Read(ctx, reads, receive)
 	case len(p.queue) >= maxQueued:
 		p.mu.Unlock()
 		return ErrUnshared
 	}
 	if p.queue = append(p.queue, q); p.mayOpen() {
-		line := &pipeline{of: p, movedAt: time.Now()}
+		line := &pipeline{owner: p, movedAt: time.Now()}
 		p.active = append(p.active, line)
 		go line.run()
 	}
@@ -107,7 +107,7 @@ func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) er
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.queue = slices.DeleteFunc(p.queue, func(other *pipelined) bool { return other == q })
+	p.queue = slices.DeleteFunc(p.queue, func(other *pipelineRequest) bool { return other == q })
 	return err
 }
 
@@ -121,7 +121,7 @@ func lengthOf(reads []Read) (bytes int) {
 	return bytes
 }
 
-func (r *pipelined) result() error {
+func (r *pipelineRequest) result() error {
 	if r.panicked != nil {
 		panic(r.panicked)
 	}
@@ -131,12 +131,12 @@ func (r *pipelined) result() error {
 // mayOpen reports whether another pipeline may be opened. There is one for each processor, and more while none of
 // them receives anything: the database may be far away, or one request slow. The caller holds mu.
 func (p *pipelines) mayOpen() bool {
-	if len(p.active) < min(p.most, runtime.GOMAXPROCS(0)) {
+	if len(p.active) < min(p.maxActive, runtime.GOMAXPROCS(0)) {
 		return true
 	}
 	now := time.Now()
 	moves := func(line *pipeline) bool { return now.Sub(line.movedAt) < pipelineStalls }
-	return len(p.active) < p.most && !slices.ContainsFunc(p.active, moves)
+	return len(p.active) < p.maxActive && !slices.ContainsFunc(p.active, moves)
 }
 
 // Pipelines returns the maximum number of pipelines, the number of active ones, and how many requests wait for one.
@@ -146,7 +146,7 @@ func (d *DB) Pipelines() (most, active, waiting int) {
 	}
 	d.pipelines.mu.Lock()
 	defer d.pipelines.mu.Unlock()
-	return d.pipelines.most, len(d.pipelines.active), len(d.pipelines.queue)
+	return d.pipelines.maxActive, len(d.pipelines.active), len(d.pipelines.queue)
 }
 
 // LimitPipelines sets the maximum number of pipelines and how long a request waits for its rows. From then on, every
@@ -154,12 +154,12 @@ func (d *DB) Pipelines() (most, active, waiting int) {
 func (d *DB) LimitPipelines(most int, patience time.Duration) {
 	d.pipelines.mu.Lock()
 	defer d.pipelines.mu.Unlock()
-	d.pipelines.most, d.pipelines.patience, d.pipelines.alone = most, patience, math.MaxInt32
+	d.pipelines.maxActive, d.pipelines.patience, d.pipelines.unpipelined = most, patience, math.MaxInt32
 }
 
 // next removes the next request to send from the queue, or returns nil. A company with pipelineShare requests in
 // flight waits while other companies have requests. The caller holds mu.
-func (p *pipelines) next(sent []*pipelined) *pipelined {
+func (p *pipelines) next(sent []*pipelineRequest) *pipelineRequest {
 	for _, share := range []int{pipelineShare, pipelineDepth} {
 		for i, r := range p.queue {
 			own := 0

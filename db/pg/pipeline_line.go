@@ -15,8 +15,8 @@ var errUnread = errors.New("the rows were not read")
 
 // pipeline sends requests on a connection and receives their rows, in order. One goroutine does both.
 type pipeline struct {
-	of   *pipelines
-	sent []*pipelined
+	owner *pipelines
+	sent  []*pipelineRequest
 	// movedAt is when the connection last received something. The mutex of pipelines guards it.
 	movedAt time.Time
 }
@@ -29,11 +29,11 @@ func (l *pipeline) run() {
 			r.finishRead(ErrUnshared)
 		}
 		l.sent = nil
-		l.of.mu.Lock()
-		if isServed = isServed && len(l.of.queue) > 0; !isServed {
-			l.of.active = slices.DeleteFunc(l.of.active, func(other *pipeline) bool { return other == l })
+		l.owner.mu.Lock()
+		if isServed = isServed && len(l.owner.queue) > 0; !isServed {
+			l.owner.active = slices.DeleteFunc(l.owner.active, func(other *pipeline) bool { return other == l })
 		}
-		l.of.mu.Unlock()
+		l.owner.mu.Unlock()
 	}
 }
 
@@ -41,7 +41,7 @@ func (l *pipeline) run() {
 func (l *pipeline) serve() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
 	defer cancel()
-	db := l.of.db
+	db := l.owner.db
 	conn, err := db.pools.reads.Acquire(ctx)
 	if err != nil {
 		return false
@@ -49,7 +49,7 @@ func (l *pipeline) serve() bool {
 	defer conn.Release()
 	pg := conn.Conn().PgConn()
 	open := pg.StartPipeline(ctx)
-	send := &sender{pipeline: open, known: statementsOf(pg)}
+	send := &sender{pipeline: open, prepared: statementsOf(pg)}
 	err = send.scopeSession(db.scopes, pg)
 	left := pipelineRequests
 	for err == nil {
@@ -72,21 +72,21 @@ func (l *pipeline) serve() bool {
 }
 
 // next returns a request to send, or nil.
-func (l *pipeline) next(left int) *pipelined {
-	l.of.mu.Lock()
-	defer l.of.mu.Unlock()
+func (l *pipeline) next(left int) *pipelineRequest {
+	l.owner.mu.Lock()
+	defer l.owner.mu.Unlock()
 	l.movedAt = time.Now()
 	if left == 0 || len(l.sent) == pipelineDepth {
 		return nil
 	}
-	return l.of.next(l.sent)
+	return l.owner.next(l.sent)
 }
 
 // send sends a request, with its company scope before it and a Sync after it, without flushing.
-func (l *pipeline) send(send *sender, conn *pgxpool.Conn, r *pipelined) {
+func (l *pipeline) send(send *sender, conn *pgxpool.Conn, r *pipelineRequest) {
 	l.sent = append(l.sent, r)
-	_, r.traced = l.of.db.trace(r.ctx, conn.Conn(), r.reads)
-	send.sendRead(r.scope.companyID, &Read{Statement: ofRequest.setCompany})
+	_, r.traced = l.owner.db.trace(r.ctx, conn.Conn(), r.reads)
+	send.sendRead(r.scope.companyID, &Read{Statement: requestBindings.setCompany})
 	for i := range r.reads {
 		send.sendRead(r.scope.companyID, &r.reads[i])
 	}
@@ -98,11 +98,11 @@ func (l *pipeline) receive(send *sender) error {
 	r := l.sent[0]
 	own, err := r.rows(send)
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) && !isStale(err) && !isEnded(err) && !send.lacks(r.reads) {
+	if errors.As(err, &refused) && !isStale(err) && !isEnded(err) && !send.hasUnprepared(r.reads) {
 		own, err = ErrUnshared, nil
 	}
 	if err == nil {
-		err = send.synced()
+		err = send.receiveSync()
 	}
 	if err == nil || own != nil {
 		l.sent = l.sent[1:]
@@ -113,8 +113,8 @@ func (l *pipeline) receive(send *sender) error {
 
 // rows passes the rows of a request to its receiver, unless the caller gave up. own has the receiver's error, and err
 // the connection's.
-func (r *pipelined) rows(send *sender) (own, err error) {
-	if err := send.rows(ofRequest.setCompany, noRows); err != nil {
+func (r *pipelineRequest) rows(send *sender) (own, err error) {
+	if err := send.rows(requestBindings.setCompany, noRows); err != nil {
 		return nil, err
 	}
 	bytes, isWanted := 0, false
@@ -143,7 +143,7 @@ func (r *pipelined) rows(send *sender) (own, err error) {
 }
 
 // hand passes a row to the receiver. A panic of the receiver is raised again in the caller's goroutine.
-func (r *pipelined) hand(read int, values [][]byte) (err error) {
+func (r *pipelineRequest) hand(read int, values [][]byte) (err error) {
 	defer func() {
 		if r.panicked = recover(); r.panicked != nil {
 			err = ErrUnshared
@@ -153,7 +153,7 @@ func (r *pipelined) hand(read int, values [][]byte) (err error) {
 }
 
 // finishRead reports the outcome to the waiting caller.
-func (r *pipelined) finishRead(err error) {
+func (r *pipelineRequest) finishRead(err error) {
 	if r.traced != nil {
 		r.traced(err)
 	}

@@ -107,7 +107,7 @@ type wantedRows struct {
 }
 
 func (w wantedRows) SQL(t *Tables) (string, []string) {
-	columns := t.Chosen(w.rows.Row(), strings.Fields(w.columns))
+	columns := t.ColumnsToRead(w.rows.Row(), strings.Fields(w.columns))
 	text := t.ManyRows(w.rows, columns).text
 	if w.rows.Key != ByID {
 		columns = append([]string{"parent_id"}, columns...)
@@ -124,7 +124,7 @@ func BindWant(w Want) Bound {
 func (s Scope) Wanted(of []Bound) [][]model.Row {
 	all := make([][]model.Row, len(of))
 	for i, b := range of {
-		all[i] = Together(s.db.structs(b.rows))
+		all[i] = JoinBatch(s.db.modelRows(b.rows))
 	}
 	return all
 }
@@ -144,16 +144,16 @@ func (r Reads) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, 
 // Query runs queries that only read, in one round trip and from one snapshot. It does not see uncommitted changes of
 // the Scope's transaction.
 func (s Scope) Query(ctx context.Context, of ...Bound) error {
-	reads, receive := s.receiving(ctx, of)
+	reads, receive := s.prepareReads(ctx, of)
 	return Reads{s}.Read(ctx, reads, receive)
 }
 
-// receiving returns the reads of the queries, and a function that appends the received rows.
-func (s Scope) receiving(ctx context.Context, of []Bound) ([]Read, Receive) {
+// prepareReads returns the reads of the queries, and a function that appends the received rows.
+func (s Scope) prepareReads(ctx context.Context, of []Bound) ([]Read, Receive) {
 	reads, statements := make([]Read, len(of)), make([]*cachedStatement, len(of))
 	for i, b := range of {
 		statements[i] = s.db.statements.prepare(s.db.Tables, b)
-		reads[i] = Read{Statement: statements[i].Statement, more: b.values, isText: true} // bun's fields scan text
+		reads[i] = Read{Statement: statements[i].Statement, extraArgs: b.values, isText: true} // bun's fields scan text
 	}
 	budget := model.MemoryBudgetOf(ctx)
 	return reads, func(i int, values [][]byte) error {
@@ -173,7 +173,7 @@ func (c *cachedStatement) reserve(budget model.MemoryBudget, values [][]byte) er
 	decoded := 0
 	for i, value := range values {
 		if c.areDecoded[i] {
-			decoded += weigh(len(value))
+			decoded += memorySize(len(value))
 		}
 	}
 	return reserve(budget, values, decoded)

@@ -37,7 +37,7 @@ func (r *Reader) open(ctx context.Context) error {
 		return err
 	}
 	r.leave = func() { db.readers.Leave(companyID); giveBack() }
-	if err := mayQuery(ctx); err != nil {
+	if err := countStatement(ctx); err != nil {
 		r.leave()
 		return err
 	}

@@ -18,9 +18,10 @@ type Read struct {
 	Part Part
 	// IsTotal is set to count the rows of the list.
 	IsTotal bool
-	// more has further arguments, after those from the fields above. isText requests all values of rows in text format.
-	more   []any
-	isText bool
+	// extraArgs has further arguments, after those from the fields above. isText requests all values of rows in text
+	// format.
+	extraArgs []any
+	isText    bool
 }
 
 // Receive is called with each row, in order; read is the index of the read that found it. The values are in
@@ -72,7 +73,7 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 	isPooled := s.db.scopes.isPooled
 	begin := s.begin(conn, len(reads))
 	pipeline := conn.StartPipeline(ctx)
-	send := sender{pipeline: pipeline, known: statementsOf(conn), isPooled: isPooled}
+	send := sender{pipeline: pipeline, prepared: statementsOf(conn), isPooled: isPooled}
 	defer func() {
 		if closing := pipeline.Close(); err == nil {
 			err = closing
@@ -82,13 +83,13 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 		}
 		scope.applied(conn, err)
 	}()
-	var ahead []Statement // statements before the reads, whose rows are dropped
+	var preamble []Statement // statements before the reads, whose rows are dropped
 	if begin != "" {
-		ahead = append(ahead, Statement{})
+		preamble = append(preamble, Statement{})
 		pipeline.SendQueryParams(begin, nil, nil, nil, nil)
 	}
 	if scope.statement != (Statement{}) {
-		ahead = append(ahead, scope.statement)
+		preamble = append(preamble, scope.statement)
 		send.sendRead(s.companyID, &Read{Statement: scope.statement})
 	}
 	for i := range reads {
@@ -101,7 +102,7 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 	if err := pipeline.Sync(); err != nil {
 		return err
 	}
-	for _, statement := range ahead {
+	for _, statement := range preamble {
 		if err := send.rows(statement, noRows); err != nil {
 			return err
 		}

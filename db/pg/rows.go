@@ -142,7 +142,7 @@ func (t *Tables) rowsOfKeys(r Rows, company, keys any, columns []string, joins [
 	if r.Key != ByID {
 		q = q.ColumnExpr(r.Key + " AS parent_id")
 	}
-	return t.columned(q, r.Row(), company, columns, joins).Where(r.Key+" = ANY (?::text[])", keys)
+	return t.selectColumns(q, r.Row(), company, columns, joins).Where(r.Key+" = ANY (?::text[])", keys)
 }
 
 // parentID is the expression for the id of one of several parents.
@@ -225,7 +225,7 @@ func (t *Tables) join(q *bun.SelectQuery, company any, joins []Join) *bun.Select
 	return q
 }
 
-func (t *Tables) columned(q *bun.SelectQuery, row reflect.Type, company any, columns []string,
+func (t *Tables) selectColumns(q *bun.SelectQuery, row reflect.Type, company any, columns []string,
 	joins []Join) *bun.SelectQuery {
 	for _, column := range columns {
 		name := column
@@ -264,18 +264,18 @@ func (t *Tables) expression(row reflect.Type, column string) string {
 // Key is an SQL expression for the single key whose rows a statement reads.
 type Key string
 
-// Given is the key that is passed with the Read.
-const Given Key = "$2"
+// KeyArgument is the key that is passed with the Read.
+const KeyArgument Key = "$2"
 
-// Found returns a key that Postgres looks up: a subquery for the column in the row of r with the given key. A statement
-// that uses it can be sent before that row has been received.
-func (t *Tables) Found(r Rows, key Key, column string, joins ...Join) Key {
+// LookupKey returns a key that Postgres looks up: a subquery for the column in the row of r with the given key. A
+// statement that uses it can be sent before that row has been received.
+func (t *Tables) LookupKey(r Rows, key Key, column string, joins ...Join) Key {
 	return "(" + Key(t.OneRow(r, key, []string{column}, joins...).text) + ")"
 }
 
 // OneRow returns the statement that reads the columns of the rows of one key.
 func (t *Tables) OneRow(r Rows, key Key, columns []string, joins ...Join) Statement {
-	return statementOf(t.columned(t.rowsOf(r, Param(1), joins), r.Row(), Param(1), columns, joins).
+	return statementOf(t.selectColumns(t.rowsOf(r, Param(1), joins), r.Row(), Param(1), columns, joins).
 		Where(r.Key+" = ?", bun.Safe(key)))
 }
 
@@ -296,7 +296,7 @@ func (l List) nextParam() renderValue {
 // Page returns the statement that reads the columns of one page. The list is the company's or, with a parent, the
 // parent's.
 func (t *Tables) Page(l List, parent Key, columns []string, p Part, joins ...Join) Statement {
-	return statementOf(t.columned(t.pageOf(l, Param(1), bun.Safe(parent), p, l.nextParam(), joins), l.Row(),
+	return statementOf(t.selectColumns(t.pageOf(l, Param(1), bun.Safe(parent), p, l.nextParam(), joins), l.Row(),
 		Param(1), columns, joins))
 }
 

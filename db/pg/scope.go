@@ -99,7 +99,7 @@ func (s Scope) Select(rows any) *bun.SelectQuery {
 // when none is given.
 func (s Scope) SelectColumns(rows any, columns []string) *bun.SelectQuery {
 	row := structOf(rows)
-	return s.db.columned(s.Select(rows), row, s.companyID, s.db.Chosen(row, columns), nil)
+	return s.db.selectColumns(s.Select(rows), row, s.companyID, s.db.ColumnsToRead(row, columns), nil)
 }
 
 // Update changes the company's rows that are not marked as deleted.
@@ -109,17 +109,17 @@ func (s Scope) Update(row any) *bun.UpdateQuery {
 
 // SelectAll is Select including rows that are marked as deleted.
 func (s Scope) SelectAll(rows any) *bun.SelectQuery {
-	return s.NewSelect().Model(rows).Where(Own, s.companyID)
+	return s.NewSelect().Model(rows).Where(CompanyCondition, s.companyID)
 }
 
 // UpdateAll is Update including rows that are marked as deleted.
 func (s Scope) UpdateAll(row any) *bun.UpdateQuery {
-	return s.NewUpdate().Model(row).Where(Own, s.companyID)
+	return s.NewUpdate().Model(row).Where(CompanyCondition, s.companyID)
 }
 
 // Delete deletes the company's rows.
 func (s Scope) Delete(row any) *bun.DeleteQuery {
-	return s.NewDelete().Model(row).Where(Own, s.companyID)
+	return s.NewDelete().Model(row).Where(CompanyCondition, s.companyID)
 }
 
 // One reads the row with the id into a struct, after the selections narrowed the query. It returns NOT_FOUND with the
@@ -177,9 +177,9 @@ type scopes struct {
 	// isPooled is set if there is a pooler in transaction mode in front of Postgres. Connections are then bound for one
 	// transaction at a time.
 	isPooled bool
-	// isOn is set once row-level security separates the companies. Without it, a connection only stores its company,
-	// for the views that searches read.
-	isOn atomic.Bool
+	// isRowSecurityOn is set once row-level security separates the companies. Without it, a connection only stores its
+	// company, for the views that searches read.
+	isRowSecurityOn atomic.Bool
 }
 
 // bindings are the statements that bind a connection. setCompany binds it to the company in its value. actFor also sets
@@ -188,13 +188,13 @@ type scopes struct {
 type bindings struct{ setCompany, actFor, actForAll Statement }
 
 var (
-	ofSession = bindingsOf("false", "")
+	sessionBindings = bindingsOf("false", "")
 	// A pooler does not pass on the settings that are otherwise made at connection time.
-	ofTransaction = bindingsOf("true",
+	transactionBindings = bindingsOf("true",
 		`, set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
 		set_config('statement_timeout', '`+statementTimeout+`', true)`)
 	// On a shared connection, each request is a transaction of its own and is bound separately.
-	ofRequest = bindingsOf("true", "")
+	requestBindings = bindingsOf("true", "")
 )
 
 func bindingsOf(isLocal, more string) bindings {
@@ -221,11 +221,11 @@ type scopeStatement struct {
 
 // statementFor returns the statement that binds a connection to the company.
 func (c *scopes) statementFor(conn *pgconn.PgConn, companyID string) scopeStatement {
-	s := scopeStatement{to: connScope{companyID, companyID != everyCompany && c.isOn.Load()}}
+	s := scopeStatement{to: connScope{companyID, companyID != everyCompany && c.isRowSecurityOn.Load()}}
 	from, isKnown := conn.CustomData()[scopeKey].(connScope)
-	bindings := ofSession
+	bindings := sessionBindings
 	if c.isPooled {
-		bindings = ofTransaction
+		bindings = transactionBindings
 		if conn.TxStatus() == 'I' {
 			from, isKnown = connScope{}, false // each transaction sets its limits with its scope
 		}
@@ -305,10 +305,10 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	return true, nil
 }
 
-// look checks whether row-level security separates the companies. It may be turned on at any moment; connections are
-// then bound again at their next use. look returns an error if the query fails, or if this user is not a member of the
-// roles.
-func (c *scopes) look(ctx context.Context) error {
+// checkRowSecurity checks whether row-level security separates the companies. It may be turned on at any moment;
+// connections are then bound again at their next use. look returns an error if the query fails, or if this user is not
+// a member of the roles.
+func (c *scopes) checkRowSecurity(ctx context.Context) error {
 	var isOn, mayBind bool
 	err := c.pool.QueryRow(ctx,
 		`SELECT coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
@@ -321,17 +321,17 @@ func (c *scopes) look(ctx context.Context) error {
 		return fmt.Errorf("the database has row-level security, and its user is not a member of the roles %s and %s",
 			GatewayRole, ProgramRole)
 	}
-	c.isOn.Store(isOn)
+	c.isRowSecurityOn.Store(isOn)
 	return nil
 }
 
-// await does the same as look until row-level security is on. After that it returns immediately.
-func (c *scopes) await(ctx context.Context) error {
-	if c.isOn.Load() {
+// ensureRowSecurity does the same as look until row-level security is on. After that it returns immediately.
+func (c *scopes) ensureRowSecurity(ctx context.Context) error {
+	if c.isRowSecurityOn.Load() {
 		return nil
 	}
-	err := c.look(ctx)
-	if c.isOn.Load() {
+	err := c.checkRowSecurity(ctx)
+	if c.isRowSecurityOn.Load() {
 		c.log.InfoContext(ctx, "row-level security is on")
 	}
 	return err
@@ -343,7 +343,7 @@ func (c *scopes) warn(ctx context.Context, isSharded bool) {
 	if !isSharded {
 		advice = "Create the roles " + GatewayRole + " and " + ProgramRole + ", and run \"agentgraph migrate up\""
 	}
-	if !c.isOn.Load() {
+	if !c.isRowSecurityOn.Load() {
 		c.log.WarnContext(ctx, "row-level security is off: only the program's own queries keep companies apart. "+advice)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // sender sends reads through the pipeline of a connection and receives their rows in the same order.
 type sender struct {
 	pipeline  *pgconn.Pipeline
-	known     *statements
+	prepared  *statements
 	isPooled  bool
 	arguments arguments
 	// isPreparing is set once a statement was sent to be prepared.
@@ -29,13 +29,13 @@ var inBinary = []int16{pgtype.BinaryFormatCode}
 
 // sendRead sends a read, after preparing its statement if the connection has not prepared it yet.
 func (s *sender) sendRead(companyID string, read *Read) {
-	s.arguments.of(companyID, read)
+	s.arguments.encode(companyID, read)
 	formats := inBinary
 	if read.isText {
 		formats = nil
 	}
 	name := read.Statement.name
-	description, isKnown := s.known.Get(name)
+	description, isKnown := s.prepared.Get(name)
 	switch {
 	case s.isPooled: // the pooler may use another connection next
 		s.pipeline.SendQueryParams(read.Statement.text, s.arguments.values, nil, s.arguments.formats, formats)
@@ -44,22 +44,22 @@ func (s *sender) sendRead(companyID string, read *Read) {
 		s.pipeline.SendQueryStatement(description, s.arguments.values, s.arguments.formats, formats)
 		return
 	case !isKnown:
-		if s.known.Len() == readStatements {
-			oldest, _, _ := s.known.RemoveOldest()
+		if s.prepared.Len() == readStatements {
+			oldest, _, _ := s.prepared.RemoveOldest()
 			s.pipeline.SendDeallocate(oldest)
 		}
 		s.isPreparing = true
 		s.pipeline.SendPrepare(name, read.Statement.text, nil)
-		s.known.Add(name, nil)
+		s.prepared.Add(name, nil)
 	}
 	s.pipeline.SendQueryPrepared(name, s.arguments.values, s.arguments.formats, formats)
 }
 
-// lacks reports whether Postgres has not prepared the statement of one of the reads. Call it after the results of all
-// reads were received.
-func (s *sender) lacks(reads []Read) bool {
+// hasUnprepared reports whether Postgres has not prepared the statement of one of the reads. Call it after the results
+// of all reads were received.
+func (s *sender) hasUnprepared(reads []Read) bool {
 	return slices.ContainsFunc(reads, func(read Read) bool {
-		description, isSent := s.known.Peek(read.Statement.name)
+		description, isSent := s.prepared.Peek(read.Statement.name)
 		return isSent && description == nil
 	})
 }
@@ -76,14 +76,14 @@ func (s *sender) scopeSession(scopes *scopes, conn *pgconn.PgConn) error {
 		err = s.rows(scope.statement, noRows)
 	}
 	if err == nil {
-		err = s.synced()
+		err = s.receiveSync()
 	}
 	scope.applied(conn, err)
 	return err
 }
 
-// synced receives results until the end of the transaction.
-func (s *sender) synced() error {
+// receiveSync receives results until the end of the transaction.
+func (s *sender) receiveSync() error {
 	for {
 		results, err := s.pipeline.GetResults()
 		var refused *pgconn.PgError
@@ -115,8 +115,8 @@ func (s *sender) rows(statement Statement, receive func(values [][]byte) error) 
 		case *pgconn.ResultReader:
 			rows = results
 		case *pgconn.StatementDescription:
-			if results.Name, results.SQL = statement.name, statement.text; s.known.Contains(statement.name) {
-				s.known.Add(statement.name, results)
+			if results.Name, results.SQL = statement.name, statement.text; s.prepared.Contains(statement.name) {
+				s.prepared.Add(statement.name, results)
 			}
 		case *pgconn.CloseComplete: // the least recently used statement was deallocated
 		default:
@@ -162,7 +162,7 @@ type arguments struct {
 	formats []int16
 }
 
-func (a *arguments) of(companyID string, read *Read) {
+func (a *arguments) encode(companyID string, read *Read) {
 	a.values, a.formats = a.values[:0], a.formats[:0]
 	a.addArgument([]byte(companyID), pgtype.TextFormatCode)
 	switch {
@@ -176,7 +176,7 @@ func (a *arguments) of(companyID string, read *Read) {
 			a.addValue(c.Value)
 		}
 	}
-	for _, value := range read.more {
+	for _, value := range read.extraArgs {
 		a.addValue(value)
 	}
 	if read.IsTotal {

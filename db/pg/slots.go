@@ -33,9 +33,9 @@ func takeSlot(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// mayQuery returns an error if the budget of the context allows no further statement. Call it after the wait for a
-// connection, because other goroutines may use up the budget during the wait.
-func mayQuery(ctx context.Context) error {
+// countStatement returns an error if the budget of the context allows no further statement. Call it after the wait for
+// a connection, because other goroutines may use up the budget during the wait.
+func countStatement(ctx context.Context) error {
 	if budget := model.MemoryBudgetOf(ctx); budget != nil {
 		return budget.CountStatement()
 	}

@@ -98,14 +98,14 @@ func structOf(rows any) reflect.Type {
 	return row
 }
 
-// Own is the condition that binds a statement to the company.
-const Own = "?TableAlias.company_id = ?"
+// CompanyCondition is the condition that binds a statement to the company.
+const CompanyCondition = "?TableAlias.company_id = ?"
 
 // visible narrows a statement to the company's rows that are not marked as deleted.
 func visible[Q interface {
 	Where(condition string, args ...any) Q
 }](t *Tables, q Q, rows, company any) Q {
-	q = q.Where(Own, company)
+	q = q.Where(CompanyCondition, company)
 	switch is := t.typeOf(rows).Visible; {
 	case strings.Contains(is, "?0"):
 		return q.Where(is, company)
@@ -129,12 +129,12 @@ func (t *Tables) Update(none any) *bun.UpdateQuery {
 
 // UpdateAll is Update including rows that are marked as deleted.
 func (t *Tables) UpdateAll(none any) *bun.UpdateQuery {
-	return unconnected.NewUpdate().Model(none).Where(Own, Param(1))
+	return unconnected.NewUpdate().Model(none).Where(CompanyCondition, Param(1))
 }
 
-// Chosen returns the columns of a row to read: the given ones and those that identify and order rows, or all columns
-// if none is given.
-func (t *Tables) Chosen(row reflect.Type, columns []string) []string {
+// ColumnsToRead returns the columns of a row to read: the given ones and those that identify and order rows, or all
+// columns if none is given.
+func (t *Tables) ColumnsToRead(row reflect.Type, columns []string) []string {
 	var chosen []string
 	if len(columns) == 0 {
 		for _, field := range fieldsOf(row) {

@@ -15,12 +15,12 @@ type Tx struct {
 	db   *DB
 	bun  bun.Tx
 	conn bun.Conn
-	// committed lists the functions to call after the commit, in order.
-	committed []func()
+	// onCommit lists the functions to call after the commit, in order.
+	onCommit []func()
 }
 
-// OfOneMoment has the options of a read-only transaction that reads from one snapshot.
-var OfOneMoment = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
+// SnapshotOptions has the options of a read-only transaction that reads from one snapshot.
+var SnapshotOptions = &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}
 
 // Begin runs fn in a transaction, which starts bound to the company of the Scope. It commits when fn returns nil, and
 // rolls back when fn returns an error. opts may be nil.
@@ -38,7 +38,7 @@ func (s Scope) Begin(ctx context.Context, opts *sql.TxOptions, fn func(context.C
 	if err != nil {
 		return s.db.Translate(err)
 	}
-	for _, f := range tx.committed {
+	for _, f := range tx.onCommit {
 		f()
 	}
 	return nil
@@ -82,7 +82,7 @@ func (s Scope) OnCommit(f func()) {
 		f()
 		return
 	}
-	s.tx.committed = append(s.tx.committed, f)
+	s.tx.onCommit = append(s.tx.onCommit, f)
 }
 
 // PGX calls fn with pgx's view of the Scope's transaction, bound to the company. Until fn returns, nothing else may

@@ -51,7 +51,7 @@ func (q *Queue) Apply(ctx context.Context, tx Tx, c Change) (next []*Delivery, e
 	}
 	err = q.admit(ctx, tx, c.CompanyID, c.End, func(batch *pgx.Batch) {
 		c.enqueue(batch)
-		ended.change(batch, c.CompanyID, endJobs)
+		ended.queueStatement(batch, c.CompanyID, endJobs)
 	})
 	for _, d := range c.End {
 		if d.next != nil {

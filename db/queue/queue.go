@@ -89,11 +89,11 @@ type Options struct {
 
 // Queue is the job queue of a database. It is safe for concurrent use.
 type Queue struct {
-	pool   *pgxpool.Pool
-	window int
-	also   func(context.Context) error
-	look   func(context.Context) error
-	log    *slog.Logger
+	pool      *pgxpool.Pool
+	window    int
+	sweepHook func(context.Context) error
+	poll      func(context.Context) error
+	log       *slog.Logger
 	// inserter is a River client that only enqueues.
 	inserter *river.Client[pgx.Tx]
 
@@ -119,7 +119,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	q := &Queue{pool: pool, window: o.Window, also: o.Sweep, look: o.Look, log: o.Log, inserter: inserter}
+	q := &Queue{pool: pool, window: o.Window, sweepHook: o.Sweep, poll: o.Look, log: o.Log, inserter: inserter}
 	q.outcomes.Commit = q.settleTogether
 	return q, nil
 }

@@ -180,10 +180,10 @@ func (s *session) release() {
 // stopNow interrupts the jobs and briefly waits for them.
 func (s *session) stopNow() error {
 	s.interrupt()
-	ctx, cancel := context.WithTimeout(context.Background(), interruption)
+	ctx, cancel := context.WithTimeout(context.Background(), interruptTimeout)
 	defer cancel()
 	if err := s.river.StopAndCancel(ctx); err != nil {
-		return fmt.Errorf("some jobs still run %s after they were interrupted", interruption)
+		return fmt.Errorf("some jobs still run %s after they were interrupted", interruptTimeout)
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ func (a *attempts) addDelivery(d *Delivery) {
 	a.ids, a.riverIDs, a.numbers = append(a.ids, d.ID), append(a.riverIDs, d.riverID), append(a.numbers, d.Attempt)
 }
 
-// change queues a statement on the jobs of the attempts, if there are any.
-func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ...any) {
+// queueStatement queues a statement on the jobs of the attempts, if there are any.
+func (a *attempts) queueStatement(batch *pgx.Batch, companyID, statement string, more ...any) {
 	if len(a.ids) > 0 {
 		batch.Queue(statement, append([]any{companyID, a.ids, a.riverIDs, a.numbers}, more...)...)
 	}
@@ -58,15 +58,15 @@ func (a *attempts) change(batch *pgx.Batch, companyID, statement string, more ..
 // has been tried again since.
 const (
 	endJobs = `DELETE FROM jobs USING unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id, river_job_id, attempt)
-		WHERE ` + isSettled
-	giveJobsBack = `UPDATE jobs SET river_job_id = NULL FROM unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id,
+		WHERE ` + attemptIsCurrent
+	releaseJobs = `UPDATE jobs SET river_job_id = NULL FROM unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id,
 		river_job_id, attempt)
-		WHERE ` + isSettled
-	tryJobsAgain = `UPDATE jobs SET river_job_id = NULL, ready_at = settled.ready_at, failures = settled.failures
+		WHERE ` + attemptIsCurrent
+	rescheduleJobs = `UPDATE jobs SET river_job_id = NULL, ready_at = settled.ready_at, failures = settled.failures
 		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[], $6::int[]) AS settled (id, river_job_id, attempt,
 			ready_at, failures)
-		WHERE ` + isSettled
-	isSettled = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, " +
+		WHERE ` + attemptIsCurrent
+	attemptIsCurrent = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, " +
 		"settled.river_job_id, settled.attempt)"
 )
 
@@ -102,9 +102,9 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 	}
 	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		return q.admit(ctx, tx, companyID, deliveries, func(batch *pgx.Batch) {
-			ended.change(batch, companyID, endJobs)
-			interrupted.change(batch, companyID, giveJobsBack)
-			failed.change(batch, companyID, tryJobsAgain, ready, failures)
+			ended.queueStatement(batch, companyID, endJobs)
+			interrupted.queueStatement(batch, companyID, releaseJobs)
+			failed.queueStatement(batch, companyID, rescheduleJobs, ready, failures)
 		})
 	})
 }

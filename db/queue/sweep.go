@@ -19,8 +19,8 @@ const (
 	sweepTimeout  = 10 * time.Second
 	// sweepLock is the advisory lock of the sweeping process. It differs from the locks of companies.
 	sweepLock = companyLock + 1
-	// sweeperLost, in Postgres's format, is how long a silent process keeps the lock.
-	sweeperLost = "15s"
+	// sweepLockTimeout, in Postgres's format, is how long a silent process keeps the lock.
+	sweepLockTimeout = "15s"
 )
 
 // sweepUntil sweeps until ctx ends.
@@ -47,21 +47,21 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 // others: on a database with several machines, one of them may be down.
 func (q *Queue) sweep(ctx context.Context) error {
 	var looked error
-	if q.look != nil {
-		looked = q.look(ctx)
+	if q.poll != nil {
+		looked = q.poll(ctx)
 	}
 	return errors.Join(looked, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		isOurs := false
 		// A process that hangs loses the lock, too.
 		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, 0) FROM "+
 			"set_config('idle_in_transaction_session_timeout', $2, true)",
-			sweepLock, sweeperLost).Scan(&isOurs)
+			sweepLock, sweepLockTimeout).Scan(&isOurs)
 		if err != nil || !isOurs {
 			return err
 		}
 		errs := []error{q.sweepLost(ctx), q.sweepUnfilled(ctx)}
-		if q.also != nil {
-			errs = append(errs, q.also(ctx))
+		if q.sweepHook != nil {
+			errs = append(errs, q.sweepHook(ctx))
 		}
 		return errors.Join(errs...)
 	}))
@@ -90,7 +90,7 @@ func (q *Queue) sweepUnfilled(ctx context.Context) error {
 // order of the reads matters, because earlier results must not be newer than later ones. Companies that cannot be
 // read are left out, with an error.
 func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
-	admitted, unread := across[struct {
+	admitted, unread := queryCompanies[struct {
 		CompanyID  string
 		RiverJobID int64
 	}](ctx, q, "SELECT company_id, river_job_id FROM jobs WHERE river_job_id IS NOT NULL %s")
@@ -169,7 +169,7 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 // unfilled returns the companies with waiting jobs and free slots in their window. Companies that cannot be read are
 // left out, with an error.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
-	companies, err := across[struct{ CompanyID string }](ctx, q, `SELECT company_id FROM jobs WHERE true %s
+	companies, err := queryCompanies[struct{ CompanyID string }](ctx, q, `SELECT company_id FROM jobs WHERE true %s
 		GROUP BY company_id HAVING bool_or(river_job_id IS NULL AND ready_at <= $1) AND count(river_job_id) < $2`,
 		now(), q.window)
 	ids := make([]string, len(companies))
@@ -179,12 +179,12 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// across runs a query over all companies. If that fails because one of several machines is down, it queries each
-// company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The query ends its
-// WHERE clause with %s, which across replaces by a condition on the company or by nothing.
-func across[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
+// queryCompanies runs a query over all companies. If that fails because one of several machines is down, it queries
+// each company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The query ends
+// its WHERE clause with %s, which across replaces by a condition on the company or by nothing.
+func queryCompanies[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
 	found, err := collect[R](ctx, q, fmt.Sprintf(query, ""), args...)
-	if !IsMachineAway(err) {
+	if !IsNodeDown(err) {
 		return found, err
 	}
 	companies, failed := collect[struct{ ID string }](ctx, q, "SELECT id FROM companies ORDER BY random()")
@@ -203,9 +203,9 @@ func across[R any](ctx context.Context, q *Queue, query string, args ...any) ([]
 	return found, errors.Join(errs...)
 }
 
-// IsMachineAway reports whether a statement failed because one of several machines of the database is down. Citus then
+// IsNodeDown reports whether a statement failed because one of several machines of the database is down. Citus then
 // returns an error of class 08 or, if it lost the connection during the statement, of class 57.
-func IsMachineAway(err error) bool {
+func IsNodeDown(err error) bool {
 	var failed *pgconn.PgError
 	return errors.As(err, &failed) && (strings.HasPrefix(failed.Code, "08") || strings.HasPrefix(failed.Code, "57"))
 }

@@ -21,9 +21,9 @@ type carrier struct {
 // Kind returns River's name for carriers.
 func (carrier) Kind() string { return "job" }
 
-// isReady selects the jobs that can be admitted. $2 is the time before the transaction waited for its lock, so jobs
-// enqueued during the wait seem not to be due. Such jobs have no attempt yet, and are always ready.
-const isReady = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
+// readyCondition selects the jobs that can be admitted. $2 is the time before the transaction waited for its lock, so
+// jobs enqueued during the wait seem not to be due. Such jobs have no attempt yet, and are always ready.
+const readyCondition = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 
 // companyLock distinguishes the advisory locks of companies from other ones.
 const companyLock = 0x6a6f6273
@@ -45,7 +45,7 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []
 	}
 	free := q.free(batch, companyID, ended)
 	var waiting []waitingJob
-	batch.Queue(`SELECT id, kind, attempt + 1 AS attempt, failures FROM jobs WHERE company_id = $1 AND `+isReady+`
+	batch.Queue(`SELECT id, kind, attempt + 1 AS attempt, failures FROM jobs WHERE company_id = $1 AND `+readyCondition+`
 		ORDER BY ready_at, id
 		LIMIT greatest(0, $3 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`,
 		companyID, now(), q.window).Query(func(rows pgx.Rows) (err error) {
@@ -96,13 +96,13 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting 
 // batch runs. It stays empty if another job waits for a worker.
 func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*Delivery {
 	free := &[]*Delivery{}
-	going, riverIDs := map[int64]*Delivery{}, []int64{}
+	chainable, riverIDs := map[int64]*Delivery{}, []int64{}
 	for _, d := range ended {
 		if d.next = nil; d.mayChain() {
-			going[d.riverID], riverIDs = d, append(riverIDs, d.riverID)
+			chainable[d.riverID], riverIDs = d, append(riverIDs, d.riverID)
 		}
 	}
-	if len(going) == 0 {
+	if len(chainable) == 0 {
 		return free
 	}
 	// A River job that already carries a job got it from an earlier try whose commit was not confirmed. That attempt
@@ -112,7 +112,7 @@ func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*
 		var riverID int64
 		var w waitingJob
 		_, err := pgx.ForEachRow(rows, []any{&riverID, &w.ID, &w.Kind, &w.Attempt, &w.Failures}, func() error {
-			going[riverID].continueWith(w)
+			chainable[riverID].continueWith(w)
 			return nil
 		})
 		return err
@@ -124,7 +124,7 @@ func (q *Queue) free(batch *pgx.Batch, companyID string, ended []*Delivery) *[]*
 		ORDER BY id`, riverIDs, riverQueue, yieldAfter).Query(func(rows pgx.Rows) error {
 		var riverID int64
 		_, err := pgx.ForEachRow(rows, []any{&riverID}, func() error {
-			if d := going[riverID]; d.next == nil {
+			if d := chainable[riverID]; d.next == nil {
 				*free = append(*free, d)
 			}
 			return nil

@@ -12,8 +12,8 @@ import (
 const (
 	firstBackoff = 50 * time.Millisecond
 	lastBackoff  = 5 * time.Second
-	// interruption is how long Work may take to return after its context has ended.
-	interruption = 5 * time.Second
+	// interruptTimeout is how long Work may take to return after its context has ended.
+	interruptTimeout = 5 * time.Second
 )
 
 // workers runs jobs in this process, in one session after another.

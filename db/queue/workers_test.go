@@ -345,7 +345,7 @@ func TestSweepSkipsUnavailableCompanies(t *testing.T) {
 			"'job_waiting', 0, 0, 0, $2, NULL, 'test')", company, time.Now())
 		require.NoError(t, err)
 	}
-	dbtest.Away(t, pool, "jobs", away)
+	dbtest.SimulateNodeDown(t, pool, "jobs", away)
 	q, err := queue.New(pool, queue.Options{Log: silent})
 	require.NoError(t, err)
 	require.ErrorContains(t, queue.Sweep(t.Context(), q), "remote node postgres@db-2:5432")

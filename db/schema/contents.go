@@ -30,18 +30,18 @@ type Contents struct {
 	Clock time.Time
 	// Others lists the tables and views of other programs, by name, except those of extensions.
 	Others []string
-	// taken lists those of Others whose names the program needs.
-	taken []string
+	// conflicts lists those of Others whose names the program needs.
+	conflicts []string
 }
 
 // Err returns an error if the program's tables would conflict with existing ones.
 func (c Contents) Err() error {
-	if len(c.taken) == 0 {
+	if len(c.conflicts) == 0 {
 		return nil
 	}
 	return fmt.Errorf("the database %s contains %s of another program, and agentgraph needs these names. Nothing was "+
 		"written. Use a separate database",
-		c.Database, strings.Join(c.taken, ", "))
+		c.Database, strings.Join(c.conflicts, ", "))
 }
 
 // Inspect returns the contents of the database at the address. It only reads.
@@ -91,7 +91,7 @@ func inspect(ctx context.Context, conn interface {
 	}
 	for _, table := range c.Others {
 		if isOwn(table) {
-			c.taken = append(c.taken, table)
+			c.conflicts = append(c.conflicts, table)
 		}
 	}
 	return c, nil

@@ -150,7 +150,7 @@ const distributionLock = 0x73686172
 // each, and reports its steps to say. It skips tables that are distributed already, so it can be repeated after an
 // interruption, or after a migration that creates a table. Row-level security and its roles do not work for shards.
 // Distribute turns it off for all tables, so that only the program separates the companies.
-func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string)) error {
+func (m *Migrator) Distribute(ctx context.Context, shards int, report func(string)) error {
 	if shards < 1 || shards > MaxShards {
 		return fmt.Errorf("--shards must be between 1 and %d, not %d", MaxShards, shards)
 	}
@@ -183,14 +183,14 @@ func (m *Migrator) Distribute(ctx context.Context, shards int, say func(string))
 	if err != nil {
 		return err
 	}
-	left := d.left(done)
+	left := d.undistributed(done)
 	if len(left) == 0 {
 		return nil
 	}
 	if err := runEach(ctx, conn.Conn(), append(unsecure(left), dropViews)...); err != nil {
 		return fmt.Errorf("distribute: %w", err)
 	}
-	err = d.carryOut(ctx, conn.Conn(), done, shards, say)
+	err = d.carryOut(ctx, conn.Conn(), done, shards, report)
 	return errors.Join(err, m.secureRows(ctx))
 }
 
@@ -220,7 +220,7 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 		if len(statements) == 0 {
 			continue
 		}
-		if err := runEach(ctx, conn, step.within(statements)...); err != nil {
+		if err := runEach(ctx, conn, step.withCutReferences(statements)...); err != nil {
 			return fmt.Errorf("distribute %s: %w", strings.Join(step.Tables, ", "), err)
 		}
 		say(strings.Join(step.Tables, ", ") + " sharded by company")
@@ -228,9 +228,9 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 	return nil
 }
 
-// within returns the statements, preceded by those that drop the references in Cut, and followed by those that create
-// the references again.
-func (s DistributionStep) within(statements []string) []string {
+// withCutReferences returns the statements, preceded by those that drop the references in Cut, and followed by those
+// that create the references again.
+func (s DistributionStep) withCutReferences(statements []string) []string {
 	all := []string{}
 	for _, c := range s.Cut {
 		all = append(all, fmt.Sprintf(`ALTER TABLE %s DROP CONSTRAINT "%s"`, c.Table, c.Name))
@@ -275,8 +275,8 @@ func runEach(ctx context.Context, conn *pgx.Conn, statements ...string) error {
 	})
 }
 
-// left returns the tables that should be distributed and are not.
-func (d Distribution) left(done []string) (left []string) {
+// undistributed returns the tables that should be distributed and are not.
+func (d Distribution) undistributed(done []string) (left []string) {
 	wanted := slices.Clone(d.Reference)
 	for _, step := range d.Steps {
 		wanted = append(wanted, step.Tables...)
@@ -297,7 +297,7 @@ func LocalTables(ctx context.Context, db pg.Querier) ([]string, error) {
 		return nil, err
 	}
 	d, err := distribution(ctx, db)
-	return d.left(done), err
+	return d.undistributed(done), err
 }
 
 // checkCluster returns an error of one sentence if the cluster lacks something, before any change.

@@ -157,7 +157,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	// This comes first, so that programs too old for the new schema refuse to start.
-	if err := m.nameOldestProgram(ctx, schema.Wanted); err != nil {
+	if err := m.saveOldestProgram(ctx, schema.Wanted); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	if _, err := m.goose.Up(ctx); err != nil {
@@ -196,7 +196,7 @@ func (m *Migrator) Down(ctx context.Context) error {
 	}
 	_, err = m.goose.Down(ctx)
 	// The previous version of the program needs the views for searches.
-	if err := errors.Join(err, m.secureRows(ctx), m.nameOldestProgram(ctx, schema.Current-1)); err != nil {
+	if err := errors.Join(err, m.secureRows(ctx), m.saveOldestProgram(ctx, schema.Current-1)); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	return nil

@@ -15,9 +15,9 @@ import (
 // they write satisfies its constraints. All other migrations make older programs unusable.
 const expands = "-- Expands:"
 
-// oldestFor returns the version of the oldest programs that can use a schema of the version. It is the last migration,
-// up to the version, that is not marked with expands.
-func oldestFor(version int64) (oldest int64, err error) {
+// oldestProgramFor returns the version of the oldest programs that can use a schema of the version. It is the last
+// migration, up to the version, that is not marked with expands.
+func oldestProgramFor(version int64) (oldest int64, err error) {
 	files, err := fs.Glob(migrations.Files, "*.sql")
 	if err != nil {
 		return 0, err
@@ -39,9 +39,10 @@ func oldestFor(version int64) (oldest int64, err error) {
 	return oldest, nil
 }
 
-// nameOldestProgram stores the result of oldestFor in the database, for programs that do not know its migrations.
-func (m *Migrator) nameOldestProgram(ctx context.Context, version int64) error {
-	oldest, err := oldestFor(version)
+// saveOldestProgram stores the result of oldestProgramFor in the database, for programs that do not know its
+// migrations.
+func (m *Migrator) saveOldestProgram(ctx context.Context, version int64) error {
+	oldest, err := oldestProgramFor(version)
 	if err != nil {
 		return err
 	}

@@ -95,15 +95,15 @@ func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
 	case kept == Pgvector:
 		_, err = m.pool.Exec(ctx, "SELECT '[1]'::vector")
 	}
-	if refused(err) {
+	if isPostgresError(err) {
 		return "the chunks' vectors are stored with pgvector, but the database no longer finds it: install it again, or " +
 			"add its schema to the search path", nil
 	}
 	return "", err
 }
 
-// refused reports whether the error is the database's own.
-func refused(err error) bool {
+// isPostgresError reports whether the error is the database's own.
+func isPostgresError(err error) bool {
 	var known *pgconn.PgError
 	return errors.As(err, &known)
 }
@@ -144,7 +144,7 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 				"STORAGE MAIN")
 			return err
 		})
-		if refused(err) {
+		if isPostgresError(err) {
 			slog.WarnContext(ctx, "the server has pgvector, but it could not be used: vectors are stored as "+
 				"arrays", "error", err)
 			return nil

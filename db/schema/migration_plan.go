@@ -44,7 +44,7 @@ const (
 
 // lockRule describes how statements that match the pattern lock a table. The pattern's first group is the table.
 type lockRule struct {
-	form        *regexp.Regexp
+	pattern     *regexp.Regexp
 	lock, waits string
 	// work estimates the duration for a table with the given numbers of rows and bytes. If nil, it is a moment.
 	work func(rows, bytes int64) time.Duration
@@ -52,9 +52,9 @@ type lockRule struct {
 
 // Conservative rates of a common machine.
 var (
-	reading  = func(_, bytes int64) time.Duration { return seconds(bytes, 100e6) }
-	indexing = func(rows, bytes int64) time.Duration { return seconds(rows, 200e3) + reading(rows, bytes) }
-	changing = func(rows, bytes int64) time.Duration { return seconds(rows, 30e3) + reading(rows, bytes) }
+	readTime    = func(_, bytes int64) time.Duration { return seconds(bytes, 100e6) }
+	indexTime   = func(rows, bytes int64) time.Duration { return seconds(rows, 200e3) + readTime(rows, bytes) }
+	rewriteTime = func(rows, bytes int64) time.Duration { return seconds(rows, 30e3) + readTime(rows, bytes) }
 )
 
 func seconds(amount int64, rate float64) time.Duration {
@@ -64,20 +64,20 @@ func seconds(amount int64, rate float64) time.Duration {
 // lockRules are the rules in order. The first one that matches applies.
 var lockRules = []lockRule{
 	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY .*? ON (\w+)`), "SHARE UPDATE EXCLUSIVE",
-		takesNobodysTurn, indexing},
-	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX .*? ON (\w+)`), "SHARE", takesWriters, indexing},
+		takesNobodysTurn, indexTime},
+	{regexp.MustCompile(`(?is)^CREATE (?:UNIQUE )?INDEX .*? ON (\w+)`), "SHARE", takesWriters, indexTime},
 	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\s+VALIDATE`), "SHARE UPDATE EXCLUSIVE",
-		takesNobodysTurn, reading},
+		takesNobodysTurn, readTime},
 	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*\bTYPE\b`), "ACCESS EXCLUSIVE", takesEverybody,
-		changing},
+		rewriteTime},
 	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*NOT VALID\s*$`), "ACCESS EXCLUSIVE",
 		takesEverybody, nil},
-	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*(?:ADD CONSTRAINT|SET NOT NULL|ADD (?:CHECK|FOREIGN|UNIQUE|PRIMARY))`), "ACCESS EXCLUSIVE", takesEverybody, reading},
+	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)\b.*(?:ADD CONSTRAINT|SET NOT NULL|ADD (?:CHECK|FOREIGN|UNIQUE|PRIMARY))`), "ACCESS EXCLUSIVE", takesEverybody, readTime},
 	{regexp.MustCompile(`(?is)^ALTER TABLE (?:IF EXISTS |ONLY )*(\w+)`), "ACCESS EXCLUSIVE", takesEverybody, nil},
 	{regexp.MustCompile(`(?is)^DROP TABLE (?:IF EXISTS )?(\w+)`), "ACCESS EXCLUSIVE", takesEverybody, nil},
-	{regexp.MustCompile(`(?is)^UPDATE (?:ONLY )?(\w+)`), "ROW EXCLUSIVE", takesSameRows, changing},
-	{regexp.MustCompile(`(?is)^DELETE FROM (\w+)`), "ROW EXCLUSIVE", takesSameRows, changing},
-	{regexp.MustCompile(`(?is)^INSERT INTO \w+.*\bFROM (\w+)`), "ACCESS SHARE", takesNobodysTurn, changing},
+	{regexp.MustCompile(`(?is)^UPDATE (?:ONLY )?(\w+)`), "ROW EXCLUSIVE", takesSameRows, rewriteTime},
+	{regexp.MustCompile(`(?is)^DELETE FROM (\w+)`), "ROW EXCLUSIVE", takesSameRows, rewriteTime},
+	{regexp.MustCompile(`(?is)^INSERT INTO \w+.*\bFROM (\w+)`), "ACCESS SHARE", takesNobodysTurn, rewriteTime},
 }
 
 var (
@@ -132,15 +132,16 @@ func stepsOfMigration(text string) (steps []MigrationStep) {
 	for statement := range strings.SplitSeq(commentOfMigration.ReplaceAllString(up, ""), ";") {
 		statement = strings.Join(strings.Fields(statement), " ")
 		for _, rule := range lockRules {
-			if found := rule.form.FindStringSubmatch(statement); found != nil {
-				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: found[1], Lock: rule.lock,
+			if found := rule.pattern.FindStringSubmatch(statement); found != nil {
+				steps = append(steps, MigrationStep{Statement: abbreviate(statement), Table: found[1], Lock: rule.lock,
 					Waits: rule.waits, work: rule.work})
 				break
 			}
 		}
 		if strings.HasPrefix(statement, "CREATE TABLE") || strings.HasPrefix(statement, "ALTER TABLE") {
 			for _, referred := range tableReferred.FindAllStringSubmatch(statement, -1) {
-				steps = append(steps, MigrationStep{Statement: beginOf(statement), Table: referred[1], Lock: "SHARE ROW EXCLUSIVE",
+				steps = append(steps, MigrationStep{Statement: abbreviate(statement), Table: referred[1],
+					Lock:  "SHARE ROW EXCLUSIVE",
 					Waits: takesWriters})
 			}
 		}
@@ -150,7 +151,7 @@ func stepsOfMigration(text string) (steps []MigrationStep) {
 
 const maxOfStatement = 70
 
-func beginOf(statement string) string {
+func abbreviate(statement string) string {
 	if len(statement) > maxOfStatement {
 		return statement[:maxOfStatement] + "…"
 	}

@@ -122,7 +122,7 @@ func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 			if !exists {
 				statement = "CREATE ROLE " + role + " NOLOGIN"
 			}
-			if _, err := conn.Exec(ctx, statement); err != nil && !refused(err) {
+			if _, err := conn.Exec(ctx, statement); err != nil && !isPostgresError(err) {
 				return false, err
 			}
 		}
@@ -137,9 +137,9 @@ func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
 	AND pg_has_role(t.relowner, 'USAGE')`
 
-// isNeeded is the condition that a role needs a right to a table. River's tables have no company. Of these, statements
-// for a company use only river_job.
-const isNeeded = `(role <> '` + pg.GatewayRole +
+// neededCondition is the condition that a role needs a right to a table. River's tables have no company. Of these,
+// statements for a company use only river_job.
+const neededCondition = `(role <> '` + pg.GatewayRole +
 	`' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
 
 // missingRights selects the statements that grant missing rights and revoke unnecessary ones.
@@ -150,7 +150,7 @@ const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %
 				AND NOT has_table_privilege(role, v.oid, 'SELECT'))
 	UNION ALL SELECT format(CASE WHEN is_needed THEN 'GRANT %s ON %s TO %I' ELSE 'REVOKE %s ON %s FROM %I' END,
 		string_agg(right_to, ', '), oid::regclass, role)
-		FROM (SELECT oid, role, right_to, ` + isNeeded + ` AS is_needed
+		FROM (SELECT oid, role, right_to, ` + neededCondition + ` AS is_needed
 			FROM (SELECT t.oid, t.relname ` + ownTables + `) AS tables,
 				unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS right_to) AS rights
 		WHERE has_table_privilege(role, oid, right_to) <> is_needed GROUP BY oid, role, is_needed

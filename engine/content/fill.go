@@ -32,8 +32,8 @@ func (b Values) Filled(text string) string {
 	return Cut(filled, MaxRendered)
 }
 
-// Replaced fills the placeholders of a text that may be nil. write encodes each value.
-func (b Values) Replaced(text *string, write func(value string) string) *string {
+// FillOptional fills the placeholders of a text that may be nil. write encodes each value.
+func (b Values) FillOptional(text *string, write func(value string) string) *string {
 	if text == nil {
 		return nil
 	}
@@ -64,7 +64,7 @@ func Fill(text string, valueOf func(name string) (string, bool)) (string, []stri
 func FillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
 	var filled strings.Builder
 	var unknown []string
-	rest := 0
+	copied := 0
 	for i, at := range places {
 		name := text[at[0]+1 : at[1]-1]
 		value, ok := valueOf(i, name)
@@ -74,13 +74,13 @@ func FillAt(text string, places [][]int, most int, valueOf func(i int, name stri
 			}
 			continue
 		}
-		filled.WriteString(text[rest:at[0]])
+		filled.WriteString(text[copied:at[0]])
 		filled.WriteString(value)
-		rest = at[1]
+		copied = at[1]
 		if filled.Len() > most {
 			return filled.String(), unknown
 		}
 	}
-	filled.WriteString(text[rest:])
+	filled.WriteString(text[copied:])
 	return filled.String(), unknown
 }

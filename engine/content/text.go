@@ -11,19 +11,19 @@ func Clean(text string) string {
 }
 
 // Clip cleans a text and shortens it to at most the given number of characters.
-func Clip(text string, most int) string {
-	if characters := []rune(Clean(text)); len(characters) > most {
-		return string(characters[:most])
+func Clip(text string, maxCharacters int) string {
+	if characters := []rune(Clean(text)); len(characters) > maxCharacters {
+		return string(characters[:maxCharacters])
 	}
 	return Clean(text)
 }
 
 // Cut cleans a text. If it has more bytes than the limit most, Cut shortens it to that limit, including CutMark at its
 // end.
-func Cut(text string, most int) string {
+func Cut(text string, maxBytes int) string {
 	text = Clean(text)
-	if len(text) <= most {
+	if len(text) <= maxBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most-len(CutMark)], "") + CutMark
+	return strings.ToValidUTF8(text[:maxBytes-len(CutMark)], "") + CutMark
 }

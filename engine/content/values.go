@@ -93,12 +93,12 @@ func ParseJSON(text string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tidy(value, 0)
+	return sanitize(value, 0)
 }
 
-// tidy drops characters that Postgres cannot store. It rejects numbers that cannot be compared and values that are
+// sanitize drops characters that Postgres cannot store. It rejects numbers that cannot be compared and values that are
 // nested too deep.
-func tidy(value any, depth int) (any, error) {
+func sanitize(value any, depth int) (any, error) {
 	var err error
 	if depth > model.MaxJSONDepth {
 		return nil, fmt.Errorf("objects and lists are nested more than %d levels deep", model.MaxJSONDepth)
@@ -112,14 +112,14 @@ func tidy(value any, depth int) (any, error) {
 		}
 	case []any:
 		for i := range v {
-			if v[i], err = tidy(v[i], depth+1); err != nil {
+			if v[i], err = sanitize(v[i], depth+1); err != nil {
 				return nil, err
 			}
 		}
 	case map[string]any:
 		tidied := make(map[string]any, len(v))
 		for name, inner := range v {
-			if tidied[withoutZero(name)], err = tidy(inner, depth+1); err != nil {
+			if tidied[withoutZero(name)], err = sanitize(inner, depth+1); err != nil {
 				return nil, err
 			}
 		}
@@ -132,15 +132,15 @@ func withoutZero(text string) string { return strings.ReplaceAll(text, "\x00", "
 
 // Text returns a value as text, and false if it is absent or null.
 func (b Values) Text(path string) (string, bool) {
-	value, ok := b.Reach(path)
+	value, ok := b.Lookup(path)
 	if !ok || value == nil {
 		return "", false
 	}
 	return TextOf(value), true
 }
 
-// Reach finds a value by its name, or by its path within objects and lists if the name has dots.
-func (b Values) Reach(path string) (any, bool) {
+// Lookup finds a value by its name, or by its path within objects and lists if the name has dots.
+func (b Values) Lookup(path string) (any, bool) {
 	if value, ok := b[path]; ok {
 		return value, true
 	}
@@ -155,7 +155,7 @@ func (b Values) Reach(path string) (any, bool) {
 func reachIn(value any, path string) (any, bool) {
 	switch v := value.(type) {
 	case map[string]any:
-		return Values(v).Reach(path)
+		return Values(v).Lookup(path)
 	case []any:
 		place, rest, dotted := strings.Cut(path, ".")
 		n, err := strconv.ParseUint(place, 10, 31)
@@ -188,18 +188,18 @@ func Encode(value any) string {
 	return strings.TrimSuffix(text.String(), "\n")
 }
 
-// Same reports whether two JSON values are equal. Numbers are compared by value.
-func Same(a, b any) bool {
+// Equal reports whether two JSON values are equal. Numbers are compared by value.
+func Equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
 		b, ok := b.(json.Number)
 		return ok && worth(a).Cmp(worth(b)) == 0
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, Same)
+		return ok && slices.EqualFunc(a, b, Equal)
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, Same)
+		return ok && maps.EqualFunc(a, b, Equal)
 	}
 	return a == b
 }

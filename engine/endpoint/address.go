@@ -42,9 +42,9 @@ func parseArguments(text model.JSONObject) (map[string]any, error) {
 	return arguments, nil
 }
 
-// fill returns the URL of a template, and the arguments that it has no placeholder for. Arguments cannot change the
+// buildURL returns the URL of a template, and the arguments that it has no placeholder for. Arguments cannot change the
 // scheme, the host or the number of path segments.
-func fill(template string, arguments map[string]any) (*url.URL, map[string]any, error) {
+func buildURL(template string, arguments map[string]any) (*url.URL, map[string]any, error) {
 	a := address{arguments, maps.Clone(arguments)}
 	template, _, _ = strings.Cut(template, "#")
 	template, query, _ := strings.Cut(template, "?")
@@ -99,7 +99,7 @@ func (a *address) segment(template string) (string, error) {
 
 // expand calls the function put with the name and value of each placeholder, and replaces the placeholder with the
 // result.
-func (a *address) expand(template string, put func(name, value string) (string, error)) (string, error) {
+func (a *address) expand(template string, encode func(name, value string) (string, error)) (string, error) {
 	var filled strings.Builder
 	rest := 0
 	for _, at := range placeholder.FindAllStringIndex(template, -1) {
@@ -108,7 +108,7 @@ func (a *address) expand(template string, put func(name, value string) (string, 
 		if err != nil {
 			return "", err
 		}
-		if value, err = put(name, value); err != nil {
+		if value, err = encode(name, value); err != nil {
 			return "", err
 		}
 		filled.WriteString(escapeLiteral(template[rest:at[0]]))

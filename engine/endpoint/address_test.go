@@ -43,7 +43,7 @@ func TestAddressIsFilledFromTheArguments(t *testing.T) {
 	} {
 		arguments, err := parseArguments(model.JSONObject(c.arguments))
 		require.NoError(t, err, name)
-		u, unused, err := fill(c.template, arguments)
+		u, unused, err := buildURL(c.template, arguments)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, u.String(), name)
 		rest, err := json.Marshal(unused)
@@ -83,7 +83,7 @@ func TestAddressRefusesLongIDs(t *testing.T) {
 	} {
 		arguments, err := parseArguments(model.JSONObject(c.arguments))
 		require.NoError(t, err, name)
-		_, _, err = fill(c.template, arguments)
+		_, _, err = buildURL(c.template, arguments)
 		require.ErrorContains(t, err, c.want, name)
 	}
 	for _, text := range []string{`null`, `[]`, `"a"`, `{"a":`, `{} {}`, `{"a":1}]`} {
@@ -98,7 +98,7 @@ func TestArgumentsCannotChangeTheShapeOfAnAddress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		arguments := map[string]any{"a": value.Draw(t, "a"), "b": value.Draw(t, "b"),
 			"o": map[string]any{"c": value.Draw(t, "c")}}
-		u, unused, err := fill("https://a.example:8443/v1/{a}/x-{b}{o.c}/end?first={a}&{b}={o.c}&last=1", arguments)
+		u, unused, err := buildURL("https://a.example:8443/v1/{a}/x-{b}{o.c}/end?first={a}&{b}={o.c}&last=1", arguments)
 		if err != nil {
 			return
 		}

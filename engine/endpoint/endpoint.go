@@ -104,7 +104,7 @@ func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[str
 	x := &exchange{callee: "the tool", client: &c.tools, maxResponse: c.maxResponse, secrets: newSecrets(headers)}
 	req, err := newRequest(ctx, e, arguments)
 	if err != nil {
-		return "", x.fail(Arguments, nil, "%s", err)
+		return "", x.newError(Arguments, nil, "%s", err)
 	}
 	for name, value := range headers {
 		if !model.IsReservedHeader(name) {
@@ -131,7 +131,7 @@ func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error
 	body, _ := json.Marshal(t) // texts always marshal
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(body))
 	if err != nil || !isWeb(req.URL) {
-		return x.fail(Refused, nil, "the address of %s is not valid", x.callee)
+		return x.newError(Refused, nil, "the address of %s is not valid", x.callee)
 	}
 	req.Header = newHeader(true)
 	_, err = x.run(req)
@@ -144,7 +144,7 @@ func newRequest(ctx context.Context, e model.ToolEndpoint, text model.JSONObject
 	if err != nil {
 		return nil, err
 	}
-	u, unused, err := fill(e.URL, arguments)
+	u, unused, err := buildURL(e.URL, arguments)
 	if err != nil {
 		return nil, err
 	}

@@ -49,8 +49,8 @@ func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// failure translates an error of net/http. It drops texts from the server, which could echo the request.
-func (x *exchange) failure(ctx context.Context, err error) *Error {
+// translateError translates an error of net/http. It drops texts from the server, which could echo the request.
+func (x *exchange) translateError(ctx context.Context, err error) *Error {
 	var (
 		known   *Error
 		dial    *net.OpError
@@ -62,21 +62,21 @@ func (x *exchange) failure(ctx context.Context, err error) *Error {
 	case errors.As(err, &known):
 		return known
 	case errors.Is(ctx.Err(), context.Canceled):
-		return x.fail(Cancelled, ctx.Err(), "the call was cancelled")
+		return x.newError(Cancelled, ctx.Err(), "the call was cancelled")
 	case ctx.Err() != nil, errors.As(err, &network) && network.Timeout():
-		return x.fail(TimedOut, context.DeadlineExceeded, "%s did not answer in time", x.callee)
+		return x.newError(TimedOut, context.DeadlineExceeded, "%s did not answer in time", x.callee)
 	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return x.fail(Refused, errors.Unwrap(err), "the address of %s is in a network that may not be reached", x.callee)
+		return x.newError(Refused, errors.Unwrap(err), "the address of %s is in a network that may not be reached", x.callee)
 	case errors.As(err, &host):
-		return x.fail(Unreachable, host, "the host of %s cannot be found", x.callee)
+		return x.newError(Unreachable, host, "the host of %s cannot be found", x.callee)
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return x.fail(Unreachable, errors.Unwrap(err), "the host of %s refuses connections", x.callee)
+		return x.newError(Unreachable, errors.Unwrap(err), "the host of %s refuses connections", x.callee)
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return x.fail(Unreachable, dial, "the host of %s cannot be reached", x.callee)
+		return x.newError(Unreachable, dial, "the host of %s cannot be reached", x.callee)
 	case errors.As(err, &trust):
-		return x.fail(Unreachable, trust, "the certificate of %s cannot be trusted", x.callee)
+		return x.newError(Unreachable, trust, "the certificate of %s cannot be trusted", x.callee)
 	case errors.Is(err, http.ErrSchemeMismatch):
-		return x.fail(Unreachable, nil, "%s does not speak HTTPS at its address", x.callee)
+		return x.newError(Unreachable, nil, "%s does not speak HTTPS at its address", x.callee)
 	}
-	return x.fail(Malformed, nil, "%s did not finish its answer, or did not answer in HTTP", x.callee)
+	return x.newError(Malformed, nil, "%s did not finish its answer, or did not answer in HTTP", x.callee)
 }

@@ -28,7 +28,7 @@ type exchange struct {
 	secrets     secrets
 }
 
-func (x *exchange) fail(cause Cause, err error, format string, args ...any) *Error {
+func (x *exchange) newError(cause Cause, err error, format string, args ...any) *Error {
 	return &Error{Cause: cause, Message: fmt.Sprintf(format, args...), Err: err}
 }
 
@@ -37,7 +37,7 @@ func (x *exchange) run(req *http.Request) (string, error) {
 	ctx := req.Context()
 	res, err := x.client.Do(req)
 	if err != nil {
-		return "", x.failure(ctx, err)
+		return "", x.translateError(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	text, failure := x.readBody(ctx, res)
@@ -60,22 +60,22 @@ func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, *E
 			body, _ := io.ReadAll(io.LimitReader(res.Body, int64(most)))
 			answer += x.excerpt(body, len(body) == most)
 		}
-		return "", x.fail(Status, nil, "%s answered %s", x.callee, answer)
+		return "", x.newError(Status, nil, "%s answered %s", x.callee, answer)
 	}
 	if encoded {
-		return "", x.fail(Malformed, nil, "%s answered in a content encoding that it was not asked for", x.callee)
+		return "", x.newError(Malformed, nil, "%s answered in a content encoding that it was not asked for", x.callee)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, x.maxResponse+1))
 	if int64(len(body)) > x.maxResponse {
-		return "", x.fail(TooLarge, nil, "%s answered with more than %d bytes", x.callee, x.maxResponse)
+		return "", x.newError(TooLarge, nil, "%s answered with more than %d bytes", x.callee, x.maxResponse)
 	}
 	if err != nil {
-		return "", x.failure(ctx, err)
+		return "", x.translateError(ctx, err)
 	}
 	if len(body) > 0 && isJSON(res.Header.Get("Content-Type")) && !json.Valid(body) {
-		return "", x.fail(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body, false))
+		return "", x.newError(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body, false))
 	}
-	return x.secrets.hide(clean(body)), nil
+	return x.secrets.redact(clean(body)), nil
 }
 
 // excerpt returns the beginning of a body for the end of a sentence. If isCut, the body is longer.
@@ -85,7 +85,7 @@ func (x *exchange) excerpt(body []byte, isCut bool) string {
 	if isCut {
 		most -= x.secrets.longest()
 	}
-	shown := x.secrets.hideUntil(whole, max(0, most))
+	shown := x.secrets.redactPrefix(whole, max(0, most))
 	text := []rune(strings.TrimSpace(strings.ToValidUTF8(shown, "")))
 	if len(text) == 0 {
 		return ""

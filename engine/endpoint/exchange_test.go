@@ -219,10 +219,10 @@ func TestOverlappingSecretsAreHidden(t *testing.T) {
 		"basic":             "basic",
 		"":                  "",
 	} {
-		require.Equal(t, want, s.hide(text))
+		require.Equal(t, want, s.redact(text))
 	}
-	require.Equal(t, "x[hidden]", s.hideUntil("xabcdx", 3))
-	require.Equal(t, "x", s.hideUntil("xabcdx", 1))
+	require.Equal(t, "x[hidden]", s.redactPrefix("xabcdx", 3))
+	require.Equal(t, "x", s.redactPrefix("xabcdx", 1))
 }
 
 func TestUnreachableHostsAreReported(t *testing.T) {

@@ -63,18 +63,18 @@ type mcpSession struct {
 	exchange
 	address string
 	headers map[string]string
-	// most bounds the bytes of one response.
-	most   int64
-	client *http.Client
+	// maxResponseBytes bounds the bytes of one response.
+	maxResponseBytes int64
+	client           *http.Client
 	*mcp.ClientSession
 
 	mutex sync.Mutex
-	// failed is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
-	failed error
+	// lastFailure is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
+	lastFailure error
 }
 
 func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, most int64) *mcpSession {
-	s := &mcpSession{address: e.URL, headers: headers, most: most,
+	s := &mcpSession{address: e.URL, headers: headers, maxResponseBytes: most,
 		exchange: exchange{callee: "the MCP server", maxResponse: c.maxResponse, secrets: newSecrets(headers)}}
 	s.client = &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
 	return s
@@ -86,7 +86,8 @@ func (s *mcpSession) connect(ctx context.Context) (err error) {
 		Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
 	s.ClientSession, err = client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: s.address, HTTPClient: s.client, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: int(s.most),
+		Endpoint: s.address, HTTPClient: s.client, MaxRetries: -1, DisableStandaloneSSE: true,
+		MaxEventSize: int(s.maxResponseBytes),
 	}, nil)
 	return s.failureOf(ctx, err)
 }
@@ -104,16 +105,16 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 		}
 		schema, err := json.Marshal(tool.InputSchema)
 		if err != nil {
-			return nil, s.fail(Malformed, err, "the MCP server offers a tool without a schema")
+			return nil, s.newError(Malformed, err, "the MCP server offers a tool without a schema")
 		}
 		size += len(tool.Name) + len(tool.Description) + len(schema)
 		switch length := utf8.RuneCountInString(tool.Name); {
 		case len(offers) == model.MaxOffers:
-			return nil, s.fail(TooLarge, nil, "the MCP server offers more than %d tools", model.MaxOffers)
+			return nil, s.newError(TooLarge, nil, "the MCP server offers more than %d tools", model.MaxOffers)
 		case size > maxOfferBytes:
-			return nil, s.fail(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
+			return nil, s.newError(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
 		case length == 0 || length > model.MaxOfferName || clean([]byte(tool.Name)) != tool.Name || known[tool.Name]:
-			return nil, s.fail(Malformed, nil, "the MCP server offers a tool without a unique name of at most %d "+
+			return nil, s.newError(Malformed, nil, "the MCP server offers a tool without a unique name of at most %d "+
 				"characters", model.MaxOfferName)
 		}
 		known[tool.Name] = true
@@ -128,7 +129,7 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 		return "", s.failureOf(ctx, err)
 	}
 	if result.NeedsInput() {
-		return "", s.fail(Malformed, nil, "the tool asks for more input, which agents cannot give")
+		return "", s.newError(Malformed, nil, "the tool asks for more input, which agents cannot give")
 	}
 	var parts []string
 	for _, content := range result.Content {
@@ -151,12 +152,12 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 		text = string(structured)
 	}
 	if result.IsError {
-		return "", s.fail(Status, nil, "the tool failed%s", s.excerpt([]byte(text), false))
+		return "", s.newError(Status, nil, "the tool failed%s", s.excerpt([]byte(text), false))
 	}
 	if int64(len(text)) > s.maxResponse {
-		return "", s.fail(TooLarge, nil, "the tool answered with more than %d bytes", s.maxResponse)
+		return "", s.newError(TooLarge, nil, "the tool answered with more than %d bytes", s.maxResponse)
 	}
-	return s.secrets.hide(clean([]byte(text))), nil
+	return s.secrets.redact(clean([]byte(text))), nil
 }
 
 // failureOf translates an error of the MCP client or of the HTTP exchange.
@@ -165,16 +166,16 @@ func (s *mcpSession) failureOf(ctx context.Context, err error) error {
 		return nil
 	}
 	s.mutex.Lock()
-	below := s.failed
+	below := s.lastFailure
 	s.mutex.Unlock()
 	if answered := (*jsonrpc.Error)(nil); errors.As(err, &answered) && ctx.Err() == nil && below == nil {
-		return s.fail(Status, nil, "the MCP server refused%s", s.excerpt([]byte(answered.Message), false))
+		return s.newError(Status, nil, "the MCP server refused%s", s.excerpt([]byte(answered.Message), false))
 	}
 	if below != nil {
-		return s.failure(ctx, below)
+		return s.translateError(ctx, below)
 	}
 	// The exchange succeeded, so the MCP client could not read what arrived.
-	failure := s.failure(ctx, err)
+	failure := s.translateError(ctx, err)
 	if failure.Cause == Malformed && !errors.Is(err, failure) {
 		failure.Message = "the MCP server did not finish its answer, or its answer is not the Model Context Protocol: " +
 			"check the address"
@@ -185,10 +186,10 @@ func (s *mcpSession) failureOf(ctx context.Context, err error) error {
 // checkRedirect follows redirects within the endpoint's origin, because the headers are secrets of that origin.
 func (s *mcpSession) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
-		return s.note(s.fail(Malformed, nil, "the MCP server redirects more than %d times", maxRedirects))
+		return s.recordFailure(s.newError(Malformed, nil, "the MCP server redirects more than %d times", maxRedirects))
 	}
 	if origin(req.URL) != origin(via[0].URL) {
-		return s.note(s.fail(Refused, nil, "the MCP server redirects to another origin"))
+		return s.recordFailure(s.newError(Refused, nil, "the MCP server redirects to another origin"))
 	}
 	return nil
 }
@@ -204,7 +205,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", userAgent)
 	if address, err := url.Parse(s.address); err != nil || origin(address) != origin(req.URL) {
-		return nil, s.note(s.fail(Refused, nil, "the MCP server leads to another origin"))
+		return nil, s.recordFailure(s.newError(Refused, nil, "the MCP server leads to another origin"))
 	}
 	for name, value := range s.headers {
 		if !model.IsReservedHeader(name) {
@@ -213,9 +214,9 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res, err := t.sender.RoundTrip(req)
 	if err != nil {
-		return nil, s.note(err)
+		return nil, s.recordFailure(err)
 	}
-	_ = s.note(nil)
+	_ = s.recordFailure(nil)
 	if res.StatusCode >= http.StatusBadRequest && req.Method == http.MethodPost {
 		most := int64(maxExcerptBytes + s.secrets.longest())
 		body, _ := io.ReadAll(io.LimitReader(res.Body, most))
@@ -223,14 +224,15 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body = io.NopCloser(bytes.NewReader(body))
 		// The MCP client itself reads errors of the protocol.
 		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
-			failure := s.fail(Status, nil, "the MCP server answered %d %s%s", res.StatusCode, http.StatusText(res.StatusCode),
+			failure := s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
+				http.StatusText(res.StatusCode),
 				s.excerpt(body, int64(len(body)) == most))
 			failure.Status = res.StatusCode
-			_ = s.note(failure)
+			_ = s.recordFailure(failure)
 		}
 		return res, nil
 	}
-	res.Body = &boundedBody{res.Body, s, s.most}
+	res.Body = &boundedBody{res.Body, s, s.maxResponseBytes}
 	return res, nil
 }
 
@@ -239,26 +241,26 @@ func isResponse(message jsonrpc.Message) bool {
 	return ok
 }
 
-// note records the latest failure of the HTTP exchange, or nil after a success, and returns it.
-func (s *mcpSession) note(err error) error {
+// recordFailure records the latest failure of the HTTP exchange, or nil after a success, and returns it.
+func (s *mcpSession) recordFailure(err error) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	s.failed = err
+	s.lastFailure = err
 	return err
 }
 
 // boundedBody fails when more than left bytes are read.
 type boundedBody struct {
 	io.ReadCloser
-	session *mcpSession
-	left    int64
+	session   *mcpSession
+	remaining int64
 }
 
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, b.session.note(b.session.fail(TooLarge, nil, "the MCP server answered with more than %d bytes",
-			b.session.most))
+	if b.remaining -= int64(n); b.remaining < 0 {
+		return 0, b.session.recordFailure(b.session.newError(TooLarge, nil, "the MCP server answered with more than %d bytes",
+			b.session.maxResponseBytes))
 	}
 	return n, err
 }

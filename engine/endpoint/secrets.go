@@ -60,12 +60,12 @@ func (s secrets) longest() int {
 	return len(s[0])
 }
 
-// hide replaces the secrets in a text, ignoring the case of A to Z. Overlapping secrets are replaced together.
-func (s secrets) hide(text string) string { return s.hideUntil(text, len(text)) }
+// redact replaces the secrets in a text, ignoring the case of A to Z. Overlapping secrets are replaced together.
+func (s secrets) redact(text string) string { return s.redactPrefix(text, len(text)) }
 
-// hideUntil does the same as hide for the first bytes of a text, as many as most says. It also hides a secret that
+// redactPrefix does the same as hide for the first bytes of a text, as many as most says. It also hides a secret that
 // begins in them and ends later.
-func (s secrets) hideUntil(text string, most int) string {
+func (s secrets) redactPrefix(text string, most int) string {
 	spelled := lower(text)
 	var found [][2]int
 	for _, secret := range s {

@@ -35,15 +35,15 @@ func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(m.Body))
 	if err != nil || !isWeb(req.URL) {
-		return 0, x.fail(Refused, nil, "the address of %s is not valid", x.callee)
+		return 0, x.newError(Refused, nil, "the address of %s is not valid", x.callee)
 	}
 	req.Header = newHeader(true)
 	if err := m.sign(req.Header, time.Now()); err != nil {
-		return 0, x.fail(Arguments, err, "the message cannot be signed: rotate the webhook's secret")
+		return 0, x.newError(Arguments, err, "the message cannot be signed: rotate the webhook's secret")
 	}
 	res, err := x.client.Do(req)
 	if err != nil {
-		return 0, x.failure(ctx, err)
+		return 0, x.translateError(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode >= 200 && res.StatusCode <= 299 {
@@ -51,7 +51,8 @@ func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status
 		return res.StatusCode, nil
 	}
 	if res.StatusCode >= 300 && res.StatusCode <= 399 {
-		return res.StatusCode, x.fail(Status, nil, "%s answered %d, and redirects are not followed", x.callee, res.StatusCode)
+		return res.StatusCode, x.newError(Status, nil, "%s answered %d, and redirects are not followed", x.callee,
+			res.StatusCode)
 	}
 	_, failure := x.readBody(ctx, res)
 	return res.StatusCode, failure

@@ -22,8 +22,8 @@ const (
 // errNoAnswer is the cause when an answer takes longer than the part's timeout.
 var errNoAnswer = errors.New("the answer takes too long")
 
-// part is a role that a language model plays in a test run, other than the agent's.
-type part struct {
+// modelRole is a role that a language model plays in a test run, other than the agent's.
+type modelRole struct {
 	llm.Model
 	// name is the part's name in errors, such as "the judge".
 	name string
@@ -36,7 +36,7 @@ type part struct {
 }
 
 // fault returns the failure of the part. Clients may read the formatted text, but not err.
-func (p part) fault(err error, format string, args ...any) *rules.Fault {
+func (p modelRole) fault(err error, format string, args ...any) *rules.Fault {
 	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage)
 	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
 }
@@ -50,7 +50,8 @@ func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(f
 
 // requestAnswer asks a model for an answer that the function read accepts. If read rejects the answer, the model sees
 // the reason and gets one more try. The error is a *rules.Fault, or ctx's once it has ended.
-func requestAnswer[T any](ctx context.Context, p part, req llm.Request, read func(llm.Answer) (T, error)) (T, error) {
+func requestAnswer[T any](ctx context.Context, p modelRole, req llm.Request, read func(llm.Answer) (T, error)) (T,
+	error) {
 	var none T
 	for again := false; ; again = true {
 		answer, err := p.answer(ctx, req)
@@ -86,7 +87,7 @@ const (
 
 // collect returns a complete answer, and retries an incomplete one. Adapters retry only before the first chunk,
 // because they cannot take chunks back. Here no chunk has been shown.
-func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
+func (p modelRole) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	for cuts := 0; ; cuts++ {
 		answer, err := llm.Collect(p.Chat(ctx, req))
 		var failure *llm.Error
@@ -100,7 +101,7 @@ func (p part) collect(ctx context.Context, req llm.Request) (llm.Answer, error) 
 }
 
 // answer asks for one answer. An incomplete or empty answer is unusable.
-func (p part) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
+func (p modelRole) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errNoAnswer)
 	defer cancel()
 	answer, err := p.collect(limited, req)

@@ -32,7 +32,7 @@ func TestInterruptedAnswersAreRequestedAgain(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := &player{lines: test.lines}
-				said, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, heardMonday, nil)
+				said, err := nextContactMessage(t.Context(), as(p, model.RunErrorCauseSimulator), ana, heardMonday, nil)
 				require.Len(t, p.asked, test.asked)
 				for _, req := range p.asked {
 					require.Len(t, req.Messages, 1, "the broken answer is not repeated to the model")

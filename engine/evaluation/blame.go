@@ -55,7 +55,7 @@ func (v *Evaluator) BlamesOfTests(ctx context.Context, t *db.Tenant,
 		}
 		blames[id], all = blame, append(all, blame)
 	}
-	pg.Together(all)
+	pg.JoinBatch(all)
 	return blames, ctx.Err()
 }
 
@@ -122,9 +122,9 @@ type promptDiffs map[[2]db.AgentVersion][]read.SentenceChange
 // changes returns the changes between the prompts of two runs, and marks those that most likely broke the failed run.
 // It returns none if a prompt is not known.
 func (d promptDiffs) changes(ctx context.Context, prompts map[db.AgentVersion]string,
-	of *db.BlamedRuns) []*model.PromptChange {
-	key := [2]db.AgentVersion{{AgentID: of.AgentID, Version: of.Good.PromptVersion},
-		{AgentID: of.AgentID, Version: of.Bad.PromptVersion}}
+	runs *db.BlamedRuns) []*model.PromptChange {
+	key := [2]db.AgentVersion{{AgentID: runs.AgentID, Version: runs.Good.PromptVersion},
+		{AgentID: runs.AgentID, Version: runs.Bad.PromptVersion}}
 	good, isGoodKnown := prompts[key[0]]
 	bad, isBadKnown := prompts[key[1]]
 	if !isGoodKnown || !isBadKnown {
@@ -135,8 +135,8 @@ func (d promptDiffs) changes(ctx context.Context, prompts map[db.AgentVersion]st
 		sentences = read.CompareSentences(good, bad)
 		d[key] = sentences
 	}
-	needs, changes := needsOf(of.Good, of.Bad), make([]*model.PromptChange, len(sentences))
-	whole, most := needs.in(ctx, bad), 0
+	needs, changes := needsOf(runs.Good, runs.Bad), make([]*model.PromptChange, len(sentences))
+	whole, most := needs.findIn(ctx, bad), 0
 	for i, s := range sentences {
 		changes[i] = changeOf(ctx, s, needs, whole)
 		changes[i].Number = int32(i + 1)
@@ -168,7 +168,7 @@ func changeOf(ctx context.Context, s read.SentenceChange, n needs, whole needed)
 	if before != "" && after != "" {
 		gone, come = read.CompareWords(before, after)
 	}
-	inBefore, inAfter := n.in(ctx, before), n.in(ctx, after)
+	inBefore, inAfter := n.findIn(ctx, before), n.findIn(ctx, after)
 	c.BeforePieces = piecesOf(before, gone, inBefore.spans)
 	c.AfterPieces = piecesOf(after, come, inAfter.spans)
 	for _, span := range inBefore.spans {

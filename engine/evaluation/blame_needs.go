@@ -158,8 +158,8 @@ type needed struct {
 	spans            []read.Span
 }
 
-// in finds the needs in a text.
-func (n needs) in(ctx context.Context, text string) needed {
+// findIn finds the needs in a text.
+func (n needs) findIn(ctx context.Context, text string) needed {
 	found := needed{hasText: make([]bool, len(n.texts)), hasWord: make([]bool, len(n.words))}
 	passage := read.NewPassage(text, false)
 	for i, wanted := range n.texts {
@@ -180,7 +180,7 @@ func (n needs) in(ctx context.Context, text string) needed {
 	found.spans = append(found.spans, read.FindWords(text, n.words)...)
 	words := read.Words(text)
 	for i, word := range n.words {
-		found.hasWord[i] = read.HasAlike(words, word)
+		found.hasWord[i] = read.ContainsForm(words, word)
 	}
 	return found
 }

@@ -32,7 +32,8 @@ type classifiableTag struct {
 // classify returns the tag of a conversation, and whether it is the expected one. The error is a *rules.Fault, or ctx's
 // once it has ended.
 func classify(
-	ctx context.Context, p part, tags []model.ClassificationTag, conversation *model.ConversationContext, expected string,
+	ctx context.Context, p modelRole, tags []model.ClassificationTag, conversation *model.ConversationContext,
+	expected string,
 ) (*model.ClassificationResult, error) {
 	result := &model.ClassificationResult{TagExpected: expected}
 	if len(tags) == 0 {

@@ -43,29 +43,29 @@ type contactMessage struct {
 	endReason *string
 }
 
-// contactSays returns the next step of a test's simulated contact. The contact sees the messages, but not the agent's
-// calls. The variables fill the placeholders of its scenario and knowledge. The error is a *rules.Fault, or ctx's once
-// it has ended.
-func contactSays(ctx context.Context, p part, test *model.AgentTestRow, messages []model.TestMessage,
+// nextContactMessage returns the next step of a test's simulated contact. The contact sees the messages, but not the
+// agent's calls. The variables fill the placeholders of its scenario and knowledge. The error is a *rules.Fault, or
+// ctx's once it has ended.
+func nextContactMessage(ctx context.Context, p modelRole, test *model.AgentTestRow, messages []model.TestMessage,
 	variables content.Values) (contactMessage, error) {
-	req := llm.Request{System: withVariables(variables, contactInstruction) + partOf(test, variables),
-		Tools: []llm.Tool{contactEnd}, Messages: heardBy(messages)}
+	req := llm.Request{System: withVariables(variables, contactInstruction) + roleDescription(test, variables),
+		Tools: []llm.Tool{contactEnd}, Messages: contactView(messages)}
 	return requestAnswer(ctx, p, req, func(a llm.Answer) (contactMessage, error) {
 		said, err := readContact(a)
 		if err != nil {
 			return said, err
 		}
-		return said, offRole(said.text, variables.Filled(test.Scenario), messages)
+		return said, roleViolation(said.text, variables.Filled(test.Scenario), messages)
 	})
 }
 
-// partOf returns the description of the person that the contact plays, with the placeholders filled.
-func partOf(test *model.AgentTestRow, variables content.Values) string {
-	return likeness(test.Persona, variables) + scenarioMark + variables.Filled(test.Scenario)
+// roleDescription returns the description of the person that the contact plays, with the placeholders filled.
+func roleDescription(test *model.AgentTestRow, variables content.Values) string {
+	return personaInstructions(test.Persona, variables) + scenarioMark + variables.Filled(test.Scenario)
 }
 
-// heardBy returns a conversation from the contact's side. It leaves out the middle of a long conversation.
-func heardBy(messages []model.TestMessage) []llm.Message {
+// contactView returns a conversation from the contact's side. It leaves out the middle of a long conversation.
+func contactView(messages []model.TestMessage) []llm.Message {
 	var heard []llm.Message
 	if len(messages) == 0 || messages[0].Role == model.MessageRoleUser {
 		heard = append(heard, llm.Message{Role: llm.RoleUser, Text: contactOpens})

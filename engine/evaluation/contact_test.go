@@ -36,7 +36,7 @@ func TestContactSeesTheConversationFromItsSide(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := lines("Yes")
-			said, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, test.messages, nil)
+			said, err := nextContactMessage(t.Context(), as(p, model.RunErrorCauseSimulator), ana, test.messages, nil)
 			require.NoError(t, err)
 			require.Equal(t, contactMessage{text: "Yes"}, said)
 			require.Len(t, p.asked, 1)
@@ -107,7 +107,7 @@ func TestContactAnswersAreValidated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &player{lines: test.lines}
-			said, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, heardMonday, nil)
+			said, err := nextContactMessage(t.Context(), as(p, model.RunErrorCauseSimulator), ana, heardMonday, nil)
 			if test.fault != "" {
 				require.Contains(t, requireRunFault(t, err, model.RunErrorCauseSimulator), test.fault)
 			} else {
@@ -130,7 +130,7 @@ func TestSlowContactTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		p := &player{lines: []line{{hook: func(ctx context.Context) { <-ctx.Done() }}}}
-		_, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, nil, nil)
+		_, err := nextContactMessage(t.Context(), as(p, model.RunErrorCauseSimulator), ana, nil, nil)
 		require.Contains(t, requireRunFault(t, err, model.RunErrorCauseSimulator), "did not answer within 1m0s")
 		require.Equal(t, time.Minute, time.Since(began))
 	})

@@ -30,8 +30,8 @@ type Options struct {
 type Evaluator struct {
 	engine *engine.Engine
 	// writer drafts questions.
-	writer part
-	tests  parts
+	writer modelRole
+	tests  modelRoles
 	// judges are the models that can judge, by name. judgeNames lists the names; the first is the judge's.
 	judges     map[string]llm.Model
 	judgeNames []string
@@ -40,13 +40,13 @@ type Evaluator struct {
 	log        *slog.Logger
 }
 
-// parts are the roles in a test other than the agent's.
-type parts struct{ contact, judge, classifier, extractor part }
+// modelRoles are the roles in a test other than the agent's.
+type modelRoles struct{ contact, judge, classifier, extractor modelRole }
 
 // metered wraps the models of the parts so that the meter counts their answers.
-func (p parts) metered(by *engine.Meter) parts {
-	for _, each := range []*part{&p.contact, &p.judge, &p.classifier, &p.extractor} {
-		each.Model = by.Of(each.Model)
+func (p modelRoles) metered(by *engine.Meter) modelRoles {
+	for _, each := range []*modelRole{&p.contact, &p.judge, &p.classifier, &p.extractor} {
+		each.Model = by.Wrap(each.Model)
 	}
 	return p
 }
@@ -54,13 +54,13 @@ func (p parts) metered(by *engine.Meter) parts {
 // New returns an Evaluator of the Engine's agents. The Engine's model plays the parts that have no model of their own.
 func New(e *engine.Engine, o Options) *Evaluator {
 	m := e.Model()
-	plays := func(by llm.Model, name string, cause model.RunErrorCause) part {
-		return part{Model: by, name: name, cause: cause, timeout: e.ReplyTimeout()}
+	plays := func(by llm.Model, name string, cause model.RunErrorCause) modelRole {
+		return modelRole{Model: by, name: name, cause: cause, timeout: e.ReplyTimeout()}
 	}
 	v := &Evaluator{
 		engine: e, isReviewed: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
 		writer: plays(&deterministic{Model: m}, "the language model", ""),
-		tests: parts{
+		tests: modelRoles{
 			contact:    plays(cmp.Or(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator),
 			judge:      plays(nil, "the judge", model.RunErrorCauseJudge),
 			classifier: plays(cmp.Or(o.Classifier, m), "the classifier", model.RunErrorCauseAgent),

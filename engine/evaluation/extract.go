@@ -42,7 +42,7 @@ type extractable struct {
 // extract reads the values that an agent defines from a conversation: a string or null for each, by name. The error is
 // a *rules.Fault, or ctx's once it has ended.
 func extract(
-	ctx context.Context, p part, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
+	ctx context.Context, p modelRole, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
 ) (*model.JSONObject, error) {
 	asked := extractable{
 		Values: values, Date: at.Format("2006-01-02, Monday"),
@@ -122,7 +122,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 		pg.Want{Rows: db.SimulationChatRows, Keys: ids}, pg.Want{Rows: db.MessagesOfChats, Keys: ids},
 		pg.Want{Rows: db.ToolCallsOfChats, Keys: ids})
 	if err != nil {
-		return later(err)
+		return postponeIfDown(err)
 	}
 	if len(found[0]) == 0 {
 		return nil // deleted concurrently
@@ -130,35 +130,36 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 	chat := found[0][0].(*model.SimulationChat)
 	agents, err := t.AgentsByID(ctx, []string{chat.AgentID})
 	if err != nil {
-		return later(err)
+		return postponeIfDown(err)
 	}
 	if chat.Extracted != nil || chat.EndedAt == nil || len(agents) == 0 || len(agents[0].ExtractedValues) == 0 {
 		return nil
 	}
 	counted := &engine.Meter{}
 	extractor := v.tests.extractor
-	extractor.Model = counted.Of(extractor.Model)
+	extractor.Model = counted.Wrap(extractor.Model)
 	extracted, fault := extract(ctx, extractor, agents[0].ExtractedValues, chatAsRun(found[1], found[2]), *chat.EndedAt)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	err = t.KeepExtracted(writing, id, extracted, failureOf(fault), v.engine.Spent(agents[0], counted, 0))
+	err = t.SaveExtracted(writing, id, extracted, failureOf(fault), v.engine.Spent(agents[0], counted, 0))
 	if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.NotFound {
 		return nil // deleted concurrently
 	}
 	if err != nil {
-		return later(err)
+		return postponeIfDown(err)
 	}
 	if fault != nil {
-		v.log.WarnContext(ctx, "could not extract values from a chat", "chat", id, "error", fault, llm.Reasons(fault))
+		v.log.WarnContext(ctx, "could not extract values from a chat", "chat", id, "error", fault, llm.ErrorAttr(fault))
 	}
 	return fault
 }
 
-// later returns a db.Later if the database does not answer, so that the job waits without using up its attempts.
-func later(err error) error {
+// postponeIfDown returns a db.Later if the database does not answer, so that the job waits without using up its
+// attempts.
+func postponeIfDown(err error) error {
 	if pg.IsUnavailable(err) {
 		return &db.Later{In: claimDelay, Err: err}
 	}

@@ -48,7 +48,7 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	}
 	run.EndReason, run.Held = new("Done"), &model.HeldConversation{EndedBy: rules.Agent}
 	extractor := lines(good)
-	tester := &tester{checker: rules.NewChecker(), now: time.Now, parts: parts{
+	tester := &tester{checker: rules.NewChecker(), now: time.Now, modelRoles: modelRoles{
 		judge: as(lines(), model.RunErrorCauseJudge), extractor: as(extractor, model.RunErrorCauseAgent)}}
 	require.NoError(t, tester.decide(t.Context(), run, content.Values{"when": "MONDAY"}))
 	require.Equal(t, model.JSONObject(`{"guest":null,"day":"Monday"}`), *run.Extracted)

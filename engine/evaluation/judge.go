@@ -62,7 +62,7 @@ type question struct {
 // criteria as they can from held, the conversation, which may be nil. The model of p decides the others. weights are
 // the criteria's weights in the same order. If the judge fails on some criteria, judge returns the *rules.Fault of the
 // first and the other verdicts. Once ctx has ended the error is ctx's.
-func judge(ctx context.Context, held *rules.Conversation, p part, criteria []string, t transcript,
+func judge(ctx context.Context, held *rules.Conversation, p modelRole, criteria []string, t transcript,
 	weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
 	verdicts := make([]*model.CriterionResult, len(criteria))
@@ -100,7 +100,7 @@ func judge(ctx context.Context, held *rules.Conversation, p part, criteria []str
 	return results, first
 }
 
-func judgeOne(ctx context.Context, p part, criterion string, t transcript,
+func judgeOne(ctx context.Context, p modelRole, criterion string, t transcript,
 	settings llm.Settings) (*model.CriterionResult, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -193,7 +193,7 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 		return result, nil
 	}
 	own := slices.DeleteFunc(slices.Clone(result.Evidence),
-		func(e model.Evidence) bool { return !t.at(int(e.MessageIndex)).isOwn() })
+		func(e model.Evidence) bool { return !t.messageAt(int(e.MessageIndex)).isOwn() })
 	isSaid := slices.ContainsFunc(own, func(e model.Evidence) bool { return *e.Kind == model.EvidenceKindSaid })
 	switch {
 	case len(result.Evidence) == 0 && !rules.IsNegative(criterion):
@@ -216,12 +216,12 @@ func (v *verdict) cite(criterion string, t transcript) (*model.CriterionResult, 
 			return nil, unusable(`"messageIndex" is missing in "evidence"`)
 		case e.Quote == nil:
 			return nil, unusable(`"quote" is missing in "evidence"`)
-		case t.at(*e.MessageIndex) == nil:
+		case t.messageAt(*e.MessageIndex) == nil:
 			return nil, unusablef("there is no message with the messageIndex %d", *e.MessageIndex)
 		case utf8.RuneCountInString(*e.Quote) > rules.MaxQuote:
 			return nil, unusablef("a quote has at most %d characters", rules.MaxQuote)
 		}
-		message := t.at(*e.MessageIndex)
+		message := t.messageAt(*e.MessageIndex)
 		found, callID := message.find(*e.Quote, cited)
 		if found == "" {
 			return nil, unusablef("the quote %q is neither in message %d nor in one of its calls", *e.Quote, *e.MessageIndex)

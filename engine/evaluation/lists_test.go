@@ -144,7 +144,7 @@ func (l listedTurn) refusal() error {
 		}
 		messages = append(messages, written(role, m.Text))
 	}
-	return offRole(l.ContactTurn, l.Scenario, append(messages, written(model.MessageRoleAssistant, l.AgentTurn)))
+	return roleViolation(l.ContactTurn, l.Scenario, append(messages, written(model.MessageRoleAssistant, l.AgentTurn)))
 }
 
 // Rules alone detect most messages that are outside of the contact's role. The review after a run finds the others.

@@ -22,8 +22,8 @@ var moods = map[model.ContactMood]string{
 	model.ContactMoodSceptical: "sceptical: you doubt what you are told, and want to know how it is known",
 }
 
-// likeness returns the contact's instructions about its persona. A nil persona adds nothing.
-func likeness(p *model.ContactPersona, values content.Values) string {
+// personaInstructions returns the contact's instructions about its persona. A nil persona adds nothing.
+func personaInstructions(p *model.ContactPersona, values content.Values) string {
 	if p == nil {
 		return ""
 	}
@@ -45,9 +45,9 @@ func likeness(p *model.ContactPersona, values content.Values) string {
 	return text.String()
 }
 
-// isOut reports whether the contact's patience has certainly run out: the agent's last answers in the run repeat each
-// other too often. Only the contact's model can judge other unhelpful answers.
-func isOut(p *model.ContactPersona, said []model.TestMessage) bool {
+// isPatienceExhausted reports whether the contact's patience has certainly run out: the agent's last answers in the run
+// repeat each other too often. Only the contact's model can judge other unhelpful answers.
+func isPatienceExhausted(p *model.ContactPersona, said []model.TestMessage) bool {
 	if p == nil || p.Patience == nil {
 		return false
 	}

@@ -43,11 +43,11 @@ func TestOfflineContactSharesItsKnowledge(t *testing.T) {
 	asked := []model.TestMessage{
 		written(model.MessageRoleUser, "I want a room."), written(model.MessageRoleAssistant, "What is your booking number?"),
 	}
-	said, err := contactSays(t.Context(), as(offline.Contact(), model.RunErrorCauseSimulator), test, asked, nil)
+	said, err := nextContactMessage(t.Context(), as(offline.Contact(), model.RunErrorCauseSimulator), test, asked, nil)
 	require.NoError(t, err)
 	require.Equal(t, "My booking number is R7.", said.text)
 	test.Persona = nil
-	said, err = contactSays(t.Context(), as(offline.Contact(), model.RunErrorCauseSimulator), test, asked, nil)
+	said, err = nextContactMessage(t.Context(), as(offline.Contact(), model.RunErrorCauseSimulator), test, asked, nil)
 	require.NoError(t, err)
 	require.NotContains(t, said.text, "R7")
 }
@@ -129,7 +129,7 @@ func TestUnknownJudgeIsRefused(t *testing.T) {
 	e := evaluatorOf(lines("agent"), Options{Judge: named{lines(), "strict"},
 		Judges: []llm.Model{named{lines(), "lenient"}, named{lines(), "strict"}}})
 	require.Equal(t, []string{"strict", "lenient"}, e.JudgeModels())
-	take := parts{judge: part{name: "the judge", cause: model.RunErrorCauseJudge}}
+	take := modelRoles{judge: modelRole{name: "the judge", cause: model.RunErrorCauseJudge}}
 	require.NoError(t, e.withJudge(&take, "", &engine.Meter{}))
 	require.Nil(t, take.judge.Model)
 	require.NoError(t, e.withJudge(&take, "lenient", &engine.Meter{}))

@@ -23,53 +23,54 @@ const (
 func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpectation {
 	if e.Called != nil {
 		called := *e.Called
-		called.Where, e.Called = filledConditions(called.Where, b.Replaced), &called
+		called.Where, e.Called = filledConditions(called.Where, b.FillOptional), &called
 	}
 	if e.NeverCalled != nil {
 		avoided := *e.NeverCalled
-		avoided.Where, e.NeverCalled = filledConditions(avoided.Where, b.Replaced), &avoided
+		avoided.Where, e.NeverCalled = filledConditions(avoided.Where, b.FillOptional), &avoided
 	}
 	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
 		if *said != nil {
 			*said = new(**said)
-			(*said).Text, (*said).Matches = b.Replaced((*said).Text, itself), b.Replaced((*said).Matches, regexp.QuoteMeta)
+			(*said).Text, (*said).Matches = b.FillOptional((*said).Text, identity),
+				b.FillOptional((*said).Matches, regexp.QuoteMeta)
 		}
 	}
 	if e.Extracts != nil {
 		copied := *e.Extracts
-		copied.Equals, copied.Matches, e.Extracts = b.Replaced(copied.Equals, itself),
-			b.Replaced(copied.Matches, regexp.QuoteMeta), &copied
+		copied.Equals, copied.Matches, e.Extracts = b.FillOptional(copied.Equals, identity),
+			b.FillOptional(copied.Matches, regexp.QuoteMeta), &copied
 	}
-	e.Tag = b.Replaced(e.Tag, itself)
+	e.Tag = b.FillOptional(e.Tag, identity)
 	return e
 }
 
 // unfilledIn returns warnings about placeholders without a value in a test's texts.
 func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
 	var warnings []string
-	look := func(where, text string) {
+	warnUnfilled := func(where, text string) {
 		_, unknown := content.Fill(text, b.Text)
 		warnings = append(warnings, content.Unfilled(where, unknown)...)
 	}
-	look("the scenario", test.Scenario)
+	warnUnfilled("the scenario", test.Scenario)
 	if test.Persona != nil && test.Persona.Knowledge != nil {
-		look("what the contact knows", *test.Persona.Knowledge)
+		warnUnfilled("what the contact knows", *test.Persona.Knowledge)
 	}
 	for i, said := range test.ContactSays {
 		if said != nil {
-			look(fmt.Sprintf("message %d of the contact", i+1), *said)
+			warnUnfilled(fmt.Sprintf("message %d of the contact", i+1), *said)
 		}
 	}
 	if len(test.Rows) > 0 {
 		for i, message := range test.ConversationMessages {
-			look(fmt.Sprintf("message %d", i+1), message.Text)
+			warnUnfilled(fmt.Sprintf("message %d", i+1), message.Text)
 		}
 	}
 	for i, criterion := range test.Criteria {
-		look(fmt.Sprintf("criterion %d", i+1), criterion)
+		warnUnfilled(fmt.Sprintf("criterion %d", i+1), criterion)
 	}
 	for i, check := range test.Checks {
-		look(fmt.Sprintf("check %d", i+1), strings.Join(check.Expect.Texts(), "\n"))
+		warnUnfilled(fmt.Sprintf("check %d", i+1), strings.Join(check.Expect.Texts(), "\n"))
 	}
 	return warnings
 }

@@ -18,7 +18,7 @@ import (
 func (v *Evaluator) JudgeModels() []string { return slices.Clone(v.judgeNames) }
 
 // withJudge sets the judge of the parts to the model with the name. An empty name means the default.
-func (v *Evaluator) withJudge(take *parts, name string, counted *engine.Meter) error {
+func (v *Evaluator) withJudge(take *modelRoles, name string, counted *engine.Meter) error {
 	if name == "" {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (v *Evaluator) withJudge(take *parts, name string, counted *engine.Meter) e
 	if judge == nil {
 		return take.judge.fault(nil, "the model %q is not one of this server's judges", name)
 	}
-	take.judge.Model = counted.Of(judge)
+	take.judge.Model = counted.Wrap(judge)
 	return nil
 }
 

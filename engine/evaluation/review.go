@@ -44,16 +44,16 @@ type performance struct {
 // many as given says, come from the test. The error is a *rules.Fault of the contact if it did not play its part. It is
 // a *rules.Fault of the judge if the judge cannot decide that, or ctx's error once ctx has ended. A contact that only
 // says the test's words is not reviewed.
-func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int, end ending,
+func (t *tester) review(ctx context.Context, run *model.AgentTestRun, givenCount int, end ending,
 	values content.Values) error {
 	test := run.Snapshot.Test
-	shown := transcriptOf(run, given, end)
+	shown := transcriptOf(run, givenCount, end)
 	shown.Variables = shownVariables(values)
 	turn := 0
 	for i := range shown.Messages {
 		m := &shown.Messages[i]
 		m.Calls = nil // the contact does not see the calls
-		if i >= given && m.Speaker == rules.Contact {
+		if i >= givenCount && m.Speaker == rules.Contact {
 			m.IsGiven = test.SaysIn(turn) != nil
 			turn++
 		}
@@ -64,10 +64,11 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, given int,
 	shown = shown.bounded(maxTranscript)
 	req := llm.Request{
 		System: reviewInstruction, Schema: json.RawMessage(reviewSchema),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(performance{partOf(test, values), shown})}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(performance{roleDescription(test, values),
+			shown})}},
 	}
 	// Code, not the judge, detects that the patience has run out, which is a reason to leave.
-	mayLeave := end.By != rules.Contact || isOut(test.Persona, run.Messages[given:])
+	mayLeave := end.By != rules.Contact || isPatienceExhausted(test.Persona, run.Messages[givenCount:])
 	fault, err := requestAnswer(ctx, t.judge, req,
 		func(a llm.Answer) (string, error) { return readReview(a.Text, shown, mayLeave) })
 	if err == nil && fault != "" {
@@ -116,7 +117,8 @@ func readReview(text string, t transcript, mayLeave bool) (string, error) {
 	add(*said.Leaked, "revealed its role")
 	shown := ""
 	if len(faults) > 0 {
-		at := slices.IndexFunc(cited.Evidence, func(e model.Evidence) bool { return t.at(int(e.MessageIndex)).isOfContact() })
+		at := slices.IndexFunc(cited.Evidence,
+			func(e model.Evidence) bool { return t.messageAt(int(e.MessageIndex)).isOfContact() })
 		if at < 0 {
 			return "", unusable("no evidence quotes a message of the contact")
 		}

@@ -78,7 +78,7 @@ func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 			run := r.run()
 			tester := r.tester()
 			tester.isReviewed = true
-			tester.spent = func(int32) model.Credits { return model.Credits(len(r.judge.asked)) }
+			tester.costOf = func(int32) model.Credits { return model.Credits(len(r.judge.asked)) }
 			err := tester.simulate(t.Context(), run)
 			require.Len(t, r.judge.asked, test.asked)
 			if test.fault == "" && test.judge == "" {

@@ -73,9 +73,9 @@ var (
 	}
 )
 
-// offRole returns how a message departs from the contact's role, or nil. Texts that the scenario prescribes verbatim
-// are in its role.
-func offRole(text, scenario string, messages []model.TestMessage) error {
+// roleViolation returns how a message departs from the contact's role, or nil. Texts that the scenario prescribes
+// verbatim are in its role.
+func roleViolation(text, scenario string, messages []model.TestMessage) error {
 	said := read.NewPassage(text, false).Text
 	own := read.NewPassage(quotations().ReplaceAllString(text, " "), false).Text
 	switch {
@@ -211,7 +211,7 @@ func covers(said, scenario string) bool {
 	heard, all, shared := read.Words(said), 0, 0
 	for _, word := range read.Content(read.Words(scenario)) {
 		all++
-		if read.HasAlike(heard, word) {
+		if read.ContainsForm(heard, word) {
 			shared++
 		}
 	}

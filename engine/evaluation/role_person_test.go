@@ -18,7 +18,7 @@ func TestPeopleDoNotNameThemselvesLikeOthers(t *testing.T) {
 		"Bonjour Monsieur Bell, un instant.", "Marcus shakes the phone and waits for an answer.",
 		"I can play Marcus Bell for this.", "Let us end the role-play here.", "Die Simulation ist beendet.",
 	} {
-		require.Error(t, offRole(text, scenario, asked), text)
+		require.Error(t, roleViolation(text, scenario, asked), text)
 	}
 	for _, text := range []string{
 		"Hi Orla, Marcus Bell here.", "Good morning, Marcus Bell speaking, about my refund.", "Marcus Bell, QX7-81L",
@@ -27,8 +27,8 @@ func TestPeopleDoNotNameThemselvesLikeOthers(t *testing.T) {
 		"Marcus with a c, Bell with two l, please write it down.", "In the worst case scenario I take the train.",
 		"I have a simulation of the loan from you.", "Was my game of football booked, too? I play on Mondays.",
 	} {
-		require.NoError(t, offRole(text, scenario, asked), text)
+		require.NoError(t, roleViolation(text, scenario, asked), text)
 	}
 	asked[0].Text = "I have sent the simulation to you."
-	require.NoError(t, offRole("The simulation has not arrived.", scenario, asked))
+	require.NoError(t, roleViolation("The simulation has not arrived.", scenario, asked))
 }

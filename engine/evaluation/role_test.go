@@ -23,7 +23,7 @@ var stuck = []model.TestMessage{
 	written(model.MessageRoleAssistant, "Which appointment is it?"),
 }
 
-func offRoleIn(text string) error { return offRole(text, anasScenario, stuck) }
+func offRoleIn(text string) error { return roleViolation(text, anasScenario, stuck) }
 
 func TestContactsOutOfRoleAreDetected(t *testing.T) {
 	t.Parallel()
@@ -104,10 +104,10 @@ func TestRepeatedRequestsGetTheSameAnswer(t *testing.T) {
 		written(model.MessageRoleUser, "My customer number is 77 20 14."),
 		written(model.MessageRoleAssistant, "What is your number?"),
 	}
-	require.NoError(t, offRole("My customer number is 77 20 14.", anasScenario, asked))
+	require.NoError(t, roleViolation("My customer number is 77 20 14.", anasScenario, asked))
 	asked[3].Text = "And your name?"
-	require.Error(t, offRole("my customer number is 77 20 14", anasScenario, asked))
-	require.NoError(t, offRole("Ana", anasScenario, asked))
+	require.Error(t, roleViolation("my customer number is 77 20 14", anasScenario, asked))
+	require.NoError(t, roleViolation("Ana", anasScenario, asked))
 }
 
 func TestContactOutOfRoleIsASimulatorError(t *testing.T) {
@@ -144,6 +144,7 @@ func TestContactThoughtsAreRemoved(t *testing.T) {
 
 func TestLongTextsOutOfRoleAreDetected(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, offRole(strings.Repeat("I want it on another day, ", 150), strings.Repeat("You want it on Monday. ",
-		2_000), stuck))
+	require.NoError(t, roleViolation(strings.Repeat("I want it on another day, ", 150),
+		strings.Repeat("You want it on Monday. ",
+			2_000), stuck))
 }

@@ -60,14 +60,14 @@ type rowFilling struct {
 }
 
 // text fills a text, unless the texts have exceeded the bound.
-func (f *rowFilling) text(text string) string { return *f.optional(&text, itself) }
+func (f *rowFilling) text(text string) string { return *f.optional(&text, identity) }
 
 // optional is text for a text that may be nil. write encodes each value.
 func (f *rowFilling) optional(text *string, write func(string) string) *string {
 	if f.size > content.MaxRendered {
 		return text
 	}
-	filled := f.values.Replaced(text, write)
+	filled := f.values.FillOptional(text, write)
 	if filled != nil {
 		f.size += len(*filled)
 	}
@@ -80,8 +80,8 @@ func (f *rowFilling) messages(messages []model.TestMessage) []model.TestMessage 
 		filled[i].Text = f.text(filled[i].Text)
 		filled[i].ToolCalls = slices.Clone(filled[i].ToolCalls)
 		for n, call := range filled[i].ToolCalls {
-			filled[i].ToolCalls[n].Result, filled[i].ToolCalls[n].Error = f.optional(call.Result, itself),
-				f.optional(call.Error, itself)
+			filled[i].ToolCalls[n].Result, filled[i].ToolCalls[n].Error = f.optional(call.Result, identity),
+				f.optional(call.Error, identity)
 		}
 	}
 	return filled
@@ -109,7 +109,7 @@ func (f *rowFilling) rules(rules []model.MockRule) []model.MockRule {
 		filled[i].When = filledConditions(filled[i].When, f.optional)
 		if failure := filled[i].Failure; failure != nil {
 			copied := *failure
-			copied.Body, filled[i].Failure = f.optional(failure.Body, itself), &copied
+			copied.Body, filled[i].Failure = f.optional(failure.Body, identity), &copied
 		}
 	}
 	return filled
@@ -120,12 +120,12 @@ func filledConditions(conditions []model.MockCondition,
 	fill func(text *string, write func(string) string) *string) []model.MockCondition {
 	filled := slices.Clone(conditions)
 	for i, c := range filled {
-		filled[i].Equals, filled[i].Matches = fill(c.Equals, itself), fill(c.Matches, regexp.QuoteMeta)
+		filled[i].Equals, filled[i].Matches = fill(c.Equals, identity), fill(c.Matches, regexp.QuoteMeta)
 	}
 	return filled
 }
 
-func itself(value string) string { return value }
+func identity(value string) string { return value }
 
 // inAllRows returns the variables, overridden by the values that every row of a test has. If rows differ, the first
 // row's value counts.

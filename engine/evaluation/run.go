@@ -38,21 +38,21 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 	if err != nil || run == nil {
 		return err
 	}
-	held, release := t.WatchRun(ctx, run)
+	runCtx, release := t.WatchRun(ctx, run)
 	defer release()
-	fault := v.test(held, t, run)
+	fault := v.test(runCtx, t, run)
 	writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if pg.IsUnavailable(fault) {
 		// Neither the agent nor the test failed, so the run is tried again without a limit.
 		return &db.Later{In: claimDelay,
-			Err: errors.Join(fault, keep(writing, func() error { return t.ReleaseRun(writing, run) }))}
+			Err: errors.Join(fault, retryWrite(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
 	if fault != nil && run.Status.IsFinal() {
-		v.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, llm.Reasons(fault))
+		v.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, llm.ErrorAttr(fault))
 	}
 	if !run.Status.IsFinal() {
-		switch cause := context.Cause(held); {
+		switch cause := context.Cause(runCtx); {
 		case errors.Is(cause, db.ErrRunLost):
 			return nil
 		case errors.Is(cause, db.ErrRunCancelled):
@@ -62,14 +62,14 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 				Cause: model.RunErrorCauseInfrastructure, Message: "the run took too long and was stopped",
 			}
 		default:
-			return errors.Join(ctx.Err(), keep(writing, func() error { return t.ReleaseRun(writing, run) }))
+			return errors.Join(ctx.Err(), retryWrite(writing, func() error { return t.ReleaseRun(writing, run) }))
 		}
 	}
-	return keep(writing, func() error { return t.FinishRun(writing, run) })
+	return retryWrite(writing, func() error { return t.FinishRun(writing, run) })
 }
 
-// keep retries a write until it succeeds, the run is lost, or ctx ends.
-func keep(ctx context.Context, write func() error) error {
+// retryWrite retries a write until it succeeds, the run is lost, or ctx ends.
+func retryWrite(ctx context.Context, write func() error) error {
 	for backoff := finishBackoff; ; backoff = min(2*backoff, lastFinishBackoff) {
 		err := write()
 		if err == nil || errors.Is(err, db.ErrRunLost) {
@@ -108,13 +108,13 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 		return conclude(ctx, run, false, err)
 	}
 	runner := &tester{
-		parts: take, isReviewed: v.isReviewed, now: engine.Now, checker: v.checker,
+		modelRoles: take, isReviewed: v.isReviewed, now: engine.Now, checker: v.checker,
 	}
 	if run.RejudgeOfID != nil {
 		runner.targets = v.engine.Rehearse(ctx, t, run, counted).Targets
 		return v.rejudge(ctx, t, runner, run)
 	}
-	runner.spent = func(turns int32) model.Credits { return v.engine.Spent(subject, counted, turns).Credits }
+	runner.costOf = func(turns int32) model.Credits { return v.engine.Spent(subject, counted, turns).Credits }
 	if test.Kind == model.AgentTestKindClassification {
 		if err := expects(subject, test.TagExpected); err != nil {
 			return conclude(ctx, run, false, faultOfAgent(err))
@@ -123,7 +123,7 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 	}
 	// The contact need not wait until the agent is loaded.
 	rehearsal := v.engine.Rehearse(ctx, t, run, counted)
-	runner.reply, runner.opener, runner.skipped = rehearsal.Answer, rehearsal.Opener, rehearsal.Skipped
+	runner.reply, runner.opener, runner.skippedDelay = rehearsal.Answer, rehearsal.Opener, rehearsal.Skipped
 	runner.targets = rehearsal.Targets
 	return runner.simulate(ctx, run)
 }

@@ -12,8 +12,8 @@ import (
 // maxSeen bounds the instructions, and the documents, that the judge sees, in bytes each.
 const maxSeen = 40_000
 
-// material is the judge's optional input in addition to a conversation.
-type material struct {
+// judgeContext is the judge's optional input in addition to a conversation.
+type judgeContext struct {
 	// Date is the date of the conversation.
 	Date string `json:"date,omitempty"`
 	// Instructions are the agent's instructions.
@@ -29,12 +29,12 @@ type passage struct {
 	Text     string `json:"text"`
 }
 
-// show adds the material that the test lets the judge see. The number given says how many of the run's first messages
-// are the test's.
-func (t *transcript) show(run *model.AgentTestRun, given int, values content.Values) {
+// addContext adds the material that the test lets the judge see. The number given says how many of the run's first
+// messages are the test's.
+func (t *transcript) addContext(run *model.AgentTestRun, givenCount int, values content.Values) {
 	test := run.Snapshot.Test
 	if test.Sees(model.JudgeSightDate) {
-		t.Date = dateOf(run, given).UTC().Format("2006-01-02, Monday")
+		t.Date = dateOf(run, givenCount).UTC().Format("2006-01-02, Monday")
 	}
 	if test.Sees(model.JudgeSightPrompt) {
 		// The agent held the conversation, so its prompt can be rendered.

@@ -16,7 +16,7 @@ import (
 
 // tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
-	parts
+	modelRoles
 	// isReviewed makes the judge check after each conversation whether the contact played its part.
 	isReviewed bool
 	// reply lets the agent answer the contact's last message. It also returns the calls, even with an error. The error
@@ -32,10 +32,10 @@ type tester struct {
 	checker *rules.Checker
 	// The function skipped returns the sum of the simulated delays that were skipped; nil means none. The function spent
 	// returns the cost of a conversation with this number of turns; nil means nothing.
-	skipped func() time.Duration
-	spent   func(turns int32) model.Credits
-	// took counts the agent's time for its answers in the run.
-	took time.Duration
+	skippedDelay func() time.Duration
+	costOf       func(turns int32) model.Credits
+	// answerTime counts the agent's time for its answers in the run.
+	answerTime time.Duration
 }
 
 // simulate lets the contact and the agent of the run's snapshot talk, and then checks and judges the conversation. It
@@ -47,26 +47,27 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	run.Messages, run.ToolCalls = startOf(test.ConversationMessages, t.now())
 	run.TurnCount, run.EndReason, run.Held = 0, nil, nil
 	reset(run)
-	t.took = 0
+	t.answerTime = 0
 	if run.Messages == nil {
 		run.Messages = []model.TestMessage{}
 	}
-	given := len(run.Messages)
+	givenCount := len(run.Messages)
 	end, values, err := t.converse(ctx, run)
 	if err != nil {
 		return conclude(ctx, run, false, err)
 	}
-	held := &model.HeldConversation{EndedBy: end.By, IsMeasured: true, TookMs: float64(t.took) / float64(time.Millisecond)}
-	if t.spent != nil {
-		held.SpentMicro = int64(t.spent(run.TurnCount))
+	held := &model.HeldConversation{EndedBy: end.By, IsMeasured: true,
+		TookMs: float64(t.answerTime) / float64(time.Millisecond)}
+	if t.costOf != nil {
+		held.SpentMicro = int64(t.costOf(run.TurnCount))
 	}
 	if t.isReviewed {
 		// Without a successful review, the run gets no end and no Held: there is nothing to judge, now or later.
-		if err := t.review(ctx, run, given, *end, values); err != nil {
+		if err := t.review(ctx, run, givenCount, *end, values); err != nil {
 			return conclude(ctx, run, false, err)
 		}
-		if t.spent != nil {
-			held.ReviewMicro = int64(t.spent(run.TurnCount)) - held.SpentMicro
+		if t.costOf != nil {
+			held.ReviewMicro = int64(t.costOf(run.TurnCount)) - held.SpentMicro
 		}
 	}
 	run.EndReason, run.Held = &end.Reason, held
@@ -89,7 +90,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	}
 	transcript := transcriptOf(run, given, end)
 	transcript.Variables, transcript.values = shownVariables(values), values
-	transcript.show(run, given, values)
+	transcript.addContext(run, given, values)
 	var unchecked, unjudged error
 	if len(test.Checks) > 0 {
 		run.CheckResults, unchecked = decideChecks(ctx, t.checker, test.Checks, values, held)
@@ -197,7 +198,7 @@ func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending
 	if err != nil {
 		return nil, nil, faultOfAgent(err)
 	}
-	end, err := t.talk(ctx, run, opening.Values)
+	end, err := t.runTurns(ctx, run, opening.Values)
 	return end, opening.Values, err
 }
 
@@ -219,24 +220,24 @@ func (t *tester) open(run *model.AgentTestRun) (*engine.Opening, error) {
 		return nil, err
 	}
 	if len(run.Messages) == 0 && opening.Welcome != nil {
-		t.say(run, model.MessageRoleAssistant, *opening.Welcome)
+		t.addMessage(run, model.MessageRoleAssistant, *opening.Welcome)
 	}
 	return opening, nil
 }
 
-func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values content.Values) (*ending, error) {
-	test, given := run.Snapshot.Test, len(run.Messages)
+func (t *tester) runTurns(ctx context.Context, run *model.AgentTestRun, values content.Values) (*ending, error) {
+	test, givenCount := run.Snapshot.Test, len(run.Messages)
 	for run.TurnCount < test.MaxTurns {
 		var leaving *string
 		if last := len(run.Messages) - 1; last < 0 || run.Messages[last].Role == model.MessageRoleAssistant {
-			next, err := t.contactSays(ctx, test, run.Messages, run.Messages[given:], values)
+			next, err := t.contactSays(ctx, test, run.Messages, run.Messages[givenCount:], values)
 			if err != nil {
 				return nil, err
 			}
 			if leaving = next.endReason; next.text == "" {
-				return t.left(run, *leaving)
+				return t.endByContact(run, *leaving)
 			}
-			t.say(run, model.MessageRoleUser, next.text)
+			t.addMessage(run, model.MessageRoleUser, next.text)
 		}
 		said, err := t.answer(ctx, run, values)
 		if err != nil {
@@ -247,9 +248,9 @@ func (t *tester) talk(ctx context.Context, run *model.AgentTestRun, values conte
 		case said.EndReason != nil:
 			return &ending{By: rules.Agent, Reason: *said.EndReason}, nil
 		case leaving != nil:
-			return t.left(run, *leaving)
-		case isOut(test.Persona, run.Messages[given:]):
-			return t.left(run, "its patience ran out, because the agent kept giving the same answer.")
+			return t.endByContact(run, *leaving)
+		case isPatienceExhausted(test.Persona, run.Messages[givenCount:]):
+			return t.endByContact(run, "its patience ran out, because the agent kept giving the same answer.")
 		}
 	}
 	return &ending{By: rules.Limit, Reason: fmt.Sprintf(limitReached+"%d turns was reached.", test.MaxTurns)}, nil
@@ -268,12 +269,12 @@ func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, mess
 	if said := test.SaysIn(turn); said != nil {
 		return contactMessage{text: values.Filled(*said)}, nil
 	}
-	return contactSays(ctx, t.contact, test, messages, values)
+	return nextContactMessage(ctx, t.contact, test, messages, values)
 }
 
-// left ends a conversation that the contact leaves, even right after the welcome message. If the agent said nothing,
-// there is nothing to judge.
-func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
+// endByContact ends a conversation that the contact leaves, even right after the welcome message. If the agent said
+// nothing, there is nothing to judge.
+func (t *tester) endByContact(run *model.AgentTestRun, reason string) (*ending, error) {
 	if !slices.ContainsFunc(run.Messages, func(m model.TestMessage) bool { return m.Role == model.MessageRoleAssistant }) {
 		return nil, t.contact.fault(nil, "it ended the conversation before the agent said anything")
 	}
@@ -283,7 +284,7 @@ func (t *tester) left(run *model.AgentTestRun, reason string) (*ending, error) {
 	return &ending{By: rules.Contact, Reason: contactEnded + reason}, nil
 }
 
-func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text string) {
+func (t *tester) addMessage(run *model.AgentTestRun, role model.MessageRole, text string) {
 	at := t.now()
 	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: &at})
 }
@@ -292,7 +293,7 @@ func (t *tester) say(run *model.AgentTestRun, role model.MessageRole, text strin
 func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables content.Values) (*engine.Reply, error) {
 	began, skipped := time.Now(), t.delayed()
 	said, calls, err := t.reply(ctx, engine.Situation{Values: variables, Messages: run.Messages, Calls: run.ToolCalls})
-	t.took += time.Since(began) + t.delayed() - skipped
+	t.answerTime += time.Since(began) + t.delayed() - skipped
 	for _, call := range calls {
 		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1),
 			err == nil
@@ -304,17 +305,17 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	if err != nil {
 		return nil, faultOfAgent(err)
 	}
-	t.say(run, model.MessageRoleAssistant, said.Text)
+	t.addMessage(run, model.MessageRoleAssistant, said.Text)
 	run.Messages[len(run.Messages)-1].Usage = &said.Usage
 	return said, nil
 }
 
 // delayed returns the sum of the simulated delays that were skipped so far.
 func (t *tester) delayed() time.Duration {
-	if t.skipped == nil {
+	if t.skippedDelay == nil {
 		return 0
 	}
-	return t.skipped()
+	return t.skippedDelay()
 }
 
 // faultOfAgent returns why the agent did not answer. If neither its model nor its definition is the cause, the gateway

@@ -17,7 +17,7 @@ import (
 // withoutKey returns a tester whose models are all offline. The agent books what the contact asks for.
 func withoutKey() *tester {
 	return &tester{
-		parts: parts{
+		modelRoles: modelRoles{
 			contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
 			classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
 		},

@@ -89,8 +89,8 @@ func leave(text, reason string) line {
 }
 
 // as returns a part that the model plays. cause is the cause of its errors.
-func as(m llm.Model, cause model.RunErrorCause) part {
-	return part{Model: m, name: "the " + string(cause), cause: cause, timeout: time.Minute}
+func as(m llm.Model, cause model.RunErrorCause) modelRole {
+	return modelRole{Model: m, name: "the " + string(cause), cause: cause, timeout: time.Minute}
 }
 
 func written(role model.MessageRole, text string) model.TestMessage {

@@ -41,7 +41,7 @@ var startOfTest = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 func (r *rehearsal) tester() *tester {
 	clock := startOfTest
 	return &tester{
-		parts: parts{
+		modelRoles: modelRoles{
 			contact: as(r.contact, model.RunErrorCauseSimulator), judge: as(r.judge, model.RunErrorCauseJudge),
 			classifier: as(r.judge, model.RunErrorCauseAgent),
 		},

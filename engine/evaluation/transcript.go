@@ -26,7 +26,7 @@ const (
 
 // transcript is the judge's JSON input for a run.
 type transcript struct {
-	material
+	judgeContext
 	Messages []transcriptMessage `json:"messages"`
 	Ending   ending              `json:"ending"`
 	// Variables are the facts that the agent knows about the contact.
@@ -85,7 +85,7 @@ type ending struct {
 
 // transcriptOf returns the transcript of a run. The number given says how many of the first messages are the test's. A
 // call belongs to the answer that it was made for.
-func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
+func transcriptOf(run *model.AgentTestRun, givenCount int, end ending) transcript {
 	names := map[string]string{}
 	made := map[int][]transcriptCall{}
 	for _, call := range run.ToolCalls {
@@ -105,7 +105,7 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 	}
 	t := transcript{Messages: make([]transcriptMessage, 0, len(run.Messages)), Ending: end}
 	for i, m := range run.Messages {
-		shown := transcriptMessage{MessageIndex: i, Speaker: rules.Contact, IsGiven: i < given, Text: m.Text}
+		shown := transcriptMessage{MessageIndex: i, Speaker: rules.Contact, IsGiven: i < givenCount, Text: m.Text}
 		if m.Role == model.MessageRoleAssistant {
 			shown.Speaker, shown.Calls = rules.Agent, made[i]
 		}
@@ -119,7 +119,7 @@ func transcriptOf(run *model.AgentTestRun, given int, end ending) transcript {
 // outcome.
 func (t transcript) bounded(most int) transcript {
 	// The material has its own bounds.
-	if len(content.Encode(t)) <= most+len(content.Encode(t.material)) {
+	if len(content.Encode(t)) <= most+len(content.Encode(t.judgeContext)) {
 		return t
 	}
 	shown := t
@@ -177,8 +177,8 @@ func shortenMiddle(text string, most int) (short string, pieces []string) {
 		utf8.RuneCountInString(text)-utf8.RuneCountInString(pieces[0])-utf8.RuneCountInString(pieces[1]), pieces[1]), pieces
 }
 
-// at returns the message with an index, or nil if it is not shown.
-func (t transcript) at(index int) *transcriptMessage {
+// messageAt returns the message with an index, or nil if it is not shown.
+func (t transcript) messageAt(index int) *transcriptMessage {
 	at, found := slices.BinarySearchFunc(t.Messages, index,
 		func(m transcriptMessage, index int) int { return cmp.Compare(m.MessageIndex, index) })
 	if !found {

@@ -76,11 +76,11 @@ func TestBoundedTranscriptCountsLeftOutMessages(t *testing.T) {
 		for _, m := range shown.Messages {
 			next += m.LeftOutBefore
 			require.Equal(t, next, m.MessageIndex)
-			require.Equal(t, m.MessageIndex, shown.at(m.MessageIndex).MessageIndex)
+			require.Equal(t, m.MessageIndex, shown.messageAt(m.MessageIndex).MessageIndex)
 			next++
 		}
 		require.Equal(t, 60, next)
-		require.Nil(t, shown.at(60))
+		require.Nil(t, shown.messageAt(60))
 	}
 	require.Equal(t, whole, whole.bounded(10_000_000))
 	require.Len(t, whole.bounded(1).Messages, 2)
@@ -90,7 +90,7 @@ func TestBoundedTranscriptCountsLeftOutMessages(t *testing.T) {
 func TestConversationForTheContactIsBounded(t *testing.T) {
 	t.Parallel()
 	p := lines("Question 31, please")
-	_, err := contactSays(t.Context(), as(p, model.RunErrorCauseSimulator), ana, longWinded().Messages, nil)
+	_, err := nextContactMessage(t.Context(), as(p, model.RunErrorCauseSimulator), ana, longWinded().Messages, nil)
 	require.NoError(t, err)
 	length, marks := 0, 0
 	for i, m := range p.asked[0].Messages {

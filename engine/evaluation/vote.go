@@ -13,7 +13,7 @@ const laterVotes = 1.0
 // vote asks the judge about a criterion for each of its votes. The verdict needs two thirds of the votes; its rationale
 // and evidence are those of the first such vote. Without that majority the error is a *rules.Fault. A failed vote
 // counts for no verdict.
-func vote(ctx context.Context, p part, criterion string, t transcript) (*model.CriterionResult, error) {
+func vote(ctx context.Context, p modelRole, criterion string, t transcript) (*model.CriterionResult, error) {
 	if p.votes <= 1 {
 		return judgeOne(ctx, p, criterion, t, llm.Settings{})
 	}

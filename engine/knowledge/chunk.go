@@ -32,17 +32,17 @@ func Chunk(ctx context.Context, text Text, method string,
 		delimiters: delimiters(config.Delimiter)}
 	switch method {
 	case "naive":
-		c.loose(text.String())
+		c.cutAtDelimiters(text.String())
 	case "one":
 		note = c.one(text.String())
 	case "qa":
-		note = c.pairs(text)
+		note = c.cutPairs(text)
 	case "table":
 		note = c.table(text)
 	case "manual", "book", "laws", "paper":
 		note = c.sections(text, method)
 	default:
-		c.loose(text.String())
+		c.cutAtDelimiters(text.String())
 		note = fmt.Sprintf("The chunk method %s is not available; the document was split by the method naive.", method)
 	}
 	return c.pieces, note, ctx.Err()
@@ -50,11 +50,11 @@ func Chunk(ctx context.Context, text Text, method string,
 
 func (c *cutter) one(whole string) string {
 	if len(whole) <= maxDocument {
-		c.keep(whole, c.count(whole))
+		c.addPiece(whole, c.count(whole))
 		return ""
 	}
 	c.limit = maxWhole
-	c.loose(whole)
+	c.cutAtDelimiters(whole)
 	return fmt.Sprintf("The document has more than %d KiB of text, too much for one chunk; it was cut by the method "+
 		"naive.", maxDocument>>10)
 }
@@ -62,7 +62,7 @@ func (c *cutter) one(whole string) string {
 func (c *cutter) table(text Text) string {
 	blocks, rows := asRows(text)
 	if rows == 0 {
-		c.loose(text.String())
+		c.cutAtDelimiters(text.String())
 		return "The document contains no table; it was split by the method naive."
 	}
 	var between strings.Builder
@@ -71,11 +71,11 @@ func (c *cutter) table(text Text) string {
 			between.WriteString(b.String() + "\n")
 			continue
 		}
-		c.loose(between.String())
+		c.cutAtDelimiters(between.String())
 		between.Reset()
-		c.whole("", b.String())
+		c.keepTogether("", b.String())
 	}
-	c.loose(between.String())
+	c.cutAtDelimiters(between.String())
 	return ""
 }
 
@@ -106,7 +106,7 @@ func asRows(text Text) ([]Block, int) {
 		} else {
 			table.addRow(header, record)
 		}
-		if len(header) < 2 || len(record) != len(header) || table.full() {
+		if len(header) < 2 || len(record) != len(header) || table.isFull() {
 			return errNoTable
 		}
 		return nil

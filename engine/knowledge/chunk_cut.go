@@ -60,36 +60,36 @@ func delimiters(setting string) *regexp.Regexp {
 	return regexp.MustCompile(strings.Join(parts, "|"))
 }
 
-// loose cuts text at the delimiters and merges the parts up to the limit.
-func (c *cutter) loose(text string) { c.pack(text, c.limit, c.keep) }
+// cutAtDelimiters cuts text at the delimiters and merges the parts up to the limit.
+func (c *cutter) cutAtDelimiters(text string) { c.pack(text, c.limit, c.addPiece) }
 
-// whole keeps text in one piece if possible. Every piece begins with the head.
-func (c *cutter) whole(head, text string) {
+// keepTogether keeps text in one piece if possible. Every piece begins with the head.
+func (c *cutter) keepTogether(head, text string) {
 	if whole := head + "\n" + text; len(whole) <= maxWhole {
-		c.keep(whole, c.count(whole))
+		c.addPiece(whole, c.count(whole))
 	} else {
-		c.under(head, text, maxWhole)
+		c.cutUnderHeading(head, text, maxWhole)
 	}
 }
 
-// under cuts text into pieces that all begin with the head. The limit includes the tokens of the head. A head of more
-// than half a piece is treated as text.
-func (c *cutter) under(head, text string, limit int) {
+// cutUnderHeading cuts text into pieces that all begin with the head. The limit includes the tokens of the head. A head
+// of more than half a piece is treated as text.
+func (c *cutter) cutUnderHeading(head, text string, limit int) {
 	if head == "" {
-		c.pack(text, limit, c.keep)
+		c.pack(text, limit, c.addPiece)
 		return
 	}
 	head += "\n"
 	tokens := c.count(head)
 	if tokens > limit/2 {
-		c.pack(head+text, limit, c.keep)
+		c.pack(head+text, limit, c.addPiece)
 		return
 	}
-	c.pack(text, limit-tokens, func(text string, more int) { c.keep(head+text, tokens+more) })
+	c.pack(text, limit-tokens, func(text string, more int) { c.addPiece(head+text, tokens+more) })
 }
 
-// keep appends a piece unless it is blank.
-func (c *cutter) keep(text string, tokens int) {
+// addPiece appends a piece unless it is blank.
+func (c *cutter) addPiece(text string, tokens int) {
 	if text = strings.TrimSpace(text); text != "" {
 		c.pieces = append(c.pieces, Piece{Content: text, Tokens: tokens})
 	}

@@ -16,10 +16,10 @@ var (
 	answerColumns   = []string{"answer", "answers", "réponse", "réponses", "reponse", "reponses", "a", "r"}
 )
 
-// pairs keeps each question with its answer. Pairs are two columns of a row, lines with marks such as "Q:" and "A:", or
-// lines with a tab between them. Without any of these, each heading and the text under it are a pair. Text between
+// cutPairs keeps each question with its answer. Pairs are two columns of a row, lines with marks such as "Q:" and "A:",
+// or lines with a tab between them. Without any of these, each heading and the text under it are a pair. Text between
 // pairs is cut by the method naive.
-func (c *cutter) pairs(text Text) string {
+func (c *cutter) cutPairs(text Text) string {
 	blocks, _ := asRows(text)
 	p := pairing{cutter: c}
 	for _, b := range blocks {
@@ -33,13 +33,13 @@ func (c *cutter) pairs(text Text) string {
 	}
 	p.closePair()
 	if p.found {
-		c.loose(p.between.String())
+		c.cutAtDelimiters(p.between.String())
 		return ""
 	}
 	if c.bySection(outlineOf(text, nil), maxWhole) {
 		return "The document contains no marked questions and answers; each heading was used as a question."
 	}
-	c.loose(text.String())
+	c.cutAtDelimiters(text.String())
 	return "The document contains no questions and answers; it was split by the method naive."
 }
 
@@ -47,8 +47,8 @@ type pairing struct {
 	*cutter
 	found bool
 	// question and answer are the current pair. answered is set once the answer has started.
-	question, answer strings.Builder
-	asked, answered  bool
+	question, answer       strings.Builder
+	hasQuestion, hasAnswer bool
 	// header is the header of the current table.
 	header []string
 	// between has the text outside of pairs.
@@ -57,26 +57,26 @@ type pairing struct {
 
 // pair keeps a question with its answer.
 func (p *pairing) pair(question, answer string) {
-	p.loose(p.between.String())
+	p.cutAtDelimiters(p.between.String())
 	p.between.Reset()
-	p.whole(strings.TrimSpace(question), strings.TrimSpace(answer))
+	p.keepTogether(strings.TrimSpace(question), strings.TrimSpace(answer))
 	p.found = true
 }
 
 // closePair closes the current pair. A question without an answer becomes ordinary text.
 func (p *pairing) closePair() {
 	switch {
-	case p.answered:
+	case p.hasAnswer:
 		p.pair(p.question.String(), p.answer.String())
-	case p.asked:
+	case p.hasQuestion:
 		p.between.WriteString(p.question.String())
 	}
-	if !p.asked && !p.answered {
+	if !p.hasQuestion && !p.hasAnswer {
 		return
 	}
 	p.question.Reset()
 	p.answer.Reset()
-	p.asked, p.answered = false, false
+	p.hasQuestion, p.hasAnswer = false, false
 }
 
 // row reads a pair from the columns with the names of questions and answers, else from the first two non-empty columns.
@@ -92,7 +92,7 @@ func (p *pairing) row(b Block) {
 		p.cells(b.Header[0], b.Header[1])
 	}
 	p.header = b.Header
-	if cells := shown(b.Cells); len(cells) >= 2 {
+	if cells := nonBlank(b.Cells); len(cells) >= 2 {
 		p.cells(cells[0], strings.Join(cells[1:], "\n"))
 	} else {
 		p.between.WriteString(strings.Join(cells, "") + "\n")
@@ -115,12 +115,12 @@ func (p *pairing) line(line string) {
 	text := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(line), "- "))
 	if asked := question().FindStringSubmatch(text); asked != nil {
 		p.closePair()
-		p.asked = true
+		p.hasQuestion = true
 		p.question.WriteString(asked[1] + "\n")
 		return
 	}
-	if answered := answer().FindStringSubmatch(text); answered != nil && p.asked && !p.answered {
-		p.answered = true
+	if answered := answer().FindStringSubmatch(text); answered != nil && p.hasQuestion && !p.hasAnswer {
+		p.hasAnswer = true
 		p.answer.WriteString(answered[1] + "\n")
 		return
 	}
@@ -128,12 +128,12 @@ func (p *pairing) line(line string) {
 	switch right = strings.TrimSpace(right); {
 	case tab && right != "" && !strings.Contains(right, "\t"):
 		p.closePair()
-		p.asked, p.answered = true, true
+		p.hasQuestion, p.hasAnswer = true, true
 		p.question.WriteString(left)
 		p.answer.WriteString(right + "\n")
-	case p.answered:
+	case p.hasAnswer:
 		p.answer.WriteString(text + "\n")
-	case p.asked:
+	case p.hasQuestion:
 		p.question.WriteString(text + "\n")
 	default:
 		p.between.WriteString(text + "\n")

@@ -76,7 +76,7 @@ type entry struct {
 func (c *cutter) sections(text Text, method string) string {
 	entries := outlineOf(text, rules[method])
 	if !c.bySection(entries, c.limit) {
-		c.loose(text.String())
+		c.cutAtDelimiters(text.String())
 		return "The document has no headings; it was split by the method naive."
 	}
 	return ""
@@ -94,9 +94,9 @@ func (c *cutter) bySection(entries []entry, limit int) bool {
 	flush := func() {
 		switch head := c.head(path, limit); {
 		case strings.TrimSpace(body.String()) != "":
-			c.under(head, body.String(), limit)
+			c.cutUnderHeading(head, body.String(), limit)
 		case bare:
-			c.under("", head, limit)
+			c.cutUnderHeading("", head, limit)
 		}
 		body.Reset()
 	}

@@ -22,7 +22,7 @@ func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocument
 		return nil, err
 	}
 	if in.Text != nil {
-		d.ContentType = byName(d.Name, plain)
+		d.ContentType = byName(d.Name, textPlain)
 		return d, t.AddDocument(ctx, d, strings.NewReader(*in.Text))
 	}
 	if d.ContentType, err = contentTypeOf(d.Name, in.Upload.ContentType, in.Upload.File); err != nil {
@@ -34,13 +34,13 @@ func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocument
 	return d, t.AddDocument(ctx, d, in.Upload.File)
 }
 
-const plain = "text/plain"
+const textPlain = "text/plain"
 
 // texts are the media types of text files by file extension.
 var texts = map[string]string{
 	".csv": "text/csv", ".eml": "message/rfc822", ".htm": "text/html", ".html": "text/html", ".json": "application/json",
-	".log":      plain,
-	".markdown": "text/markdown", ".md": "text/markdown", ".tsv": "text/tab-separated-values", ".txt": plain,
+	".log":      textPlain,
+	".markdown": "text/markdown", ".md": "text/markdown", ".tsv": "text/tab-separated-values", ".txt": textPlain,
 	".xml": "text/xml",
 }
 
@@ -60,18 +60,18 @@ func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	}
 	sniffed, _, _ := mime.ParseMediaType(found.String())
 	root := found
-	for ; root.Parent() != nil && !root.Is(plain); root = root.Parent() {
+	for ; root.Parent() != nil && !root.Is(textPlain); root = root.Parent() {
 	}
-	if !root.Is(plain) {
+	if !root.Is(textPlain) {
 		return sniffed, nil
 	}
 	for _, candidate := range []string{declared, sniffed} {
 		media, _, err := mime.ParseMediaType(candidate)
-		if err == nil && isText(media) && media != plain && len(media) <= 255 {
+		if err == nil && isText(media) && media != textPlain && len(media) <= 255 {
 			return byName(name, media), nil
 		}
 	}
-	return byName(name, plain), nil
+	return byName(name, textPlain), nil
 }
 
 // isReadable reports whether there is a reader for a media type. Bytes of an unknown type have one.

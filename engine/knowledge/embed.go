@@ -26,7 +26,7 @@ func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chu
 		return fmt.Errorf("embed a document: %w", err)
 	}
 	for i, vector := range vectors {
-		chunks[i].Embedding = unit(vector)
+		chunks[i].Embedding = normalizeVector(vector)
 	}
 	d.EmbeddingModel = new(b.embedder.Name())
 	return nil
@@ -43,7 +43,7 @@ func (b *Base) Refresh(ctx context.Context, store *db.Store) error {
 		return err
 	}
 	for _, company := range companies {
-		if err := store.Tenant(company.ID).ReindexOtherModels(ctx, b.embedder.Name()); err != nil {
+		if err := store.Tenant(company.ID).ReindexForModel(ctx, b.embedder.Name()); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (b *Base) embedQuestion(ctx context.Context, embeddingModel, question strin
 		b.log.WarnContext(ctx, "could not embed a question: only its words are searched", "error", err)
 		return nil
 	}
-	return unit(vectors[0])
+	return normalizeVector(vectors[0])
 }
 
 const questionTimeout = 10 * time.Second

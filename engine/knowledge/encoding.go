@@ -36,7 +36,7 @@ func decode(content []byte) (source string, into Text, err error) {
 	case bytes.HasPrefix(content, []byte("\xFF\xFE")), bytes.HasPrefix(content, []byte("\xFE\xFF")):
 		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.ExpectBOM)
 	case utf8.Valid(content) && bytes.Count(content, []byte{0}) <= len(content)/100:
-		source, err = text(content)
+		source, err = checkText(content)
 		return source, into, err
 	case zeros(content, 1) > len(content)/5:
 		from = textunicode.UTF16(textunicode.LittleEndian, textunicode.IgnoreBOM)
@@ -49,7 +49,7 @@ func decode(content []byte) (source string, into Text, err error) {
 	if err != nil {
 		return "", into, unreadable("the file is not text in an encoding that can be read, such as UTF-8 or Windows-1252")
 	}
-	source, err = text(decoded)
+	source, err = checkText(decoded)
 	return source, into, err
 }
 
@@ -110,8 +110,8 @@ func zeros(content []byte, first int) int {
 // escapes are terminal escape sequences, such as colors and titles.
 var escapes = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
 
-// text returns the decoded text, or an error if it has too many characters that do not occur in text.
-func text(decoded []byte) (string, error) {
+// checkText returns the decoded text, or an error if it has too many characters that do not occur in text.
+func checkText(decoded []byte) (string, error) {
 	if bytes.IndexByte(decoded, '\x1b') >= 0 {
 		decoded = escapes().ReplaceAll(decoded, nil)
 	}

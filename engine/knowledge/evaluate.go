@@ -76,7 +76,7 @@ func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, rig
 	switch {
 	case right == nil && len(found) == 0:
 		return "no chunk contains a word of the question"
-	case right == nil && len(used(found)) >= int(settings.TopN):
+	case right == nil && len(aboveThreshold(found)) >= int(settings.TopN):
 		return fmt.Sprintf("at least %d other chunks (topN) have a higher score, or the passage is no longer in any "+
 			"chunk", settings.TopN)
 	case right == nil:

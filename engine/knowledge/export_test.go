@@ -46,7 +46,7 @@ var (
 	NewScorer   = newScorer
 	NeighborsOf = neighborsOf
 	Blend       = blend
-	Unit        = unit
+	Unit        = normalizeVector
 	Cosine      = cosine
 )
 
@@ -76,7 +76,7 @@ func (b *Base) CachedVocabularies() int { return b.vocabularies.known.Len() }
 // ReadVocabularies waits for a slot to read vocabularies for the company. It returns the function that releases the
 // slot.
 func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave func(), err error) {
-	return func() { b.vocabularies.places.Leave(companyID) }, b.vocabularies.places.Enter(ctx, companyID)
+	return func() { b.vocabularies.gate.Leave(companyID) }, b.vocabularies.gate.Enter(ctx, companyID)
 }
 
 // ReadFile waits for a slot to read a file of the company. It returns the function that releases the slot.

@@ -20,7 +20,7 @@ type flow struct {
 
 func (f *flow) write(text string) {
 	f.paragraph.WriteString(text)
-	f.text.hold(len(text))
+	f.text.reserve(len(text))
 }
 
 func (f *flow) beginParagraph() {
@@ -31,14 +31,14 @@ func (f *flow) beginParagraph() {
 	}
 }
 
-// level makes the open paragraph a heading, unless the level is 0.
-func (f *flow) level(level int) {
+// setHeading makes the open paragraph a heading, unless the level is 0.
+func (f *flow) setHeading(level int) {
 	if level > 0 && f.depth == 1 {
 		f.block = Block{Kind: Heading, Level: level}
 	}
 }
 
-func (f *flow) item() {
+func (f *flow) setListItem() {
 	if f.block.Kind == Paragraph {
 		f.block.Kind = Plain
 	}
@@ -55,9 +55,9 @@ func (f *flow) endParagraph() {
 	f.paragraph.Reset()
 	if f.tables > 0 {
 		f.cell.WriteString(f.block.Text + " ")
-		f.text.hold(1)
+		f.text.reserve(1)
 	} else {
-		f.text.held = 0
+		f.text.pendingSize = 0
 		f.text.addBlock(f.block)
 	}
 }
@@ -70,7 +70,7 @@ func (f *flow) endCell(times int) {
 	text := strings.Join(strings.Fields(f.cell.String()), " ")
 	for range min(times, maxColumns-len(f.cells)) {
 		f.cells = append(f.cells, text)
-		f.text.hold(cellCost)
+		f.text.reserve(cellCost)
 	}
 	f.cell.Reset()
 }
@@ -81,7 +81,7 @@ func (f *flow) endRow() {
 	}
 	if len(f.cells) > 0 && !f.isHiddenRow {
 		f.rows = append(f.rows, f.cells)
-		f.text.hold(blockCost)
+		f.text.reserve(blockCost)
 	}
 	f.cells = nil
 }
@@ -91,7 +91,7 @@ func (f *flow) endTable() {
 	if f.tables--; f.tables > 0 || len(f.rows) == 0 {
 		return
 	}
-	f.text.held = 0
+	f.text.pendingSize = 0
 	if len(f.rows[0]) > 1 {
 		f.text.addTable(f.rows[0], f.rows[1:])
 	} else {

@@ -74,7 +74,7 @@ func (r gridRow) first() (text string, column int) {
 	return "", 0
 }
 
-func (r gridRow) at(column int) gridCell {
+func (r gridRow) cellAt(column int) gridCell {
 	if column < len(r.cells) {
 		return r.cells[column]
 	}
@@ -94,7 +94,7 @@ type gridReader struct {
 
 // write adds the tables of the grid to a text. Blank rows separate tables. The lines above a table are its title.
 func (g *grid) write(text *Text, level int) {
-	text.held = 0
+	text.pendingSize = 0
 	g.fillDown()
 	g.byTop = map[int][]mergedCells{}
 	for _, m := range g.merged {
@@ -103,12 +103,12 @@ func (g *grid) write(text *Text, level int) {
 		}
 	}
 	r := &gridReader{grid: g, text: text, level: level}
-	for start := 0; start < len(g.rows) && !text.full(); {
+	for start := 0; start < len(g.rows) && !text.isFull(); {
 		end := start + 1
 		for end < len(g.rows) && !g.rows[end].isApart {
 			end++
 		}
-		r.part(g.rows[start:end], len(g.rows) == end-start)
+		r.addGroup(g.rows[start:end], len(g.rows) == end-start)
 		start = end
 	}
 	r.endTable()
@@ -121,7 +121,7 @@ func (g *grid) fillDown() {
 		if from == len(g.rows) || g.rows[from].number != m.top || m.bottom == m.top {
 			continue
 		}
-		merged := g.rows[from].at(m.left)
+		merged := g.rows[from].cellAt(m.left)
 		if merged.text == "" {
 			continue
 		}
@@ -141,7 +141,7 @@ func (g *grid) spread(row gridRow) gridRow {
 	}
 	cells := slices.Clone(row.cells)
 	for _, m := range ranges {
-		merged := row.at(m.left)
+		merged := row.cellAt(m.left)
 		for column := m.left + 1; column <= m.right && column < maxColumns && merged.text != ""; column++ {
 			if column == len(cells) {
 				cells = append(cells, gridCell{})
@@ -155,8 +155,8 @@ func (g *grid) spread(row gridRow) gridRow {
 	return row
 }
 
-// part adds a group of rows without blank rows in it.
-func (r *gridReader) part(rows []gridRow, isWhole bool) {
+// addGroup adds a group of rows without blank rows in it.
+func (r *gridReader) addGroup(rows []gridRow, isWhole bool) {
 	titles := r.titles(rows)
 	table := rows[titles:]
 	switch {
@@ -164,7 +164,7 @@ func (r *gridReader) part(rows []gridRow, isWhole bool) {
 		// These rows are notes, or names with their values.
 		r.endTable()
 		for _, row := range rows {
-			r.text.addBlock(Block{Text: strings.Join(shown(row.texts()), " ")})
+			r.text.addBlock(Block{Text: strings.Join(nonBlank(row.texts()), " ")})
 		}
 		return
 	case r.header == nil || r.isHeader(table, titles > 0):
@@ -175,7 +175,7 @@ func (r *gridReader) part(rows []gridRow, isWhole bool) {
 		r.title(rows[:titles])
 	}
 	for _, row := range table {
-		if r.text.full() {
+		if r.text.isFull() {
 			return
 		}
 		r.row(row)
@@ -246,7 +246,7 @@ func (r *gridReader) isHeader(rows []gridRow, hasTitle bool) bool {
 		return true
 	}
 	for i, c := range first.cells {
-		if c.text != "" && (i >= len(r.header) || r.header[i] == "" || rows[1].at(i).isNumber) {
+		if c.text != "" && (i >= len(r.header) || r.header[i] == "" || rows[1].cellAt(i).isNumber) {
 			return true
 		}
 	}
@@ -255,7 +255,7 @@ func (r *gridReader) isHeader(rows []gridRow, hasTitle bool) bool {
 
 func (r *gridReader) title(rows []gridRow) {
 	for i, row := range rows {
-		block := Block{Text: strings.Join(slices.Compact(shown(row.texts())), " ")}
+		block := Block{Text: strings.Join(slices.Compact(nonBlank(row.texts())), " ")}
 		if i == 0 && utf8.RuneCountInString(block.Text) <= maxHeading && !strings.Contains(block.Text, "\n") {
 			block.Kind, block.Level = Heading, min(r.level, 6)
 		}

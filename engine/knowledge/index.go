@@ -71,11 +71,11 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 	case known != nil && known.Code == model.Unprocessable:
 		return fail(ctx, t, d, known.Message)
 	case isUnavailable(err) != nil && d.Waits < maxWaits:
-		return later(ctx, t, d, max(waitOf(firstWait, d.Waits), isUnavailable(err).RetryAfter),
+		return postpone(ctx, t, d, max(waitOf(firstWait, d.Waits), isUnavailable(err).RetryAfter),
 			"it waits for the embedding model; the server retries for about a day: "+isUnavailable(err).Message,
 			isUnavailable(err))
 	case errors.Is(err, errBusy) && d.Waits < maxWaits:
-		return later(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the text in another file has been recognized",
+		return postpone(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the text in another file has been recognized",
 			err)
 	case !isOver(err) && d.Claim-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
@@ -196,7 +196,7 @@ func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document,
 		return nil, "", err
 	}
 	pieces, warning, err = Chunk(ctx, text, dataset.ChunkMethod, dataset.ParserConfig)
-	return pieces, strings.Join(shown([]string{text.Warning, warning}), "; "), err
+	return pieces, strings.Join(nonBlank([]string{text.Warning, warning}), "; "), err
 }
 
 // readDocument returns the file and the text of a document. The caller must hold a place in Base.files.

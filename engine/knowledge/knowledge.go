@@ -55,7 +55,7 @@ func (b *Base) EmbeddingModel() *string {
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), limits: defaultLimits,
 		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &atomic.Pointer[outage]{}, observe: o.Observe,
-		files: fair.New(filesAtATime, filesOfOne), pictures: newRecognizer(o.OCR)}
+		files: fair.New(maxConcurrentFiles, maxFilesPerCompany), pictures: newRecognizer(o.OCR)}
 	if b.observe == nil {
 		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }
 	}

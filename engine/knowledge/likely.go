@@ -19,7 +19,7 @@ const (
 // likely returns the ids of the chunks with the highest total weight of the question's tokens, up to the window. If all
 // is true, it adds chunks without a token.
 func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
-	r := s.rarest()
+	r := s.planSearch()
 	switch {
 	case all:
 		r.other = nil
@@ -29,16 +29,16 @@ func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
 	return s.tenant.LikelyChunks(ctx, s.datasets, r.searched, r.other, s.base.limits.visits, s.base.limits.window)
 }
 
-// rarest plans the search for a question's tokens. It searches the rarest tokens, until their chunks are too many
+// searchPlan plans the search for a question's tokens. It searches the rarest tokens, until their chunks are too many
 // together. Then it searches frequent tokens, which count only for chunks that also contain another token.
-type rarest struct {
+type searchPlan struct {
 	searched []db.WeighedToken
 	// other has the terms of a frequent token. Chunks that contain only this token are added if the rare tokens
 	// do not fill the window.
 	other []string
 }
 
-func (s *search) rarest() (r rarest) {
+func (s *search) planSearch() (r searchPlan) {
 	r.other = []string{}
 	var rare, frequent []int
 	// visits counts the chunks to read, and held the chunks with a token so far. shared estimates the chunks with a
@@ -78,7 +78,7 @@ func (s *search) rarest() (r rarest) {
 	return r
 }
 
-func (r *rarest) addToken(t token, with []string) {
+func (r *searchPlan) addToken(t token, with []string) {
 	weight := int32(t.weight * t.credit * weightUnit)
 	r.searched = append(r.searched, db.WeighedToken{Terms: t.Terms, With: with, Weight: weight})
 }

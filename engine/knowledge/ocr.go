@@ -38,8 +38,8 @@ const (
 	scanWork = time.Second
 	// maxPixels bounds pictures, because the program needs several bytes per pixel.
 	maxPixels = 40_000_000
-	// recognition bounds the program's time for one picture, and recognitions its time for one file.
-	recognition, recognitions = time.Minute, 5 * time.Minute
+	// pictureTimeout bounds the program's time for one picture, and recognitions its time for one file.
+	pictureTimeout, fileTimeout = time.Minute, 5 * time.Minute
 	// maxRecognized bounds the program's output for one picture, in bytes.
 	maxRecognized = 1 << 20
 )
@@ -73,7 +73,7 @@ func newRecognizer(o OCR) *recognizer {
 	if o.Program == "" {
 		return nil
 	}
-	return &recognizer{OCR: o, scanLimits: scanLimits{maxScanned, maxScans, recognition, recognitions}}
+	return &recognizer{OCR: o, scanLimits: scanLimits{maxScanned, maxScans, pictureTimeout, fileTimeout}}
 }
 
 // reads reports whether the error means that a file has only pictures, and r can read them.
@@ -89,9 +89,9 @@ func (r *recognizer) recognizeText(ctx context.Context, content []byte) (Text, e
 	defer r.busy.Unlock()
 	pictures, warning, err := [][]byte{content}, "", error(nil)
 	if isPDF(content) {
-		pictures, warning, err = scans(ctx, content, r.scanLimits)
+		pictures, warning, err = renderScans(ctx, content, r.scanLimits)
 	} else {
-		err = isSmall(content)
+		err = checkPictureSize(content)
 	}
 	if err != nil {
 		return Text{}, err
@@ -153,8 +153,8 @@ func (r *recognizer) recognize(ctx context.Context, picture []byte) (string, err
 	return strings.ToValidUTF8(string(written), ""), nil
 }
 
-// isSmall returns an error for pictures with too many or an unknown number of pixels.
-func isSmall(picture []byte) error {
+// checkPictureSize returns an error for pictures with too many or an unknown number of pixels.
+func checkPictureSize(picture []byte) error {
 	config, _, err := image.DecodeConfig(bytes.NewReader(picture))
 	switch {
 	case err != nil:
@@ -165,8 +165,8 @@ func isSmall(picture []byte) error {
 	return nil
 }
 
-// scans renders the first pages of a PDF, within the limits.
-func scans(ctx context.Context, content []byte, limits scanLimits) ([][]byte, string, error) {
+// renderScans renders the first pages of a PDF, within the limits.
+func renderScans(ctx context.Context, content []byte, limits scanLimits) ([][]byte, string, error) {
 	type result struct {
 		pictures [][]byte
 		warning  string
@@ -174,21 +174,21 @@ func scans(ctx context.Context, content []byte, limits scanLimits) ([][]byte, st
 	// A reader that does not stop with its context is abandoned.
 	done := make(chan result, 1)
 	draws, err := pdfReader(ctx, func(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, error) {
-		pictures, warning, err := drawn(ctx, reader, content, limits)
+		pictures, warning, err := renderPages(ctx, reader, content, limits)
 		done <- result{pictures, warning}
 		return Text{}, err
 	})
 	if err != nil {
 		return nil, "", err
 	}
-	if _, err := within(ctx, draws, content); err != nil {
+	if _, err := readWithLimits(ctx, draws, content); err != nil {
 		return nil, "", err
 	}
 	r := <-done
 	return r.pictures, r.warning, nil
 }
 
-func drawn(ctx context.Context, reader pdfium.Pdfium, content []byte,
+func renderPages(ctx context.Context, reader pdfium.Pdfium, content []byte,
 	limits scanLimits) (pictures [][]byte, warning string, err error) {
 	document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),
 		FileReaderSize: int64(len(content))})

@@ -18,8 +18,8 @@ const (
 	maxContent = 25 << 20
 	// maxReading bounds the reading of a file, without the wait for a reader.
 	maxReading = time.Minute
-	// filesAtATime is the number of files that a process reads at a time, at most filesOfOne of one company.
-	filesAtATime, filesOfOne = 3, 2
+	// maxConcurrentFiles is the number of files that a process reads at a time, at most maxFilesPerCompany of one company.
+	maxConcurrentFiles, maxFilesPerCompany = 3, 2
 )
 
 // Read returns the text of a document. The kind of file follows from its first bytes, else its extension, else the
@@ -37,11 +37,11 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 			return Text{}, err
 		}
 	}
-	text, err := within(ctx, read, content)
+	text, err := readWithLimits(ctx, read, content)
 	switch {
 	case err != nil:
 		return Text{}, err
-	case text.full():
+	case text.isFull():
 		return Text{}, text.fault()
 	case len(text.Blocks) == 0:
 		return Text{}, unreadable("the file contains no text")
@@ -49,8 +49,8 @@ func Read(ctx context.Context, name, contentType string, content []byte) (Text, 
 	return text, nil
 }
 
-// within reads a file within the bounds of work and time.
-func within(ctx context.Context, read readFunc, content []byte) (Text, error) {
+// readWithLimits reads a file within the bounds of work and time.
+func readWithLimits(ctx context.Context, read readFunc, content []byte) (Text, error) {
 	reading, cancel := context.WithTimeout(ctx, maxReading)
 	defer cancel()
 	type result struct {
@@ -157,7 +157,7 @@ func readPlain(ctx context.Context, content []byte) (Text, error) {
 		return Text{}, err
 	}
 	for part := range strings.SplitSeq(decoded, "\n\n") {
-		if text.addBlock(Block{Text: part}); text.full() || ctx.Err() != nil {
+		if text.addBlock(Block{Text: part}); text.isFull() || ctx.Err() != nil {
 			break
 		}
 	}

@@ -29,7 +29,7 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 		default:
 			text.addRow(header, record)
 		}
-		if text.full() {
+		if text.isFull() {
 			return text.fault()
 		}
 		return ctx.Err()
@@ -126,14 +126,14 @@ func readJSON(ctx context.Context, content []byte) (Text, error) {
 	}
 	d := jsonReader{ctx: ctx, text: text, decoder: json.NewDecoder(strings.NewReader(source))}
 	d.decoder.UseNumber()
-	for d.decoder.More() && !d.text.full() {
+	for d.decoder.More() && !d.text.isFull() {
 		var row Block
 		if err := d.value("", &row, 0); err != nil {
 			return Text{}, d.fault(err)
 		}
 		d.row(row)
 	}
-	if _, err := d.decoder.Token(); !errors.Is(err, io.EOF) && !d.text.full() {
+	if _, err := d.decoder.Token(); !errors.Is(err, io.EOF) && !d.text.isFull() {
 		return Text{}, d.fault(err)
 	}
 	return d.text, nil
@@ -160,7 +160,7 @@ type jsonReader struct {
 func (d *jsonReader) row(row Block) {
 	if len(row.Cells) > 0 {
 		for i, name := range row.Header {
-			d.text.hold(-cellSize(name, row.Cells[i]))
+			d.text.reserve(-cellSize(name, row.Cells[i]))
 		}
 		row.Kind = Row
 		d.text.addTable(row.Header, [][]string{row.Cells})
@@ -194,13 +194,13 @@ func (d *jsonReader) value(path string, row *Block, level int) error {
 func (d *jsonReader) cell(row *Block, name, value string) {
 	row.Header = append(row.Header, name)
 	row.Cells = append(row.Cells, value)
-	d.text.hold(cellSize(name, value))
+	d.text.reserve(cellSize(name, value))
 }
 
 func cellSize(name, value string) int { return 2*cellCost + len(name) + len(value) }
 
 func (d *jsonReader) object(path string, row *Block, level int) error {
-	for d.decoder.More() && !d.text.full() {
+	for d.decoder.More() && !d.text.isFull() {
 		name, err := d.decoder.Token()
 		if err != nil {
 			return err
@@ -213,7 +213,7 @@ func (d *jsonReader) object(path string, row *Block, level int) error {
 			return err
 		}
 	}
-	if d.text.full() {
+	if d.text.isFull() {
 		return nil
 	}
 	_, err := d.decoder.Token()
@@ -223,7 +223,7 @@ func (d *jsonReader) object(path string, row *Block, level int) error {
 // list reads a list. Its plain values become one cell, and its objects and lists rows of their own.
 func (d *jsonReader) list(path string, row *Block, level int) error {
 	var plain []string
-	for d.decoder.More() && !d.text.full() {
+	for d.decoder.More() && !d.text.isFull() {
 		var entry Block
 		if err := d.value("", &entry, level+1); err != nil {
 			return err
@@ -234,12 +234,12 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 		}
 		d.row(entry)
 	}
-	if d.text.full() {
+	if d.text.isFull() {
 		return nil
 	}
 	if len(plain) > 0 {
 		for _, value := range plain {
-			d.text.hold(-cellSize("", value))
+			d.text.reserve(-cellSize("", value))
 		}
 		d.cell(row, path, strings.Join(plain, ", "))
 	}

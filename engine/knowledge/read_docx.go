@@ -42,10 +42,10 @@ var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
 // styles finds the heading styles. They have the same names in every language, or an outline level.
 func (d *docx) styles() error {
 	style := ""
-	return d.starts("word/styles.xml", func(element xml.StartElement) {
-		switch value := val(element, "val"); element.Name.Local {
+	return d.visitElements("word/styles.xml", func(element xml.StartElement) {
+		switch value := xmlAttr(element, "val"); element.Name.Local {
 		case "style":
-			style = val(element, "styleId")
+			style = xmlAttr(element, "styleId")
 		case "name":
 			if found := headingName().FindStringSubmatch(value); found != nil {
 				d.heading(style, min(int(found[1][0]-'0'), 6))
@@ -96,7 +96,7 @@ func outline(value string) int {
 
 func (d *docx) readBody() error {
 	inText := false
-	return d.part("word/document.xml", func(token xml.Token) {
+	return d.visitTokens("word/document.xml", func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			if d.skipped > 0 || isLeftOut(t.Name.Local) {
@@ -127,17 +127,17 @@ func (d *docx) readBody() error {
 func isLeftOut(name string) bool { return name == "Fallback" || name == "moveFrom" || name == "del" }
 
 func (d *docx) begin(element xml.StartElement) {
-	switch value := val(element, "val"); element.Name.Local {
+	switch value := xmlAttr(element, "val"); element.Name.Local {
 	case "p":
 		d.beginParagraph()
 		d.isHiddenStyle = false
 	case "pStyle":
-		d.level(d.headings[value])
+		d.setHeading(d.headings[value])
 		d.isHiddenStyle = d.isHiddenBy(value)
 	case "outlineLvl":
-		d.level(outline(value))
+		d.setHeading(outline(value))
 	case "numPr":
-		d.item()
+		d.setListItem()
 	case "r":
 		d.inRun, d.isHidden = true, d.isHiddenStyle
 	case "rStyle":

@@ -71,13 +71,13 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 	}
 	media, parameters, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil {
-		media = plain
+		media = textPlain
 	}
 	if strings.HasPrefix(media, "multipart/") {
 		return e.parts(media, multipart.NewReader(content, parameters["boundary"]), depth)
 	}
 	if disposition, of, _ := mime.ParseMediaType(header.Get("Content-Disposition")); disposition == "attachment" ||
-		media != plain && media != "text/html" {
+		media != textPlain && media != "text/html" {
 		if name := cmp.Or(of["filename"], parameters["name"]); name != "" {
 			e.files = append(e.files, name)
 		}
@@ -107,7 +107,7 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 // parts returns the text of several parts. If the parts are alternatives, it takes the plain text unless that is empty.
 func (e *email) parts(media string, parts *multipart.Reader, depth int) (Text, error) {
 	all := Text{limit: e.text.limit}
-	for !all.full() {
+	for !all.isFull() {
 		part, err := parts.NextRawPart()
 		if errors.Is(err, io.EOF) {
 			break

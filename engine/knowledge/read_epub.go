@@ -14,16 +14,16 @@ const maxChapter, maxSheet = 8 << 20, 1 << 20
 
 func (d *document) readEPUB() error {
 	isEncrypted, list := false, ""
-	err := d.starts("META-INF/encryption.xml", func(element xml.StartElement) {
-		isEncrypted = isEncrypted || strings.Contains(val(element, "Algorithm"), "xmlenc")
+	err := d.visitElements("META-INF/encryption.xml", func(element xml.StartElement) {
+		isEncrypted = isEncrypted || strings.Contains(xmlAttr(element, "Algorithm"), "xmlenc")
 	})
 	if isEncrypted {
 		return unreadable("the book is encrypted")
 	}
 	if err == nil {
-		err = d.starts("META-INF/container.xml", func(element xml.StartElement) {
+		err = d.visitElements("META-INF/container.xml", func(element xml.StartElement) {
 			if element.Name.Local == "rootfile" && list == "" {
-				list = val(element, "full-path")
+				list = xmlAttr(element, "full-path")
 			}
 		})
 	}
@@ -32,7 +32,7 @@ func (d *document) readEPUB() error {
 	}
 	chapters, styles, err := d.chapters(list)
 	for _, name := range chapters {
-		if err == nil && !d.text.full() {
+		if err == nil && !d.text.isFull() {
 			err = d.chapter(name, styles)
 		}
 	}
@@ -43,15 +43,15 @@ func (d *document) readEPUB() error {
 func (d *document) chapters(list string) (chapters []string, styles hidingStyles, err error) {
 	parts := map[string]string{}
 	var sheets []string
-	err = d.starts(list, func(element xml.StartElement) {
+	err = d.visitElements(list, func(element xml.StartElement) {
 		switch {
 		case element.Name.Local == "item" && len(parts) <= maxParts:
-			parts[val(element, "id")] = inside(path.Dir(list), val(element, "href"))
-			if val(element, "media-type") == "text/css" {
-				sheets = append(sheets, parts[val(element, "id")])
+			parts[xmlAttr(element, "id")] = resolvePart(path.Dir(list), xmlAttr(element, "href"))
+			if xmlAttr(element, "media-type") == "text/css" {
+				sheets = append(sheets, parts[xmlAttr(element, "id")])
 			}
 		case element.Name.Local == "itemref" && len(chapters) <= maxParts:
-			chapters = append(chapters, parts[val(element, "idref")])
+			chapters = append(chapters, parts[xmlAttr(element, "idref")])
 		}
 	})
 	if len(chapters) > maxParts {
@@ -68,7 +68,7 @@ func (d *document) chapters(list string) (chapters []string, styles hidingStyles
 
 // styleSheet adds the selectors that a style sheet hides. It ignores a sheet that is implausibly large.
 func (d *document) styleSheet(name string, styles hidingStyles) error {
-	sheet, err := d.first(name, maxSheet)
+	sheet, err := d.readPart(name, maxSheet)
 	switch {
 	case d.ctx.Err() != nil:
 		return d.ctx.Err()
@@ -87,7 +87,7 @@ var inPage = lazyregexp.New(`(?is)<style\b[^>]*>(.*?)</style>`)
 
 // chapter adds the text of a page of a book, without elements that the styles of the book or page hide.
 func (d *document) chapter(name string, styles hidingStyles) error {
-	page, err := d.first(name, maxChapter)
+	page, err := d.readPart(name, maxChapter)
 	switch {
 	case err != nil:
 		return d.damaged()
@@ -107,7 +107,7 @@ func (d *document) chapter(name string, styles hidingStyles) error {
 	if err != nil {
 		return err
 	}
-	if text.full() {
+	if text.isFull() {
 		return text.fault()
 	}
 	d.text.append(text)

@@ -36,7 +36,7 @@ func readStyledHTML(ctx context.Context, content []byte, contentType string, sty
 	}
 	// The tags are read one by one. Building a tree as browsers do would let a small page grow without bound.
 	tags := html.NewTokenizer(source)
-	for n := 0; !p.text.full(); n++ {
+	for n := 0; !p.text.isFull(); n++ {
 		if n%1000 == 0 && ctx.Err() != nil {
 			return Text{}, ctx.Err()
 		}
@@ -58,7 +58,7 @@ func readStyledHTML(ctx context.Context, content []byte, contentType string, sty
 			}
 		}
 	}
-	if !p.text.full() {
+	if !p.text.isFull() {
 		p.endTable()
 		p.flush()
 	}
@@ -314,7 +314,7 @@ func (p *page) endCell() {
 	if p.inCell {
 		cell := strings.Join(strings.Fields(p.line.String()), " ")
 		p.cells = append(p.cells, cell)
-		p.text.hold(len(cell) + cellCost)
+		p.text.reserve(len(cell) + cellCost)
 		p.inCell, p.mark = false, ""
 		p.line.Reset()
 	}
@@ -327,7 +327,7 @@ func (p *page) endRow() {
 		p.header = cells
 	} else if len(cells) > 0 {
 		p.rows = append(p.rows, cells)
-		p.text.hold(blockCost)
+		p.text.reserve(blockCost)
 	}
 	p.cells, p.titles = nil, 0
 }
@@ -339,7 +339,7 @@ func (p *page) endTable() {
 	if p.header == nil && p.allTitles == 0 && len(p.rows) > 1 && len(p.rows[0]) > 1 {
 		p.header, p.rows = p.rows[0], p.rows[1:]
 	}
-	p.text.held = 0
+	p.text.pendingSize = 0
 	p.text.addTable(p.header, p.rows)
 	p.table = table{}
 }

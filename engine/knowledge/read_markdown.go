@@ -36,7 +36,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 	if err != nil {
 		return Text{}, err
 	}
-	for source != "" && !text.full() {
+	for source != "" && !text.isFull() {
 		if ctx.Err() != nil {
 			return Text{}, ctx.Err()
 		}
@@ -52,7 +52,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 			return Text{}, err
 		}
 		text.append(part)
-		if part.full() {
+		if part.isFull() {
 			return Text{}, part.fault()
 		}
 	}

@@ -12,10 +12,10 @@ const openDocument = "application/vnd.oasis.opendocument."
 // readODF reads an OpenDocument text or spreadsheet.
 func (d *document) readODF() error {
 	isEncrypted := false
-	err := d.starts("META-INF/manifest.xml", func(element xml.StartElement) {
+	err := d.visitElements("META-INF/manifest.xml", func(element xml.StartElement) {
 		isEncrypted = isEncrypted || element.Name.Local == "encryption-data"
 	})
-	media, _ := d.first("mimetype", 100)
+	media, _ := d.readPart("mimetype", 100)
 	switch kind := strings.TrimPrefix(strings.TrimSpace(string(media)), openDocument); {
 	case err != nil:
 		return err
@@ -49,18 +49,18 @@ func (s *odfStyles) visit(t xml.StartElement) {
 	case "style":
 		s.open = ""
 		if len(s.styles) < maxStyles {
-			family := val(t, "family") + "/"
-			s.open = family + val(t, "name")
+			family := xmlAttr(t, "family") + "/"
+			s.open = family + xmlAttr(t, "name")
 			style = odfStyle{}
-			if parent := val(t, "parent-style-name"); parent != "" {
+			if parent := xmlAttr(t, "parent-style-name"); parent != "" {
 				style.parent = family + parent
 			}
 		}
 	case "text-properties":
-		style.isHidden = style.isHidden || val(t, "display") == "none"
-		style.isBold = style.isBold || val(t, "font-weight") == "bold"
+		style.isHidden = style.isHidden || xmlAttr(t, "display") == "none"
+		style.isBold = style.isBold || xmlAttr(t, "font-weight") == "bold"
 	case "table-properties":
-		style.isHidden = style.isHidden || val(t, "display") == "false"
+		style.isHidden = style.isHidden || xmlAttr(t, "display") == "false"
 	default:
 		return
 	}
@@ -121,12 +121,12 @@ type odfReader interface {
 
 // readBodyOfODF reads the styles of an OpenDocument file, and then lets the reader read its body.
 func (d *document) readBodyOfODF(styles *odfStyles, r odfReader) error {
-	if err := d.starts("styles.xml", styles.visit); err != nil {
+	if err := d.visitElements("styles.xml", styles.visit); err != nil {
 		return err
 	}
 	// skipped is the depth of open elements within one that is left out, including it.
 	skipped, inBody := 0, false
-	return d.part("content.xml", func(token xml.Token) {
+	return d.visitTokens("content.xml", func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			switch {
@@ -171,13 +171,13 @@ func (o *odt) isLeftOut(t xml.StartElement) bool {
 	case "title", "desc":
 		return strings.Contains(t.Name.Space, "svg")
 	case "section", "hidden-text":
-		return val(t, "display") == "none" || val(t, "is-hidden") == "true"
+		return xmlAttr(t, "display") == "none" || xmlAttr(t, "is-hidden") == "true"
 	case "table":
-		return o.find("table", val(t, "style-name"), isHiddenODF)
+		return o.find("table", xmlAttr(t, "style-name"), isHiddenODF)
 	case "span":
-		return o.find("text", val(t, "style-name"), isHiddenODF)
+		return o.find("text", xmlAttr(t, "style-name"), isHiddenODF)
 	case "p", "h":
-		return o.find("paragraph", val(t, "style-name"), isHiddenODF)
+		return o.find("paragraph", xmlAttr(t, "style-name"), isHiddenODF)
 	}
 	return false
 }
@@ -187,20 +187,20 @@ func (o *odt) begin(t xml.StartElement) {
 	case "p", "h":
 		o.beginParagraph()
 		o.isHidden = false
-		switch level, _ := strconv.Atoi(val(t, "outline-level")); {
+		switch level, _ := strconv.Atoi(xmlAttr(t, "outline-level")); {
 		case t.Name.Local == "h":
-			o.level(min(max(level, 1), 6))
-		case o.find("paragraph", val(t, "style-name"), isTitleODF):
-			o.level(1)
+			o.setHeading(min(max(level, 1), 6))
+		case o.find("paragraph", xmlAttr(t, "style-name"), isTitleODF):
+			o.setHeading(1)
 		case o.lists > 0:
-			o.item()
+			o.setListItem()
 		}
 	case "hidden-paragraph":
-		o.isHidden = val(t, "is-hidden") == "true"
+		o.isHidden = xmlAttr(t, "is-hidden") == "true"
 	case "list":
 		o.lists++
 	case "s":
-		n, err := strconv.Atoi(val(t, "c"))
+		n, err := strconv.Atoi(xmlAttr(t, "c"))
 		if err != nil {
 			n = 1
 		}
@@ -213,7 +213,7 @@ func (o *odt) begin(t xml.StartElement) {
 		o.tables++
 	case "table-row":
 		if o.tables == 1 {
-			o.isHiddenRow = val(t, "visibility") == "collapse"
+			o.isHiddenRow = xmlAttr(t, "visibility") == "collapse"
 		}
 	case "table-cell", "covered-table-cell":
 		if o.tables == 1 {
@@ -224,7 +224,7 @@ func (o *odt) begin(t xml.StartElement) {
 
 // repeated returns how often an element repeats.
 func repeated(t xml.StartElement, attribute string) int {
-	n, err := strconv.Atoi(val(t, attribute))
+	n, err := strconv.Atoi(xmlAttr(t, attribute))
 	if err != nil {
 		return 1
 	}

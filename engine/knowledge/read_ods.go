@@ -30,7 +30,7 @@ type ods struct {
 // readODS reads the visible tables of a spreadsheet as displayed.
 func (d *document) readODS() error {
 	o := &ods{sheetReader: sheetReader{document: d}, odfStyles: odfStyles{styles: map[string]odfStyle{}}}
-	if err := d.readBodyOfODF(&o.odfStyles, o); err != nil || d.text.full() {
+	if err := d.readBodyOfODF(&o.odfStyles, o); err != nil || d.text.isFull() {
 		return err
 	}
 	if o.first != nil {
@@ -44,7 +44,7 @@ func (o *ods) takesText() bool { return o.inCell }
 
 func (o *ods) write(text string) {
 	o.line.WriteString(text)
-	o.text.hold(len(text))
+	o.text.reserve(len(text))
 }
 
 func (o *ods) isLeftOut(t xml.StartElement) bool {
@@ -57,8 +57,8 @@ func (o *ods) isLeftOut(t xml.StartElement) bool {
 		if o.isTable {
 			return true
 		}
-		if o.find("table", val(t, "style-name"), isHiddenODF) {
-			o.left.sheet(val(t, "name"))
+		if o.find("table", xmlAttr(t, "style-name"), isHiddenODF) {
+			o.left.sheet(xmlAttr(t, "name"))
 			return true
 		}
 	}
@@ -68,7 +68,7 @@ func (o *ods) isLeftOut(t xml.StartElement) bool {
 func (o *ods) begin(t xml.StartElement) {
 	switch t.Name.Local {
 	case "table":
-		o.isTable, o.sheet, o.grid, o.hidden = true, val(t, "name"), grid{}, nil
+		o.isTable, o.sheet, o.grid, o.hidden = true, xmlAttr(t, "name"), grid{}, nil
 		o.columns, o.row, o.isBlank = 0, 0, false
 		if o.sheets++; o.first != nil {
 			o.writeSheet(o.firstName, o.first)
@@ -93,7 +93,7 @@ func (o *ods) begin(t xml.StartElement) {
 		}
 	case "s":
 		if o.inCell {
-			n, _ := strconv.Atoi(val(t, "c"))
+			n, _ := strconv.Atoi(xmlAttr(t, "c"))
 			o.write(strings.Repeat(" ", min(max(n, 1), maxHeading)))
 		}
 	case "tab", "line-break":
@@ -104,7 +104,7 @@ func (o *ods) begin(t xml.StartElement) {
 }
 
 func isCollapsed(t xml.StartElement) bool {
-	visibility := val(t, "visibility")
+	visibility := xmlAttr(t, "visibility")
 	return visibility == "collapse" || visibility == "filter"
 }
 
@@ -115,7 +115,7 @@ func (o *ods) endElement(name string) {
 	case "table-row":
 		o.endRow()
 	case "table":
-		if o.isTable = false; o.text.full() {
+		if o.isTable = false; o.text.isFull() {
 			return
 		}
 		if sheet := o.grid; o.sheets == 1 {
@@ -147,12 +147,12 @@ func (o *ods) endCell() {
 	n = min(n, maxColumns-column)
 	for range o.blanks {
 		o.next.cells = append(o.next.cells, gridCell{})
-		o.text.hold(gridCost)
+		o.text.reserve(gridCost)
 	}
 	o.blanks = 0
-	for i := 0; i < n && !o.text.full(); i++ {
+	for i := 0; i < n && !o.text.isFull(); i++ {
 		o.next.cells = append(o.next.cells, cell)
-		o.text.hold(gridCost + len(cell.text))
+		o.text.reserve(gridCost + len(cell.text))
 	}
 }
 
@@ -174,20 +174,20 @@ func (o *ods) value(column int) gridCell {
 	}
 	cell := gridCell{
 		text: o.line.String(), isNumber: kind != "" && kind != "string",
-		isBold: o.find("table-cell", val(o.cell, "style-name"), isBoldODF),
+		isBold: o.find("table-cell", xmlAttr(o.cell, "style-name"), isBoldODF),
 	}
 	switch {
-	case kind == "error", isFault(cell.text) && val(o.cell, "formula") != "":
+	case kind == "error", isFault(cell.text) && xmlAttr(o.cell, "formula") != "":
 		o.left.fault(o.sheet, o.row, column, cell.text)
 		cell.text = ""
-	case kind == "" && cell.text == "" && val(o.cell, "formula") != "":
+	case kind == "" && cell.text == "" && xmlAttr(o.cell, "formula") != "":
 		o.left.formula(o.sheet, o.row, column)
 	case kind == "date":
-		cell.text = strings.Replace(strings.TrimSuffix(val(o.cell, "date-value"), "T00:00:00"), "T", " ", 1)
+		cell.text = strings.Replace(strings.TrimSuffix(xmlAttr(o.cell, "date-value"), "T00:00:00"), "T", " ", 1)
 	case cell.isNumber && !o.hasText:
-		cell.text = val(o.cell, "value") + val(o.cell, "boolean-value")
+		cell.text = xmlAttr(o.cell, "value") + xmlAttr(o.cell, "boolean-value")
 	case kind == "float" && strings.Contains(cell.text, "E+"):
-		if number, err := strconv.ParseFloat(val(o.cell, "value"), 64); err == nil {
+		if number, err := strconv.ParseFloat(xmlAttr(o.cell, "value"), 64); err == nil {
 			cell.text = general(number)
 		}
 	case cell.isNumber:
@@ -204,10 +204,10 @@ func isFault(text string) bool {
 
 // endRow adds a row, as often as it repeats.
 func (o *ods) endRow() {
-	for i := 0; i < o.repeatedRow && o.keep(o.next); i++ {
+	for i := 0; i < o.repeatedRow && o.appendRow(o.next); i++ {
 		for _, c := range o.next.cells {
 			if i > 0 {
-				o.text.hold(gridCost + len(c.text))
+				o.text.reserve(gridCost + len(c.text))
 			}
 		}
 		o.next.number++

@@ -70,27 +70,27 @@ func (d *document) tooLarge() error {
 	return unreadable("the " + d.kind + " takes more than 64 MiB when it is unpacked")
 }
 
-// part calls visit with every token of a part. A missing part has no tokens.
-func (d *document) part(name string, visit func(token xml.Token)) error {
+// visitTokens calls visit with every token of a part. A missing part has no tokens.
+func (d *document) visitTokens(name string, visit func(token xml.Token)) error {
 	part, err := d.archive.Open(name)
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = part.Close() }()
-	return d.each(part, visit)
+	return d.decodeTokens(part, visit)
 }
 
-// starts calls visit with every start element of a part.
-func (d *document) starts(name string, visit func(element xml.StartElement)) error {
-	return d.part(name, func(token xml.Token) {
+// visitElements calls visit with every start element of a part.
+func (d *document) visitElements(name string, visit func(element xml.StartElement)) error {
+	return d.visitTokens(name, func(token xml.Token) {
 		if element, begins := token.(xml.StartElement); begins {
 			visit(element)
 		}
 	})
 }
 
-// first returns a part, up to most + 1 bytes. A missing part is empty.
-func (d *document) first(name string, most int64) ([]byte, error) {
+// readPart returns a part, up to most + 1 bytes. A missing part is empty.
+func (d *document) readPart(name string, most int64) ([]byte, error) {
 	part, err := d.archive.Open(name)
 	if err != nil {
 		return nil, nil
@@ -101,11 +101,11 @@ func (d *document) first(name string, most int64) ([]byte, error) {
 	return content, err
 }
 
-func (d *document) each(part io.Reader, visit func(token xml.Token)) error {
-	source := &markup{of: d, part: part}
+func (d *document) decodeTokens(part io.Reader, visit func(token xml.Token)) error {
+	source := &markup{document: d, part: part}
 	decoder := xml.NewDecoder(source)
 	decoder.CharsetReader = charset.NewReaderLabel
-	for depth := 0; !d.text.full(); {
+	for depth := 0; !d.text.isFull(); {
 		source.token = 0
 		token, err := decoder.Token()
 		switch {
@@ -132,8 +132,8 @@ func (d *document) each(part io.Reader, visit func(token xml.Token)) error {
 
 // markup bounds the input of an XML decoder, because the decoder itself has no bounds.
 type markup struct {
-	of   *document
-	part io.Reader
+	document *document
+	part     io.Reader
 	// token counts the bytes since the last token.
 	token int
 	// err is why reading stopped early.
@@ -142,18 +142,18 @@ type markup struct {
 
 func (m *markup) Read(p []byte) (int, error) {
 	switch {
-	case m.of.ctx.Err() != nil:
-		m.err = m.of.ctx.Err()
-	case m.of.unpacked >= maxUnpacked:
-		m.err = m.of.tooLarge()
+	case m.document.ctx.Err() != nil:
+		m.err = m.document.ctx.Err()
+	case m.document.unpacked >= maxUnpacked:
+		m.err = m.document.tooLarge()
 	case m.token >= maxMarkup:
-		m.err = unreadable("the " + m.of.kind + " contains a tag or a text of more than 1 MiB")
+		m.err = unreadable("the " + m.document.kind + " contains a tag or a text of more than 1 MiB")
 	}
 	if m.err != nil {
 		return 0, m.err
 	}
 	n, err := m.part.Read(p)
-	m.of.unpacked += n
+	m.document.unpacked += n
 	m.token += n
 	return n, err
 }
@@ -162,16 +162,16 @@ func (m *markup) Read(p []byte) (int, error) {
 func (d *document) related(name string) (map[string]string, error) {
 	parts := map[string]string{}
 	folder, file := path.Split(name)
-	err := d.starts(folder+"_rels/"+file+".rels", func(element xml.StartElement) {
+	err := d.visitElements(folder+"_rels/"+file+".rels", func(element xml.StartElement) {
 		if element.Name.Local == "Relationship" && len(parts) < maxParts {
-			parts[val(element, "Id")] = inside(folder, val(element, "Target"))
+			parts[xmlAttr(element, "Id")] = resolvePart(folder, xmlAttr(element, "Target"))
 		}
 	})
 	return parts, err
 }
 
-// inside returns the name of a part that another part in the folder refers to.
-func inside(folder, target string) string {
+// resolvePart returns the name of a part that another part in the folder refers to.
+func resolvePart(folder, target string) string {
 	if strings.HasPrefix(target, "/") {
 		return strings.TrimPrefix(path.Clean(target), "/")
 	}
@@ -183,7 +183,7 @@ func (d *document) tooMany(parts string) error {
 	return unreadable(fmt.Sprintf("the %s has more than %d %s", d.kind, maxParts, parts))
 }
 
-func val(element xml.StartElement, name string) string {
+func xmlAttr(element xml.StartElement, name string) string {
 	for _, attribute := range element.Attr {
 		if attribute.Name.Local == name {
 			return attribute.Value

@@ -41,7 +41,7 @@ const (
 // memory. Compiling takes seconds, so it waits for the first PDF. The user's cache directory keeps the result.
 var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{
-		MaxIdle: 1, MaxTotal: filesAtATime, FSConfig: wazero.NewFSConfig(),
+		MaxIdle: 1, MaxTotal: maxConcurrentFiles, FSConfig: wazero.NewFSConfig(),
 		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemory).WithCloseOnContextDone(true).
 			WithCompilationCache(compiled()),
 	})
@@ -174,7 +174,7 @@ func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]li
 		for _, l := range lines {
 			text.size += len(l.text) + lineCost
 		}
-		if text.full() {
+		if text.isFull() {
 			return nil, text.fault()
 		}
 	}
@@ -210,7 +210,7 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 		// If the last word of a line is broken, PDFium joins the line with the next one.
 		for _, part := range strings.SplitAfter(row, brokenWord) {
 			if l := (line{text: pdfLine(part)}); l.text != "" {
-				place(reader, text.TextPage, at, part, &l)
+				setPosition(reader, text.TextPage, at, part, &l)
 				lines = append(lines, l)
 			}
 			at += utf8.RuneCountInString(part)

@@ -34,10 +34,10 @@ func withoutPrivate(r rune) rune {
 	return r
 }
 
-// place sets the position of a line on its page. at is the index of its first character among all characters of the
-// page.
-func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row string, l *line) {
-	left := func(i int) (box line) {
+// setPosition sets the position of a line on its page. at is the index of its first character among all characters of
+// the page.
+func setPosition(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row string, l *line) {
+	charBox := func(i int) (box line) {
 		found, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: page, Index: at + i})
 		if err == nil {
 			box = line{left: found.Rect.Left, right: found.Rect.Right, top: found.Rect.Top,
@@ -46,7 +46,7 @@ func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row stri
 		return box
 	}
 	text := l.text
-	*l = left(0)
+	*l = charBox(0)
 	l.text = text
 	count, err := reader.FPDFText_CountRects(&requests.FPDFText_CountRects{
 		TextPage: page, StartIndex: at, Count: utf8.RuneCountInString(strings.TrimRight(row, "\r\n")),
@@ -75,7 +75,7 @@ func place(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row stri
 		return
 	}
 	if l.right = spans[len(spans)-1].to; len(spans) > 1 {
-		l.parts = cut(row, spans, *l, left)
+		l.parts = cut(row, spans, *l, charBox)
 	}
 }
 

@@ -12,7 +12,7 @@ func (d *document) readPPTX() error {
 		return err
 	}
 	var slides []string
-	err = d.starts("ppt/presentation.xml", func(element xml.StartElement) {
+	err = d.visitElements("ppt/presentation.xml", func(element xml.StartElement) {
 		if element.Name.Local == "sldId" && len(slides) <= maxParts {
 			for _, a := range element.Attr {
 				if a.Name.Local == "id" && a.Name.Space != "" {
@@ -27,7 +27,7 @@ func (d *document) readPPTX() error {
 	for _, name := range slides {
 		if err == nil {
 			s := slide{flow: flow{document: d}}
-			err = d.part(name, s.visit)
+			err = d.visitTokens(name, s.visit)
 		}
 	}
 	return err
@@ -43,17 +43,17 @@ func (s *slide) visit(token xml.Token) {
 	case xml.StartElement:
 		switch t.Name.Local {
 		case "sld":
-			s.isHidden = val(t, "show") == "0"
+			s.isHidden = xmlAttr(t, "show") == "0"
 		case "sp":
 			s.isTitle = false
 		case "ph":
-			s.isTitle = slices.Contains([]string{"title", "ctrTitle"}, val(t, "type"))
+			s.isTitle = slices.Contains([]string{"title", "ctrTitle"}, xmlAttr(t, "type"))
 		case "p":
 			s.beginParagraph()
 			if s.isTitle {
-				s.level(1)
+				s.setHeading(1)
 			}
-			s.item()
+			s.setListItem()
 		case "t":
 			s.inText = true
 		case "br":
@@ -82,7 +82,7 @@ func (s *slide) endElement(name string) {
 		s.endRow()
 	case "tbl":
 		s.tables--
-		s.text.held = 0
+		s.text.pendingSize = 0
 		if len(s.rows) > 0 {
 			s.text.addTable(s.rows[0], s.rows[1:])
 		}

@@ -35,7 +35,7 @@ type group struct {
 // readRTF reads the paragraphs and table rows of a document in the Rich Text Format, without hidden and deleted text.
 func readRTF(ctx context.Context, content []byte) (Text, error) {
 	r := &rtf{rest: content, text: newText(content), from: charmap.Windows1252, groups: []group{{fallbacks: 1}}}
-	for n := 0; len(r.rest) > 0 && !r.text.full(); n++ {
+	for n := 0; len(r.rest) > 0 && !r.text.isFull(); n++ {
 		if n%10_000 == 0 && ctx.Err() != nil {
 			return Text{}, ctx.Err()
 		}
@@ -73,12 +73,12 @@ func (r *rtf) write(next byte) {
 		r.fallback--
 	case !r.group().leavesOut():
 		r.bytes = append(r.bytes, next)
-		r.text.hold(1)
+		r.text.reserve(1)
 	}
 }
 
-// put adds text, after the pending bytes.
-func (r *rtf) put(text string) {
+// writeText adds text, after the pending bytes.
+func (r *rtf) writeText(text string) {
 	if r.group().leavesOut() {
 		text = ""
 	}
@@ -88,7 +88,7 @@ func (r *rtf) put(text string) {
 	}
 	r.bytes = r.bytes[:0]
 	r.line.WriteString(text)
-	r.text.hold(len(text))
+	r.text.reserve(len(text))
 }
 
 // control reads a control symbol, or a control word with its number, after a backslash.
@@ -102,7 +102,7 @@ func (r *rtf) control() {
 		letters++
 	}
 	if letters == 0 {
-		r.sign()
+		r.controlSymbol()
 		return
 	}
 	end := letters
@@ -131,7 +131,7 @@ func (r *rtf) control() {
 	}
 }
 
-func (r *rtf) sign() {
+func (r *rtf) controlSymbol() {
 	sign := r.rest[0]
 	r.rest = r.rest[1:]
 	switch sign {
@@ -169,29 +169,29 @@ func (r *rtf) word(word string, number int) {
 	case "uc":
 		r.group().fallbacks = max(number, 0)
 	case "u":
-		r.put(string(rune(uint16(number))))
+		r.writeText(string(rune(uint16(number))))
 		r.fallback = r.group().fallbacks
 	case "par", "sect", "page":
 		r.paragraph()
 	case "line":
-		r.put("\n")
+		r.writeText("\n")
 	case "tab":
-		r.put("\t")
+		r.writeText("\t")
 	case "emdash", "endash":
-		r.put("–")
+		r.writeText("–")
 	case "lquote", "rquote":
-		r.put("’")
+		r.writeText("’")
 	case "ldblquote", "rdblquote":
-		r.put("\"")
+		r.writeText("\"")
 	case "bullet":
-		r.put("•")
+		r.writeText("•")
 	case "cell":
-		r.put("")
+		r.writeText("")
 		r.cells = append(r.cells, strings.Join(strings.Fields(r.line.String()), " "))
-		r.text.hold(cellCost)
+		r.text.reserve(cellCost)
 		r.line.Reset()
 	case "row":
-		r.text.held = 0
+		r.text.pendingSize = 0
 		r.text.addRow(nil, r.cells)
 		r.cells = nil
 	}
@@ -199,12 +199,12 @@ func (r *rtf) word(word string, number int) {
 
 // paragraph ends a paragraph. The paragraphs of a cell stay together.
 func (r *rtf) paragraph() {
-	r.put("")
+	r.writeText("")
 	if len(r.cells) > 0 {
 		r.line.WriteByte(' ')
 		return
 	}
-	r.text.held = 0
+	r.text.pendingSize = 0
 	r.text.addBlock(Block{Text: r.line.String()})
 	r.line.Reset()
 }

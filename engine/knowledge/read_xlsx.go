@@ -21,7 +21,7 @@ type xlsx struct {
 	// cell, form and style are the text, type and style of the open cell. isValue is set while its text is read.
 	cell               strings.Builder
 	column             int
-	form, style        string
+	cellType, style    string
 	isValue, isFormula bool
 }
 
@@ -57,7 +57,7 @@ func (d *document) readXLSX() error {
 // readSheet adds the tables of a sheet. Charts and empty sheets have none.
 func (x *xlsx) readSheet(sheet sheetPart, isNamed bool) error {
 	x.sheet, x.grid, x.hidden, x.row, x.isBlank = sheet.name, grid{}, nil, -1, false
-	if err := x.part(sheet.part, x.visit); err != nil || x.text.full() {
+	if err := x.visitTokens(sheet.part, x.visit); err != nil || x.text.isFull() {
 		return err
 	}
 	level := 1
@@ -76,15 +76,15 @@ func (x *xlsx) sheets() ([]sheetPart, error) {
 		return nil, err
 	}
 	var sheets []sheetPart
-	err = x.starts("xl/workbook.xml", func(element xml.StartElement) {
+	err = x.visitElements("xl/workbook.xml", func(element xml.StartElement) {
 		switch {
 		case len(sheets) > maxParts:
 		case element.Name.Local == "workbookPr":
-			x.from1904 = isOn(val(element, "date1904"))
-		case element.Name.Local == "sheet" && strings.HasSuffix(strings.ToLower(val(element, "state")), "hidden"):
-			x.left.sheet(val(element, "name"))
+			x.from1904 = isOn(xmlAttr(element, "date1904"))
+		case element.Name.Local == "sheet" && strings.HasSuffix(strings.ToLower(xmlAttr(element, "state")), "hidden"):
+			x.left.sheet(xmlAttr(element, "name"))
 		case element.Name.Local == "sheet":
-			sheets = append(sheets, sheetPart{val(element, "name"), parts[val(element, "id")]})
+			sheets = append(sheets, sheetPart{xmlAttr(element, "name"), parts[xmlAttr(element, "id")]})
 		}
 	})
 	if len(sheets) > maxParts {
@@ -100,7 +100,7 @@ func isOn(value string) bool { return value == "1" || value == "true" || value =
 func (x *xlsx) texts() error {
 	var text strings.Builder
 	inText, isPronunciation := false, false
-	err := x.part("xl/sharedStrings.xml", func(token xml.Token) {
+	err := x.visitTokens("xl/sharedStrings.xml", func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			inText = t.Name.Local == "t"
@@ -112,7 +112,7 @@ func (x *xlsx) texts() error {
 				isPronunciation = false
 			case "si":
 				x.shared = append(x.shared, unescaped(text.String()))
-				x.text.hold(text.Len() + cellCost)
+				x.text.reserve(text.Len() + cellCost)
 				text.Reset()
 			}
 		case xml.CharData:
@@ -121,8 +121,8 @@ func (x *xlsx) texts() error {
 			}
 		}
 	})
-	if !x.text.full() {
-		x.text.held = 0
+	if !x.text.isFull() {
+		x.text.pendingSize = 0
 	}
 	return err
 }
@@ -157,27 +157,27 @@ var knownFormats = map[string]string{
 func (x *xlsx) readStyles() error {
 	formats, bold := map[string]string{}, []bool{}
 	inCells, inFonts := false, false
-	return x.part("xl/styles.xml", func(token xml.Token) {
+	return x.visitTokens("xl/styles.xml", func(token xml.Token) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			switch name := t.Name.Local; {
-			case name == "numFmt" && len(formats) < maxStyles && len(val(t, "formatCode")) <= maxFormat:
-				formats[val(t, "numFmtId")] = val(t, "formatCode")
+			case name == "numFmt" && len(formats) < maxStyles && len(xmlAttr(t, "formatCode")) <= maxFormat:
+				formats[xmlAttr(t, "numFmtId")] = xmlAttr(t, "formatCode")
 			case name == "fonts":
 				inFonts = true
 			case name == "font" && inFonts && len(bold) < 10*maxStyles:
 				bold = append(bold, false)
 			case name == "b" && inFonts && len(bold) > 0:
-				bold[len(bold)-1] = val(t, "val") == "" || isOn(val(t, "val"))
+				bold[len(bold)-1] = xmlAttr(t, "val") == "" || isOn(xmlAttr(t, "val"))
 			case name == "cellXfs":
 				inCells = true
 			case name == "xf" && inCells && len(x.styles) < 10*maxStyles:
-				id := val(t, "numFmtId")
+				id := xmlAttr(t, "numFmtId")
 				format, ok := formats[id]
 				if !ok {
 					format = knownFormats[id]
 				}
-				font, err := strconv.Atoi(val(t, "fontId"))
+				font, err := strconv.Atoi(xmlAttr(t, "fontId"))
 				x.styles = append(x.styles, cellStyle{format, err == nil && font >= 0 && font < len(bold) && bold[font]})
 			}
 		case xml.EndElement:
@@ -198,7 +198,7 @@ func (x *xlsx) visit(token xml.Token) {
 		case "col":
 			x.hideColumns(t)
 		case "mergeCell":
-			if from, to, ok := strings.Cut(val(t, "ref"), ":"); ok && len(x.merged) < maxMerged {
+			if from, to, ok := strings.Cut(xmlAttr(t, "ref"), ":"); ok && len(x.merged) < maxMerged {
 				x.merged = append(x.merged, mergedCells{rowOf(from), columnOf(from), rowOf(to), columnOf(to)})
 			}
 		case "row":
@@ -223,45 +223,45 @@ func (x *xlsx) visit(token xml.Token) {
 		case "c":
 			x.endCell()
 		case "row":
-			x.keep(x.next)
+			x.appendRow(x.next)
 			x.next = gridRow{}
 		}
 	}
 }
 
 func (x *xlsx) hideColumns(col xml.StartElement) {
-	first, _ := strconv.Atoi(val(col, "min"))
-	last, _ := strconv.Atoi(val(col, "max"))
-	if isOn(val(col, "hidden")) && first > 0 && last >= first && len(x.hidden) < 1_000 {
+	first, _ := strconv.Atoi(xmlAttr(col, "min"))
+	last, _ := strconv.Atoi(xmlAttr(col, "max"))
+	if isOn(xmlAttr(col, "hidden")) && first > 0 && last >= first && len(x.hidden) < 1_000 {
 		x.hidden = append(x.hidden, [2]int{first - 1, last - 1})
 	}
 }
 
 func (x *xlsx) startRow(row xml.StartElement) {
 	number := x.row + 1
-	if given, err := strconv.Atoi(val(row, "r")); err == nil && given-1 > number {
+	if given, err := strconv.Atoi(xmlAttr(row, "r")); err == nil && given-1 > number {
 		number, x.isBlank = given-1, true
 	}
-	x.row, x.isHiddenRow, x.next = number, isOn(val(row, "hidden")), gridRow{number: number}
+	x.row, x.isHiddenRow, x.next = number, isOn(xmlAttr(row, "hidden")), gridRow{number: number}
 }
 
 func (x *xlsx) startCell(cell xml.StartElement) {
-	x.form, x.style, x.isFormula = val(cell, "t"), val(cell, "s"), false
+	x.cellType, x.style, x.isFormula = xmlAttr(cell, "t"), xmlAttr(cell, "s"), false
 	x.cell.Reset()
 	x.column = len(x.next.cells)
-	if place := val(cell, "r"); place != "" {
+	if place := xmlAttr(cell, "r"); place != "" {
 		x.column = columnOf(place)
 	}
 	for len(x.next.cells) < x.column {
 		x.next.cells = append(x.next.cells, gridCell{})
-		x.text.hold(gridCost)
+		x.text.reserve(gridCost)
 	}
 }
 
 func (x *xlsx) endCell() {
 	cell := x.visible(x.value(), x.column)
 	x.next.cells = append(x.next.cells, cell)
-	x.text.hold(gridCost + len(cell.text))
+	x.text.reserve(gridCost + len(cell.text))
 }
 
 // columnOf returns the column of a cell such as C7, from 0, at most maxColumns.

@@ -15,11 +15,11 @@ func (x *xlsx) value() gridCell {
 		style = x.styles[n]
 	}
 	cell := gridCell{isBold: style.isBold}
-	if x.isFormula && text == "" && x.form != "str" && x.form != "s" {
+	if x.isFormula && text == "" && x.cellType != "str" && x.cellType != "s" {
 		x.left.formula(x.sheet, x.row, x.column)
 		return cell
 	}
-	switch x.form {
+	switch x.cellType {
 	case "s":
 		if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(x.shared) {
 			cell.text = x.shared[i]

@@ -20,7 +20,7 @@ type element struct {
 func readXML(ctx context.Context, content []byte) (Text, error) {
 	d := &document{ctx: ctx, kind: "XML", text: newText(content)}
 	open := []*element{{}}
-	err := d.each(bytes.NewReader(content), func(token xml.Token) {
+	err := d.decodeTokens(bytes.NewReader(content), func(token xml.Token) {
 		last := open[len(open)-1]
 		switch t := token.(type) {
 		case xml.StartElement:
@@ -35,7 +35,7 @@ func readXML(ctx context.Context, content []byte) (Text, error) {
 		case xml.CharData:
 			if last.text.Len() > 0 || len(bytes.TrimSpace(t)) > 0 {
 				last.text.Write(t)
-				d.text.hold(len(t))
+				d.text.reserve(len(t))
 			}
 		case xml.EndElement:
 			open = open[:len(open)-1]
@@ -47,13 +47,13 @@ func readXML(ctx context.Context, content []byte) (Text, error) {
 
 func (e *element) cell(d *document, name, text string) {
 	e.header, e.cells = append(e.header, name), append(e.cells, text)
-	d.text.hold(len(name) + len(text) + 2*cellCost)
+	d.text.reserve(len(name) + len(text) + 2*cellCost)
 }
 
 // endElement adds the text of a text-only element to its parent, or adds the element as a row.
 func (e *element) endElement(d *document, parent *element) {
 	text := strings.Join(strings.Fields(e.text.String()), " ")
-	d.text.hold(-e.text.Len())
+	d.text.reserve(-e.text.Len())
 	switch {
 	case e.isParent && len(e.cells) == 0:
 		d.text.addBlock(Block{Text: text})
@@ -62,13 +62,13 @@ func (e *element) endElement(d *document, parent *element) {
 			e.cell(d, "", text)
 		}
 		for i := range e.cells {
-			d.text.hold(-len(e.header[i]) - len(e.cells[i]) - 2*cellCost)
+			d.text.reserve(-len(e.header[i]) - len(e.cells[i]) - 2*cellCost)
 		}
 		d.text.addTable(e.header, [][]string{e.cells})
 	case text == "":
 	case strings.TrimSpace(parent.text.String()) != "":
 		parent.text.WriteString(text)
-		d.text.hold(len(text))
+		d.text.reserve(len(text))
 	case parent.name == "":
 		d.text.addBlock(Block{Text: text})
 	default:

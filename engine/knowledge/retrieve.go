@@ -39,12 +39,12 @@ func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeB
 	// Reads do not count against the request's memory budget: the response contains far less, and questions share
 	// reads.
 	ctx, ended := b.observe(model.WithMemoryBudget(ctx, nil))
-	defer func() { ended(len(used(found)), err) }()
+	defer func() { ended(len(aboveThreshold(found)), err) }()
 	return b.retrieve(ctx, t, chat, question, extra)
 }
 
-// used returns the chunks before those below the threshold.
-func used(found []*model.RetrievedChunk) []*model.RetrievedChunk {
+// aboveThreshold returns the chunks before those below the threshold.
+func aboveThreshold(found []*model.RetrievedChunk) []*model.RetrievedChunk {
 	for i, c := range found {
 		if c.IsBelowThreshold {
 			return found[:i:i]
@@ -72,13 +72,13 @@ func (b *Base) retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 		return nil, err
 	}
 	scored := s.score(chunks, chat.PromptSettings, extra > 0)
-	enough := len(used(scored))
+	enough := len(aboveThreshold(scored))
 	rest := scored[enough:min(len(scored), enough+int(extra))]
 	found, err := withContents(ctx, t, slices.Concat(scored[:min(enough, most)], rest))
 	if err != nil {
 		return nil, err
 	}
-	best := used(found)
+	best := aboveThreshold(found)
 	rest = found[len(best):]
 	if reranks {
 		best = b.reranked(ctx, chat.PromptSettings.RerankModel, question, best)
@@ -99,8 +99,8 @@ type search struct {
 	// neighbors are the pairs of tokens that follow each other in the question. terms are the terms of all tokens.
 	neighbors [][2]int
 	terms     []string
-	// question is the question's vector, or nil if vectors are not compared.
-	question []float32
+	// questionVector is the question's vector, or nil if vectors are not compared.
+	questionVector []float32
 	// cosines are the cosines of chunks and question, by chunk id. Chunks without a vector have none.
 	cosines map[string]float64
 }
@@ -127,7 +127,7 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	}
 	// Vectors without a weight in the score need not be compared.
 	if len(models) > 0 && chat.PromptSettings.KeywordsSimilarityWeight < 1 {
-		s.question = b.embedQuestion(ctx, models[0], question)
+		s.questionVector = b.embedQuestion(ctx, models[0], question)
 	}
 	return s, nil
 }
@@ -147,7 +147,7 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 	joinCodes(s.tokens, codes, known)
 	weigh(s.tokens, s.chunks)
 	if slices.ContainsFunc(s.tokens, token.isUnknown) {
-		vocabularies, err := s.base.vocabularies.of(ctx, s.tenant, s.datasets, s.versions)
+		vocabularies, err := s.base.vocabularies.load(ctx, s.tenant, s.datasets, s.versions)
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (s *search) candidates(ctx context.Context, all bool) ([]db.ChunkTerms, err
 	if err != nil {
 		return nil, err
 	}
-	if s.question != nil {
+	if s.questionVector != nil {
 		near, err := s.nearest(ctx)
 		if err != nil {
 			return nil, err
@@ -246,7 +246,7 @@ func (s *search) score(chunks []db.ChunkTerms, settings model.PromptSettings, al
 		matched, sum := terms.score(held)
 		c.MatchedTerms, c.TermSimilarity = matched, min(sum, 1)
 		c.Score = c.TermSimilarity
-		if s.question == nil {
+		if s.questionVector == nil {
 			unbounded[held.ID] = sum
 		} else {
 			vector := s.cosines[held.ID]

@@ -276,8 +276,9 @@ func neighborsOf(words []string, tokens []token) (pairs [][2]int) {
 // blend returns a chunk's score. weight is the share of the term similarity.
 func blend(term, vector, weight float64) float64 { return weight*term + (1-weight)*vector }
 
-// unit scales a vector to length 1, so that the product of two is their cosine. It returns nil for a zero vector.
-func unit(vector []float32) []float32 {
+// normalizeVector scales a vector to length 1, so that the product of two is their cosine. It returns nil for a zero
+// vector.
+func normalizeVector(vector []float32) []float32 {
 	var square float64
 	for _, x := range vector {
 		square += float64(x) * float64(x)

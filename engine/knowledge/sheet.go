@@ -27,9 +27,9 @@ func (r *sheetReader) visible(cell gridCell, column int) gridCell {
 	return gridCell{}
 }
 
-// keep adds a row that is not empty, and reports whether it did. Hidden rows do not separate tables.
-func (r *sheetReader) keep(row gridRow) bool {
-	if r.text.full() || r.isHiddenRow {
+// appendRow adds a row that is not empty, and reports whether it did. Hidden rows do not separate tables.
+func (r *sheetReader) appendRow(row gridRow) bool {
+	if r.text.isFull() || r.isHiddenRow {
 		return false
 	}
 	if row.count() == 0 {
@@ -39,7 +39,7 @@ func (r *sheetReader) keep(row gridRow) bool {
 	row.isApart = r.isBlank && len(r.rows) > 0
 	r.isBlank = false
 	r.rows = append(r.rows, row)
-	r.text.hold(blockCost)
+	r.text.reserve(blockCost)
 	return true
 }
 

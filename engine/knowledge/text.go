@@ -16,7 +16,7 @@ type Text struct {
 	// size is the memory of the blocks, and held the memory of text that is not a block yet. names is the size of column
 	// names, counted again for each row with a cell under them. No block is added once size and held together, or names,
 	// exceed limit. A limit of zero means none. All are in bytes.
-	size, held, names, limit int
+	size, pendingSize, headerSize, limit int
 }
 
 // newText returns the empty text of a file. Its limit keeps a small file from expanding into a huge text.
@@ -66,14 +66,14 @@ func (t *Text) addBlock(b Block) {
 		if b.Cells[i] != "" {
 			shown = true
 			if i < len(b.Header) {
-				t.names += len(b.Header[i])
+				t.headerSize += len(b.Header[i])
 			}
 		}
 	}
 	if !shown {
 		return
 	}
-	if t.size += size; !t.full() {
+	if t.size += size; !t.isFull() {
 		t.Blocks = append(t.Blocks, b)
 	}
 }
@@ -82,20 +82,20 @@ func (t *Text) addBlock(b Block) {
 func (t *Text) append(other Text) {
 	t.Blocks = append(t.Blocks, other.Blocks...)
 	t.size += other.size
-	t.names += other.names
+	t.headerSize += other.headerSize
 	t.Warning = cmp.Or(t.Warning, other.Warning)
 }
 
 // warn adds sentences to the warning.
 func (t *Text) warn(sentences ...string) {
-	t.Warning = strings.Join(shown(append([]string{t.Warning}, sentences...)), "; ")
+	t.Warning = strings.Join(nonBlank(append([]string{t.Warning}, sentences...)), "; ")
 }
 
-func (t *Text) full() bool { return t.limit > 0 && max(t.size+t.held, t.names) > t.limit }
+func (t *Text) isFull() bool { return t.limit > 0 && max(t.size+t.pendingSize, t.headerSize) > t.limit }
 
-// hold counts text that is not a block yet, so that paragraphs and tables are bounded. A negative size releases it
+// reserve counts text that is not a block yet, so that paragraphs and tables are bounded. A negative size releases it
 // before it becomes a block.
-func (t *Text) hold(size int) { t.held += size }
+func (t *Text) reserve(size int) { t.pendingSize += size }
 
 // fault returns the error for a document whose text is full.
 func (t *Text) fault() error {
@@ -109,7 +109,7 @@ func (t *Text) addTable(header []string, rows [][]string) {
 	}
 	tidy(header)
 	for _, cells := range rows {
-		if t.full() {
+		if t.isFull() {
 			return
 		}
 		t.addRow(header, cells)
@@ -144,7 +144,7 @@ func (b Block) String() string {
 		return b.Text
 	}
 	if len(b.Header) == 0 {
-		return strings.Join(shown(b.Cells), " | ")
+		return strings.Join(nonBlank(b.Cells), " | ")
 	}
 	var parts []string
 	for i, cell := range b.Cells {
@@ -159,7 +159,7 @@ func (b Block) String() string {
 	return strings.Join(parts, "; ")
 }
 
-func shown(texts []string) []string {
+func nonBlank(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
 }
 

@@ -20,16 +20,16 @@ const nearMargin = 50
 // nearest returns the ids of the chunks of a large set nearest to the question, at least as many as the window takes.
 // Every vector is compared: in the database if it can compare vectors, otherwise in this process.
 func (s *search) nearest(ctx context.Context) ([]string, error) {
-	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.question, s.base.limits.window+nearMargin)
+	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.questionVector, s.base.limits.window+nearMargin)
 	if ok || err != nil {
 		return ids, err
 	}
 	best := nearestFirst{most: s.base.limits.window}
-	for c, err := range s.base.vectors.of(ctx, s.tenant, s.datasets) {
+	for c, err := range s.base.vectors.allChunks(ctx, s.tenant, s.datasets) {
 		if err != nil {
 			return nil, err
 		}
-		best.addChunk(cosine(s.question, c.Embedding), c)
+		best.addChunk(cosine(s.questionVector, c.Embedding), c)
 	}
 	return best.ids(), nil
 }
@@ -47,7 +47,7 @@ func (s *search) compare(ctx context.Context, found, near []string) ([]string, e
 	best := nearestFirst{most: s.base.limits.window}
 	s.cosines = make(map[string]float64, len(chunks))
 	for _, c := range chunks {
-		s.cosines[c.ID] = cosine(s.question, c.Embedding)
+		s.cosines[c.ID] = cosine(s.questionVector, c.Embedding)
 		if isNear[c.ID] {
 			best.addChunk(s.cosines[c.ID], c)
 		}
@@ -128,9 +128,9 @@ func newVectorCache() vectorCache {
 	return vectorCache{cache.New(maxVectors, func(_ indexing, part *embedded) int { return part.size })}
 }
 
-// of yields every chunk of the datasets that has a vector, or one error. It reads missing ones from the database, and
-// caches them if the vectors of all the datasets fit.
-func (c vectorCache) of(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
+// allChunks yields every chunk of the datasets that has a vector, or one error. It reads missing ones from the
+// database, and caches them if the vectors of all the datasets fit.
+func (c vectorCache) allChunks(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		documents, err := t.EmbeddedDocuments(ctx, datasets)
 		if err != nil {

@@ -114,17 +114,18 @@ type vocabularyCache struct {
 	known *cache.Cache[string, *vocabulary]
 	// The group reads lets concurrent questions share a read.
 	reads singleflight.Group
-	// places limits the concurrent reads to one per company, so that others wait for at most one read.
-	places *fair.Gate
+	// gate limits the concurrent reads to one per company, so that others wait for at most one read.
+	gate *fair.Gate
 }
 
 func newVocabularyCache() *vocabularyCache {
 	known := cache.New(maxVocabularies, func(_ string, v *vocabulary) int { return v.size })
-	return &vocabularyCache{known: known, places: fair.New(readsAtATime, 1)}
+	return &vocabularyCache{known: known, gate: fair.New(readsAtATime, 1)}
 }
 
-// of returns the vocabularies of datasets at these versions or later ones. It reads missing ones in one statement.
-func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, versions []string) ([]*vocabulary, error) {
+// load returns the vocabularies of datasets at these versions or later ones. It reads missing ones in one statement.
+func (c *vocabularyCache) load(ctx context.Context, t *db.Tenant, datasetIDs, versions []string) ([]*vocabulary,
+	error) {
 	var known []*vocabulary
 	var missing, names []string
 	for i, id := range datasetIDs {
@@ -156,10 +157,10 @@ func (c *vocabularyCache) of(ctx context.Context, t *db.Tenant, datasetIDs, vers
 
 func (c *vocabularyCache) readVocabularies(ctx context.Context, t *db.Tenant, datasetIDs []string) (
 	[]*vocabulary, error) {
-	if err := c.places.Enter(ctx, t.CompanyID()); err != nil {
+	if err := c.gate.Enter(ctx, t.CompanyID()); err != nil {
 		return nil, err
 	}
-	defer c.places.Leave(t.CompanyID())
+	defer c.gate.Leave(t.CompanyID())
 	rows, err := t.Vocabularies(ctx, datasetIDs, maxRead)
 	if err != nil {
 		return nil, err

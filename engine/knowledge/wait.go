@@ -49,8 +49,9 @@ func waitOf(first time.Duration, waits int32) time.Duration {
 	return min(longestWait, first<<min(waits, 10))
 }
 
-// later schedules another attempt at the document. The text in why becomes the document's warning.
-func later(ctx context.Context, t *db.Tenant, d *model.Document, wait time.Duration, why string, failure error) error {
+// postpone schedules another attempt at the document. The text in why becomes the document's warning.
+func postpone(ctx context.Context, t *db.Tenant, d *model.Document, wait time.Duration, why string,
+	failure error) error {
 	wait = min(wait, longestWait)
 	wait += rand.N(wait / 5)
 	d.Warning = new(model.Reason(why))

@@ -31,8 +31,8 @@ func allWordsOf(text string) []model.Word {
 			run = append(run, []rune(it.Value())...)
 			continue
 		}
-		all, run = append(all, pairs(run)...), run[:0]
-		for _, written := range parts(strip(it.Value())) {
+		all, run = append(all, bigrams(run)...), run[:0]
+		for _, written := range splitWord(strip(it.Value())) {
 			if len(written) > maxWord {
 				written = strings.ToValidUTF8(written[:maxWord], "")
 			}
@@ -45,7 +45,7 @@ func allWordsOf(text string) []model.Word {
 			}
 		}
 	}
-	return append(all, pairs(run)...)
+	return append(all, bigrams(run)...)
 }
 
 // isUnspaced reports whether a character belongs to a script that does not separate words.
@@ -54,8 +54,8 @@ func isUnspaced(r rune) bool {
 		unicode.Khmer, unicode.Myanmar)
 }
 
-// pairs returns the overlapping pairs of a run of characters, or its only character.
-func pairs(run []rune) []model.Word {
+// bigrams returns the overlapping pairs of a run of characters, or its only character.
+func bigrams(run []rune) []model.Word {
 	if len(run) == 1 {
 		return []model.Word{{Folded: string(run)}}
 	}
@@ -100,8 +100,9 @@ func strip(word string) string {
 	return strings.TrimSuffix(word, "'s")
 }
 
-// parts splits a word at characters that are neither letters nor digits. Decimals with a point or a comma stay whole.
-func parts(word string) []string {
+// splitWord splits a word at characters that are neither letters nor digits. Decimals with a point or a comma stay
+// whole.
+func splitWord(word string) []string {
 	if strings.Trim(word, "0123456789.,") == "" {
 		return strings.Fields(strings.Trim(strings.ReplaceAll(word, ",", "."), "."))
 	}

@@ -40,13 +40,13 @@ func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		look := time.NewTicker(workCheck)
-		defer look.Stop()
+		ticker := time.NewTicker(workCheck)
+		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
-			case <-look.C:
+			case <-ticker.C:
 				if spent() > most() {
 					cancel(errWork)
 				}

@@ -59,9 +59,9 @@ func (e *Error) Retryable() bool {
 // request.
 func (e *Error) IsUnavailable() bool { return e.Retryable() || e.Cause == TimedOut }
 
-// Reasons returns the details of a model's failure that clients must not see, for the log. It is empty for other
+// ErrorAttr returns the details of a model's failure that clients must not see, for the log. It is empty for other
 // errors.
-func Reasons(err error) slog.Attr {
+func ErrorAttr(err error) slog.Attr {
 	if failure, ok := errors.AsType[*Error](err); ok {
 		return slog.Group("provider", "cause", failure.Cause, "status", failure.Status, "error", failure.Err)
 	}

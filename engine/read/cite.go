@@ -57,7 +57,7 @@ func (c *cited) cite(quote string) string {
 	wanted := Quote{head: asked.source[:asked.Passage.starts[first.start]],
 		tail: asked.source[asked.Passage.ends[last.end-1]:]}
 	for from := 0; from < len(c.lexemes) && c.compared <= maxWordsCompared; from++ {
-		if to := c.match(from, asked.lexemes); to > 0 && !c.cuts(from, to) {
+		if to := c.match(from, asked.lexemes); to > 0 && !c.changesMeaning(from, to) {
 			return c.origin(wanted, from, to)
 		}
 	}
@@ -85,13 +85,13 @@ func (c *cited) citeParts(wanted Quote, quote string) string {
 			}
 			next := 0
 			for from := to; from < min(len(c.lexemes), to+maxLeftOut) && next == 0; from++ {
-				if end := c.match(from, part); end > 0 && !slices.ContainsFunc(c.lexemes[to:from], turns) {
+				if end := c.match(from, part); end > 0 && !slices.ContainsFunc(c.lexemes[to:from], isModifier) {
 					next = end
 				}
 			}
 			to = next
 		}
-		if to > 0 && !c.cuts(first, to) {
+		if to > 0 && !c.changesMeaning(first, to) {
 			return c.origin(wanted, first, to)
 		}
 	}
@@ -123,9 +123,9 @@ func (c *cited) match(from int, wanted []lexeme) int {
 	return at
 }
 
-// cuts reports whether a quote of the lexemes from one position to another leaves out something that belongs to them,
-// such as a negation or a unit.
-func (c *cited) cuts(from, to int) bool {
+// changesMeaning reports whether a quote of the lexemes from one position to another leaves out something that belongs
+// to them, such as a negation or a unit.
+func (c *cited) changesMeaning(from, to int) bool {
 	if c.lexemes[from].isJoined || to < len(c.lexemes) && c.lexemes[to].isJoined || c.lexemes[to-1].isElided {
 		return true
 	}
@@ -185,7 +185,7 @@ func lexemesOf(source string) *cited {
 		switch {
 		case isWord(r):
 			size = wordLength(text[at:])
-		case r == sign, isSymbol(string(r)) && r != '-', r == '-' && betweenDigits(text, at):
+		case r == minusSign, isSymbol(string(r)) && r != '-', r == '-' && betweenDigits(text, at):
 			size = width
 		}
 		if size == 0 {
@@ -269,7 +269,8 @@ func betweenDigits(text string, at int) bool {
 // isSymbol reports whether a text is a symbol with a meaning, such as of a currency, a unit or a relation.
 func isSymbol(text string) bool {
 	r, width := utf8.DecodeRuneInString(text)
-	return width == len(text) && (unicode.Is(unicode.Sc, r) || strings.ContainsRune("%‰°≈±+<>≤≥&§@#-", r) || r == sign)
+	return width == len(text) && (unicode.Is(unicode.Sc, r) || strings.ContainsRune("%‰°≈±+<>≤≥&§@#-", r) ||
+		r == minusSign)
 }
 
 func isNumeric(text string) bool {
@@ -283,8 +284,8 @@ func isUnspacedWord(text string) bool {
 
 func denies(word string) bool { return negations[word] || strings.HasSuffix(word, "n't") }
 
-// turns reports whether leaving out a word changes the meaning of a quote.
-func turns(l lexeme) bool { return denies(l.text) || approximate[l.text] || conditions[l.text] }
+// isModifier reports whether leaving out a word changes the meaning of a quote.
+func isModifier(l lexeme) bool { return denies(l.text) || approximate[l.text] || conditions[l.text] }
 
 var (
 	negations = Set(`not no never cannot none nothing nobody neither nor without hardly ne n' pas jamais aucun aucune rien sans

@@ -188,7 +188,7 @@ func CompareWords(before, after string) (gone, come []Span) {
 // FindWords returns the parts of a text that are forms of one of the folded words.
 func FindWords(text string, words []string) (found []Span) {
 	for _, span := range wordSpans(text) {
-		if HasAlike(words, Fold(text[span.Start:span.End])) {
+		if ContainsForm(words, Fold(text[span.Start:span.End])) {
 			found = append(found, span)
 		}
 	}

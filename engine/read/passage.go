@@ -17,8 +17,8 @@ const (
 	dashes   = hyphens + "‒–—―−"
 	// inNumbers can be part of a number.
 	inNumbers = ".,:⁄"
-	// sign is a minus sign before a number. It is not a dash.
-	sign = '−'
+	// minusSign is a minus sign before a number. It is not a dash.
+	minusSign = '−'
 )
 
 // Passage is a text folded for comparison, with the origin of each of its bytes.
@@ -32,7 +32,7 @@ type Passage struct {
 // digits of other scripts, invisible characters, amounts of white space, shapes of quotation marks and dashes, and
 // quotation marks and Markdown around words. If isLoose, white space matters only between letters and digits.
 func NewPassage(text string, isLoose bool) Passage {
-	f := folder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
+	f := passageBuilder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
 	for at := 0; at < len(text); {
 		width := norm.NFKC.NextBoundaryInString(text[at:], true)
 		f.addUnit(text[at:at+width], at, at+width)
@@ -42,7 +42,7 @@ func NewPassage(text string, isLoose bool) Passage {
 	return f.Passage
 }
 
-type folder struct {
+type passageBuilder struct {
 	Passage
 	written strings.Builder
 	// last has the last written character. pending has white space to write before the next character.
@@ -54,7 +54,7 @@ type folder struct {
 }
 
 // addUnit folds the characters of the source from start to end, which form one unit of normalization.
-func (f *folder) addUnit(segment string, start, end int) {
+func (f *passageBuilder) addUnit(segment string, start, end int) {
 	if strings.ContainsFunc(segment, isMark) || strings.ContainsFunc(segment, isOtherNumber) {
 		// NFKC would make another number (10² is not 102), or a blank with an accent (´).
 		for at := start; at < end; {
@@ -69,7 +69,7 @@ func (f *folder) addUnit(segment string, start, end int) {
 	}
 }
 
-func (f *folder) character(r rune, start, end int) {
+func (f *passageBuilder) character(r rune, start, end int) {
 	switch {
 	case isInvisible(r):
 	case isSpace(r):
@@ -87,7 +87,7 @@ func (f *folder) character(r rune, start, end int) {
 
 // marksLine reports whether a character at the beginning of a line is a Markdown mark: of a heading, a quotation or an
 // unnumbered list.
-func (f *folder) marksLine(r rune, end int) bool {
+func (f *passageBuilder) marksLine(r rune, end int) bool {
 	next, _ := utf8.DecodeRuneInString(f.source[end:])
 	switch r {
 	case '>', '#':
@@ -100,7 +100,7 @@ func (f *folder) marksLine(r rune, end int) bool {
 
 // mark writes a Markdown mark only where it neither quotes nor emphasizes: within a word, or as an asterisk between
 // blanks.
-func (f *folder) mark(r rune, start, end int) {
+func (f *passageBuilder) mark(r rune, start, end int) {
 	next := f.next(end)
 	isWithin := !f.pending && isWord(f.last) && isWord(next)
 	isAlone := f.pending && isSpace(next) && strings.ContainsRune(emphasis, r)
@@ -111,9 +111,9 @@ func (f *folder) mark(r rune, start, end int) {
 }
 
 // dash writes a dash without the blanks around it, or a minus sign before a number.
-func (f *folder) dash(start, end int) {
+func (f *passageBuilder) dash(start, end int) {
 	if unicode.IsNumber(f.next(end)) && (f.pending || !isWord(f.last)) {
-		f.write(sign, start, end)
+		f.write(minusSign, start, end)
 		return
 	}
 	f.pending = false
@@ -121,7 +121,7 @@ func (f *folder) dash(start, end int) {
 }
 
 // next returns the next visible character of the source, or 0 at its end.
-func (f *folder) next(at int) rune {
+func (f *passageBuilder) next(at int) rune {
 	for _, r := range f.source[at:] {
 		if !isInvisible(r) {
 			return r
@@ -130,7 +130,7 @@ func (f *folder) next(at int) rune {
 	return 0
 }
 
-func (f *folder) write(r rune, start, end int) {
+func (f *passageBuilder) write(r rune, start, end int) {
 	if f.pending && f.last != 0 && f.last != '-' && (!f.isLoose || isWord(f.last) && isWord(r)) {
 		f.append(' ', start, start)
 	}
@@ -138,7 +138,7 @@ func (f *folder) write(r rune, start, end int) {
 	f.last, f.pending, f.isLineStart = r, false, false
 }
 
-func (f *folder) append(r rune, start, end int) {
+func (f *passageBuilder) append(r rune, start, end int) {
 	for range utf8.RuneLen(r) {
 		f.starts, f.ends = append(f.starts, start), append(f.ends, end)
 	}

@@ -97,7 +97,7 @@ func (f Passage) cutsBefore(at int) bool {
 	if width == 0 || !isWord(first) {
 		return false
 	}
-	isCut := before == sign || f.connects(at-width, width, previous, first)
+	isCut := before == minusSign || f.connects(at-width, width, previous, first)
 	// An elided article is not part of the word: "l'agent".
 	return isJoined(before, first) || isCut && before != '\''
 }

@@ -61,10 +61,10 @@ func TestNumbersAreRead(t *testing.T) {
 
 func TestOrdinalsChooseAPosition(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, 1, Place(Words("the second, please"), 3))
-	require.Equal(t, 0, Place(Words("le premier"), 3))
-	require.Equal(t, -1, Place(Words("the third"), 2), "there are only two")
-	require.Equal(t, -1, Place(Words("the blue one"), 3))
+	require.Equal(t, 1, OrdinalIndex(Words("the second, please"), 3))
+	require.Equal(t, 0, OrdinalIndex(Words("le premier"), 3))
+	require.Equal(t, -1, OrdinalIndex(Words("the third"), 2), "there are only two")
+	require.Equal(t, -1, OrdinalIndex(Words("the blue one"), 3))
 }
 
 func TestBirthDatesAreDetected(t *testing.T) {

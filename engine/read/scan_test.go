@@ -34,7 +34,7 @@ func FuzzWishes(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		folded := strings.ReplaceAll(Fold(text), "’", "'")
 		want := turnedDown().ReplaceAllString(folded, " ")
-		rest, some := Wishes(text)
+		rest, some := CutRefusals(text)
 		require.Equal(t, want, rest)
 		require.Equal(t, want != folded, some)
 	})

@@ -19,8 +19,8 @@ var (
 	separators = lazyregexp.New(`\s*(?:,|;|\n|\s(?:and|et|&)\s)\s*`)
 	// whichever lists answers that accept any choice.
 	whichever = Set(`any whatever whichever unsure egal importe peu either`)
-	// places are words that choose from a list by position.
-	places = []map[string]bool{
+	// ordinals are words that choose from a list by position.
+	ordinals = []map[string]bool{
 		Set("1 first premier premiere earliest"), Set("2 second deuxieme seconde"), Set("3 third troisieme"),
 		Set("4 fourth quatrieme"), Set("5 fifth cinquieme"),
 	}
@@ -94,13 +94,13 @@ func Number(word string) (float64, bool) {
 	return value, err == nil
 }
 
-// Place returns the index that words such as "first" or "2" choose in a list of this length, or -1.
-func Place(words []string, of int) int {
+// OrdinalIndex returns the index that words such as "first" or "2" choose in a list of this length, or -1.
+func OrdinalIndex(words []string, length int) int {
 	isLast := func(word string) bool { return word == "last" || word == "dernier" || word == "derniere" }
 	if slices.ContainsFunc(words, isLast) {
-		return of - 1
+		return length - 1
 	}
-	for i, place := range places[:min(len(places), of)] {
+	for i, place := range ordinals[:min(len(ordinals), length)] {
 		if slices.ContainsFunc(words, func(word string) bool { return place[word] }) {
 			return i
 		}

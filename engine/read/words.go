@@ -23,14 +23,14 @@ func IsEmpty(word string) bool { return empty[word] }
 // IsWeak reports whether a word alone is too common to distinguish tasks.
 func IsWeak(word string) bool { return weak[word] }
 
-// HasAlike reports whether one of the words is a form of the word.
-func HasAlike(words []string, word string) bool {
-	return slices.ContainsFunc(words, func(other string) bool { return Alike(word, other) })
+// ContainsForm reports whether one of the words is a form of the word.
+func ContainsForm(words []string, word string) bool {
+	return slices.ContainsFunc(words, func(other string) bool { return AreForms(word, other) })
 }
 
-// Alike reports whether two words are forms of one word, such as "delivery" and "deliveries". They share at least the
-// first four letters, and the shorter one has at most one letter more than that.
-func Alike(one, other string) bool {
+// AreForms reports whether two words are forms of one word, such as "delivery" and "deliveries". They share at least
+// the first four letters, and the shorter one has at most one letter more than that.
+func AreForms(one, other string) bool {
 	if one == other {
 		return true
 	}

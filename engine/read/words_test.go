@@ -35,8 +35,8 @@ func TestWordFormsMatch(t *testing.T) {
 		{"bank", "band", false},
 		{"shop", "ship", false},
 	} {
-		require.Equal(t, test.want, Alike(test.one, test.other), "%s, %s", test.one, test.other)
-		require.Equal(t, test.want, Alike(test.other, test.one), "%s, %s", test.other, test.one)
+		require.Equal(t, test.want, AreForms(test.one, test.other), "%s, %s", test.one, test.other)
+		require.Equal(t, test.want, AreForms(test.other, test.one), "%s, %s", test.other, test.one)
 	}
 }
 

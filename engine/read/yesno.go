@@ -40,12 +40,12 @@ var excluded = lazyregexp.New(`(?i)\b(?:(?:can't|cannot|can not) do|(?:please |b
 
 // Affirmed returns a text without what it turns down or leaves out.
 func Affirmed(text string) string {
-	text, _ = Wishes(text)
+	text, _ = CutRefusals(text)
 	return excluded().ReplaceAllString(text, " ")
 }
 
-// Wishes returns a text without the parts that turn something down, and whether there are any.
-func Wishes(text string) (string, bool) {
+// CutRefusals returns a text without the parts that turn something down, and whether there are any.
+func CutRefusals(text string) (string, bool) {
 	text = strings.ReplaceAll(Fold(text), "’", "'")
 	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {
 		return text, false
@@ -56,7 +56,7 @@ func Wishes(text string) (string, bool) {
 
 // Declines reports whether a message turns something down and asks for nothing else.
 func Declines(text string) bool {
-	rest, some := Wishes(text)
+	rest, some := CutRefusals(text)
 	return some && len(Content(Words(rest))) == 0
 }
 

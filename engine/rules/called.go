@@ -9,30 +9,31 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func (c *Checker) called(ctx context.Context, e *model.CalledExpectation, held *Conversation) (Finding, error) {
-	matching, others, err := c.matching(ctx, &e.NeverCalledExpectation, held)
+func (c *Checker) checkCalled(ctx context.Context, e *model.CalledExpectation, conversation *Conversation) (Finding,
+	error) {
+	matching, others, err := c.matching(ctx, &e.NeverCalledExpectation, conversation)
 	all := matching
 	if e.Succeeded {
 		matching = slices.DeleteFunc(slices.Clone(all), (*model.ToolCall).Failed)
 	}
 	n := len(matching)
 	isOften := n >= int(e.Min) && (e.Max == nil || n <= int(*e.Max))
-	found := Finding{isOften, timesWithFailures(all), held.citeCalls(matching)}
+	found := Finding{isOften, timesWithFailures(all), conversation.citeCalls(matching)}
 	switch {
 	case len(all) == 0 && len(others) > 0:
-		found.Observed, found.Evidence = times(len(others))+", never with such arguments", held.citeCalls(others)
+		found.Observed, found.Evidence = times(len(others))+", never with such arguments", conversation.citeCalls(others)
 	case n == 0:
-		found.Evidence = held.citeCalls(all)
+		found.Evidence = conversation.citeCalls(all)
 	}
 	if err != nil || n == 0 || e.Before == nil {
 		return found, err
 	}
-	for _, call := range held.calls {
+	for _, call := range conversation.calls {
 		if call == matching[0] {
 			break
 		}
 		if call.TechnicalName == *e.Before {
-			found.Passed, found.Evidence = false, held.citeCalls([]*model.ToolCall{call, matching[0]})
+			found.Passed, found.Evidence = false, conversation.citeCalls([]*model.ToolCall{call, matching[0]})
 			found.Observed += fmt.Sprintf(", but %s was called before", *e.Before)
 			break
 		}
@@ -42,9 +43,9 @@ func (c *Checker) called(ctx context.Context, e *model.CalledExpectation, held *
 
 // matching returns the calls that match the expectation, and those that differ only in their arguments.
 func (c *Checker) matching(
-	ctx context.Context, e *model.NeverCalledExpectation, held *Conversation,
+	ctx context.Context, e *model.NeverCalledExpectation, conversation *Conversation,
 ) (matching, others []*model.ToolCall, err error) {
-	for _, call := range held.calls {
+	for _, call := range conversation.calls {
 		if e.TechnicalName != nil && *e.TechnicalName != call.TechnicalName || e.Kind != nil && *e.Kind != call.Kind {
 			continue
 		}

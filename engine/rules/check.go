@@ -18,45 +18,46 @@ import (
 
 // Check decides whether a conversation meets an expectation, whose placeholders must be filled. The error is a *Fault
 // or ctx's.
-func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, held *Conversation) (Finding, error) {
+func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, conversation *Conversation) (Finding, error) {
 	switch {
 	case e.Called != nil:
-		return c.called(ctx, e.Called, held)
+		return c.checkCalled(ctx, e.Called, conversation)
 	case e.NeverCalled != nil:
-		matching, _, err := c.matching(ctx, e.NeverCalled, held)
-		return Finding{len(matching) == 0, timesWithFailures(matching), held.citeCalls(matching)}, err
+		matching, _, err := c.matching(ctx, e.NeverCalled, conversation)
+		return Finding{len(matching) == 0, timesWithFailures(matching), conversation.citeCalls(matching)}, err
 	case e.Says != nil:
-		cited, err := c.saying(ctx, e.Says, held)
+		cited, err := c.messagesWithText(ctx, e.Says, conversation)
 		return Finding{len(cited) > 0, saidIn(cited), cited}, err
 	case e.NeverSays != nil:
-		cited, err := c.saying(ctx, e.NeverSays, held)
+		cited, err := c.messagesWithText(ctx, e.NeverSays, conversation)
 		return Finding{len(cited) == 0, saidIn(cited), cited}, err
 	case e.EndedBy != nil:
 		by := map[string]model.ConversationEnder{
 			Agent: model.ConversationEnderAgent, Contact: model.ConversationEnderContact, Limit: model.ConversationEnderLimit,
-		}[held.endedBy]
-		return Finding{by == *e.EndedBy, string(by), held.lastMessage()}, nil
+		}[conversation.endedBy]
+		return Finding{by == *e.EndedBy, string(by), conversation.lastMessage()}, nil
 	case e.Extracts != nil:
-		return c.extracts(ctx, e.Extracts, held)
+		return c.checkExtracted(ctx, e.Extracts, conversation)
 	case e.Tag != nil:
-		tag, err := held.Tag(ctx)
+		tag, err := conversation.Tag(ctx)
 		if err != nil || tag == nil {
 			return Finding{Observed: "no tag"}, err
 		}
 		return Finding{*tag == *e.Tag, *tag, nil}, nil
 	case e.TurnsAtMost != nil:
-		return Finding{held.count <= *e.TurnsAtMost, strconv.Itoa(int(held.count)), nil}, nil
-	case (e.DurationAtMost != nil || e.CreditsAtMost != nil) && !held.isMeasured:
+		return Finding{conversation.count <= *e.TurnsAtMost, strconv.Itoa(int(conversation.count)), nil}, nil
+	case (e.DurationAtMost != nil || e.CreditsAtMost != nil) && !conversation.isMeasured:
 		return Finding{}, errNotMeasured()
 	case e.DurationAtMost != nil:
-		return Finding{held.took.Seconds() <= *e.DurationAtMost, fmt.Sprintf("%.3f s", held.took.Seconds()), nil}, nil
+		return Finding{conversation.duration.Seconds() <= *e.DurationAtMost,
+			fmt.Sprintf("%.3f s", conversation.duration.Seconds()), nil}, nil
 	case e.FirstTokenAtMost != nil:
-		return held.firstTokens(*e.FirstTokenAtMost)
+		return conversation.firstTokens(*e.FirstTokenAtMost)
 	case e.CreditsAtMost != nil:
-		passed := float64(held.spent)/float64(model.Credit) <= *e.CreditsAtMost
-		return Finding{passed, held.spent.String() + " credits", nil}, nil
+		passed := float64(conversation.credits)/float64(model.Credit) <= *e.CreditsAtMost
+		return Finding{passed, conversation.credits.String() + " credits", nil}, nil
 	}
-	return c.fitting(ctx, e.ResultJSON, held)
+	return c.checkResultSchema(ctx, e.ResultJSON, conversation)
 }
 
 // errNotMeasured returns the fault of a conversation whose time and cost are not known.
@@ -86,8 +87,9 @@ func (c *Conversation) firstTokens(seconds float64) (Finding, error) {
 	return Finding{most <= seconds, fmt.Sprintf("%.3f s", most), cited}, nil
 }
 
-// saying returns the messages that contain the expected text, as evidence.
-func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Conversation) ([]model.Evidence, error) {
+// messagesWithText returns the messages that contain the expected text, as evidence.
+func (c *Checker) messagesWithText(ctx context.Context, e *model.SaidExpectation,
+	conversation *Conversation) ([]model.Evidence, error) {
 	find := func(text string) (string, bool, error) {
 		found := read.Find(text, *e.Text)
 		return found, found != "", nil
@@ -99,29 +101,30 @@ func (c *Checker) saying(ctx context.Context, e *model.SaidExpectation, held *Co
 		}
 		find = func(text string) (string, bool, error) { return expression.Find(ctx, text) }
 	}
-	return held.where(e.Role, e.Turn, find)
+	return conversation.findInMessages(e.Role, e.Turn, find)
 }
 
-func (c *Checker) fitting(ctx context.Context, e *model.ResultExpectation, held *Conversation) (Finding, error) {
+func (c *Checker) checkResultSchema(ctx context.Context, e *model.ResultExpectation,
+	conversation *Conversation) (Finding, error) {
 	schema, err := c.schemas.Load(string(e.Schema), model.NewJSONSchema)
 	if err != nil {
 		return Finding{}, err
 	}
 	if e.TechnicalName == nil {
-		last := held.lastOf(model.MessageRoleAssistant)
+		last := conversation.lastOf(model.MessageRoleAssistant)
 		if len(last) == 0 {
 			return Finding{Observed: "the agent said nothing"}, nil
 		}
-		fault, err := schemaFault(ctx, schema, unfenced(held.messages[last[0].MessageIndex].Text))
+		fault, err := schemaFault(ctx, schema, unfenced(conversation.messages[last[0].MessageIndex].Text))
 		return fitted(fault, last), err
 	}
 	found := Finding{Observed: "no result of " + *e.TechnicalName}
-	for _, call := range held.calls {
+	for _, call := range conversation.calls {
 		if call.TechnicalName != *e.TechnicalName || call.Result == nil {
 			continue
 		}
 		fault, err := schemaFault(ctx, schema, *call.Result)
-		if found = fitted(fault, held.citeCalls([]*model.ToolCall{call})); err != nil || found.Passed {
+		if found = fitted(fault, conversation.citeCalls([]*model.ToolCall{call})); err != nil || found.Passed {
 			return found, err
 		}
 	}
@@ -172,19 +175,21 @@ func saidIn(cited []model.Evidence) string {
 	return fmt.Sprintf("said in message %d", cited[0].MessageIndex)
 }
 
-// extracts decides whether an extracted value is the expected one.
-func (c *Checker) extracts(ctx context.Context, e *model.ExtractsExpectation, held *Conversation) (Finding, error) {
-	if held.ExtractionError != nil {
-		return Finding{}, &Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: *held.ExtractionError}}
+// checkExtracted decides whether an extracted value is the expected one.
+func (c *Checker) checkExtracted(ctx context.Context, e *model.ExtractsExpectation,
+	conversation *Conversation) (Finding, error) {
+	if conversation.ExtractionError != nil {
+		return Finding{}, &Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent,
+			Message: *conversation.ExtractionError}}
 	}
-	value, known := held.Extracted[e.Name]
+	value, known := conversation.Extracted[e.Name]
 	switch {
 	case !known:
 		return Finding{Observed: "the agent extracts no value of this name"}, nil
 	case value == nil:
 		return Finding{Observed: "the conversation does not contain the value"}, nil
 	}
-	found := Finding{Observed: content.Encode(*value), Evidence: held.saying(*value)}
+	found := Finding{Observed: content.Encode(*value), Evidence: conversation.quoteLast(*value)}
 	if e.Equals != nil {
 		folded := func(text string) string { return strings.TrimSpace(read.NewPassage(text, false).Text) }
 		found.Passed = folded(*value) == folded(*e.Equals)

@@ -37,7 +37,7 @@ func bookedSlot(t *testing.T) *Conversation {
 		},
 	}
 	held := NewConversation(run, 1, Agent)
-	held.isMeasured, held.took, held.spent = true, 1500*time.Millisecond, model.Credit/2
+	held.isMeasured, held.duration, held.credits = true, 1500*time.Millisecond, model.Credit/2
 	held.Tag = func(context.Context) (*string, error) { return new("Booking"), nil }
 	return held
 }

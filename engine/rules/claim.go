@@ -14,20 +14,20 @@ type claim struct {
 	kind class
 	// byContact is set if the contact is the subject.
 	byContact bool
-	not       bool
+	isNegated bool
 	// name is the called target, "" for any.
 	name      string
 	arguments []argument
 	// text is what is said.
 	text string
-	// least and most bound how often it happens. A negative most is no bound.
-	least, most int
-	// place is first or last if only this message of the agent counts.
-	place    class
-	hasPlace bool
+	// minTimes and most bound how often it happens. A negative most is no bound.
+	minTimes, maxTimes int
+	// position is first or last if only this message of the agent counts.
+	position    class
+	hasPosition bool
 	// order says whether the claim comes before or after another.
-	order class
-	other *claim
+	order        class
+	relatedClaim *claim
 	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these words come
 	// after what is called or said. Then the part cannot hold if that was never called or said.
 	isUnsure, isLeading, isHedged bool
@@ -43,45 +43,45 @@ type argument struct {
 	isNamed bool
 }
 
-// reading is the state of reading a part of a criterion.
-type reading struct {
+// claimParser is the state of reading a part of a criterion.
+type claimParser struct {
 	*claim
 	parser                                       *parser
 	actor, bound, object                         class
 	isPassive, isWeak, hasTalk, hasHuman, isNone bool
 	hasContact, isByNext, hasCount, hasAny       bool
 	hasNe, hasMessage                            bool
-	strangers, stranger                          int
+	unknownWords, lastLeadingUnknown             int
 }
 
 // claim reads a part of a criterion, or returns nil if it has nothing but fillers. The part takes the verb of the part
 // before it if it has none.
 func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
-	r := &reading{claim: &claim{least: 1, most: -1}, parser: p, isWeak: true, stranger: -1}
+	r := &claimParser{claim: &claim{minTimes: 1, maxTimes: -1}, parser: p, isWeak: true, lastLeadingUnknown: -1}
 	for at := 0; at < len(tokens); at++ {
 		at += r.readToken(tokens, at)
 	}
-	if r.object == 0 && r.kind == 0 && r.strangers == 0 && !r.not {
+	if r.object == 0 && r.kind == 0 && r.unknownWords == 0 && !r.isNegated {
 		return nil
 	}
 	r.inherit(link, previous)
-	r.settle()
+	r.resolveClaim()
 	return r.claim
 }
 
 // readToken reads the token at a position, and returns how many further tokens it has read.
-func (r *reading) readToken(tokens []token, at int) int {
+func (r *claimParser) readToken(tokens []token, at int) int {
 	t := tokens[at]
 	switch t.class {
 	case callVerb, useVerb, sayVerb, transferVerb, endVerb, callNoun:
 		r.readVerb(t)
 	case agentWord, contactWord:
 		r.readActor(t)
-	case name, quotation:
+	case nameToken, quotation:
 		r.readObject(t)
-	case with, mark:
+	case with, markToken:
 		return r.readArguments(tokens, at)
-	case value:
+	case valueToken:
 		if !t.isNumber {
 			return r.readArguments(tokens, at)
 		}
@@ -90,7 +90,7 @@ func (r *reading) readToken(tokens []token, at int) int {
 	case by:
 		r.isByNext = true
 	case not, without, nor:
-		r.not = true
+		r.isNegated = true
 	case ne:
 		r.hasNe = true
 	case nothing:
@@ -104,9 +104,9 @@ func (r *reading) readToken(tokens []token, at int) int {
 	case toolNoun:
 		r.hasAny = r.hasAny || r.kind != 0 && r.object == 0 && at == len(tokens)-1
 	case first, last:
-		r.place = t.class
+		r.position = t.class
 	case messageNoun:
-		r.hasPlace, r.hasMessage = r.hasPlace || r.place != 0, true
+		r.hasPosition, r.hasMessage = r.hasPosition || r.position != 0, true
 	case exactly, atLeast, atMost, moreThan, fewerThan:
 		r.bound = t.class
 	case once:
@@ -115,13 +115,13 @@ func (r *reading) readToken(tokens []token, at int) int {
 		r.count(2)
 	case filler, is, hedge, ordered, timesNoun:
 	default:
-		r.readStranger()
+		r.countUnknown()
 	}
 	return r.readNumber(tokens, at)
 }
 
 // readNumber reads a count such as "3 times", or "at most 2".
-func (r *reading) readNumber(tokens []token, at int) int {
+func (r *claimParser) readNumber(tokens []token, at int) int {
 	t := tokens[at]
 	if !t.isNumber || t.class == once || t.class == twice {
 		return 0
@@ -130,8 +130,8 @@ func (r *reading) readNumber(tokens []token, at int) int {
 	switch {
 	case isTimes, r.bound != 0 && (r.object == 0 || at == len(tokens)-1), strings.HasSuffix(t.folded, "x"):
 		r.count(t.number)
-	case t.class == value:
-		r.readStranger()
+	case t.class == valueToken:
+		r.countUnknown()
 	}
 	if isTimes && tokens[at+1].class == timesNoun {
 		return 1
@@ -139,24 +139,24 @@ func (r *reading) readNumber(tokens []token, at int) int {
 	return 0
 }
 
-func (r *reading) count(n int) {
+func (r *claimParser) count(n int) {
 	r.hasCount = true
 	switch r.bound {
 	case atLeast:
-		r.least = n
+		r.minTimes = n
 	case atMost:
-		r.least, r.most = 0, n
+		r.minTimes, r.maxTimes = 0, n
 	case moreThan:
-		r.least = n + 1
+		r.minTimes = n + 1
 	case fewerThan:
-		r.least, r.most = 0, n-1
+		r.minTimes, r.maxTimes = 0, n-1
 	default:
-		r.least, r.most = n, n
+		r.minTimes, r.maxTimes = n, n
 	}
 	r.bound = 0
 }
 
-func (r *reading) readVerb(t token) {
+func (r *claimParser) readVerb(t token) {
 	switch {
 	case t.class == callNoun:
 		r.hasTalk = true
@@ -166,11 +166,11 @@ func (r *reading) readVerb(t token) {
 	case r.kind == 0 || r.kind == callNoun || r.kind == useVerb:
 		r.kind, r.verb = t.class, t.folded
 	case r.kind != t.class && t.class != useVerb:
-		r.readStranger() // two verbs
+		r.countUnknown() // two verbs
 	}
 }
 
-func (r *reading) readActor(t token) {
+func (r *claimParser) readActor(t token) {
 	switch {
 	case t.class == contactWord && t.folded == "person" && r.kind == transferVerb:
 		r.hasHuman = true
@@ -184,14 +184,14 @@ func (r *reading) readActor(t token) {
 	r.hasHuman = r.hasHuman || t.class == agentWord && r.kind == transferVerb
 }
 
-func (r *reading) readObject(t token) {
+func (r *claimParser) readObject(t token) {
 	if r.object != 0 {
-		r.readStranger() // two objects
+		r.countUnknown() // two objects
 		return
 	}
 	r.object = t.class
 	if r.object == quotation && (r.kind == callVerb || r.kind == callNoun && r.isPassive) && identifying(t.text) {
-		r.object = name
+		r.object = nameToken
 	}
 	r.name, r.text = t.text, t.text
 }
@@ -199,43 +199,43 @@ func (r *reading) readObject(t token) {
 // identifying reports whether a text is one word, as names of tools are.
 func identifying(text string) bool { return !strings.ContainsAny(text, " .,!?") }
 
-func (r *reading) readStranger() {
-	r.strangers++
+func (r *claimParser) countUnknown() {
+	r.unknownWords++
 	isEnd := r.hasHuman && r.kind == transferVerb || r.hasTalk && r.kind == endVerb
 	if r.object == 0 && !isEnd {
-		r.stranger = r.strangers
+		r.lastLeadingUnknown = r.unknownWords
 	}
 }
 
 // readArguments reads the arguments of a call, and returns how many further tokens they take.
-func (r *reading) readArguments(tokens []token, at int) int {
+func (r *claimParser) readArguments(tokens []token, at int) int {
 	t := tokens[at]
 	switch {
-	case t.class == mark && t.text != "(":
+	case t.class == markToken && t.text != "(":
 		return 0
 	case t.class == with && (r.kind == sayVerb || r.kind == transferVerb && r.object == 0 || r.kind == endVerb):
 		return 0
-	case r.object != name && t.class == value:
-		r.readStranger()
+	case r.object != nameToken && t.class == valueToken:
+		r.countUnknown()
 		return 0
-	case r.object != name && t.class == with:
+	case r.object != nameToken && t.class == with:
 		return 0
-	case r.object != name:
-		r.readStranger()
+	case r.object != nameToken:
+		r.countUnknown()
 		return 0
 	}
 	from := at + 1
-	if t.class == value {
+	if t.class == valueToken {
 		from = at
 	}
 	given, rest := r.parser.arguments(tokens[from:], r.name)
 	r.arguments = append(r.arguments, given...)
 	if len(given) == 0 && t.class == with && !slices.ContainsFunc(tokens[from:],
-		func(t token) bool { return t.class == unknown || t.class == value }) {
+		func(t token) bool { return t.class == unknown || t.class == valueToken }) {
 		return 0 // "for the customer"
 	}
-	if len(given) == 0 && t.class != mark {
-		r.readStranger()
+	if len(given) == 0 && t.class != markToken {
+		r.countUnknown()
 	}
 	return len(tokens) - len(rest) - at - 1
 }
@@ -246,12 +246,12 @@ func (p *parser) arguments(tokens []token, target string) (given []argument, res
 	for rest = tokens; len(rest) > 0; {
 		at, key, isNamed := 0, []string{}, false
 	words:
-		for at < len(rest) && rest[at].class != value && rest[at].class != quotation {
+		for at < len(rest) && rest[at].class != valueToken && rest[at].class != quotation {
 			t := rest[at]
 			switch {
 			case t.class == is || t.class == be:
 				isNamed = isNamed || t.class == is && slices.Contains([]string{"=", "==", ":"}, t.folded)
-			case t.class == unknown || t.class == name || p.names.hasParameter(target, t.text):
+			case t.class == unknown || t.class == nameToken || p.names.hasParameter(target, t.text):
 				if len(key) > 0 && p.names.hasParameter(target, strings.Join(key, " ")) {
 					break words // the value is a plain word
 				}
@@ -261,7 +261,7 @@ func (p *parser) arguments(tokens []token, target string) (given []argument, res
 				return given, rest
 			case t.class == messageNoun || t.class == human || t.class == talk || t.class == contactWord:
 				key = append(key, t.text)
-			case isNamed && t.class != mark && len(key) > 0:
+			case isNamed && t.class != markToken && len(key) > 0:
 				break words
 			}
 			at++
@@ -274,7 +274,7 @@ func (p *parser) arguments(tokens []token, target string) (given []argument, res
 		}
 		found := p.argumentsOf(rest[at], strings.Join(key, " "), isNamed)
 		at++
-		for isNamed && at < len(rest) && (rest[at].class == unknown || rest[at].class == value) && !rest[at-1].isQuoted {
+		for isNamed && at < len(rest) && (rest[at].class == unknown || rest[at].class == valueToken) && !rest[at-1].isQuoted {
 			found[0].value += " " + rest[at].text
 			at++
 		}

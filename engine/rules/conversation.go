@@ -34,8 +34,8 @@ type Conversation struct {
 	endedBy string
 	// isMeasured is set if the values of took and spent are known.
 	isMeasured bool
-	took       time.Duration
-	spent      model.Credits
+	duration   time.Duration
+	credits    model.Credits
 	// Extracted has the extracted values; a nil value was not in the conversation. ExtractionError is why extraction
 	// failed.
 	Extracted       map[string]*string
@@ -60,15 +60,15 @@ const beforehand = -1
 // test's own.
 func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conversation {
 	// Calls for answers that the test starts with do not count.
-	held := &Conversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}
+	conversation := &Conversation{messages: run.Messages, count: run.TurnCount, endedBy: endedBy}
 	for _, call := range run.ToolCalls {
 		if int(call.MessageSequence) >= start-1 {
-			held.calls = append(held.calls, call)
+			conversation.calls = append(conversation.calls, call)
 		}
 	}
 	if kept := run.Held; kept != nil {
-		held.isMeasured, held.spent = kept.IsMeasured, model.Credits(kept.SpentMicro)
-		held.took = time.Duration(kept.TookMs * float64(time.Millisecond))
+		conversation.isMeasured, conversation.credits = kept.IsMeasured, model.Credits(kept.SpentMicro)
+		conversation.duration = time.Duration(kept.TookMs * float64(time.Millisecond))
 	}
 	turn := int32(0)
 	if start > 0 && run.Messages[start-1].Role == model.MessageRoleUser {
@@ -76,15 +76,15 @@ func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conver
 	}
 	for i, m := range run.Messages {
 		if i < start {
-			held.turns = append(held.turns, beforehand)
+			conversation.turns = append(conversation.turns, beforehand)
 			continue
 		}
 		if m.Role == model.MessageRoleUser {
 			turn++
 		}
-		held.turns = append(held.turns, turn)
+		conversation.turns = append(conversation.turns, turn)
 	}
-	return held
+	return conversation
 }
 
 // isIn reports whether a message of the run is in a turn. Nil means any turn.
@@ -101,8 +101,8 @@ func (c *Conversation) isIn(message int, turn *int32) bool {
 	return of == *turn
 }
 
-// where returns what find finds in the messages of a role in a turn. A nil turn means any turn.
-func (c *Conversation) where(
+// findInMessages returns what find finds in the messages of a role in a turn. A nil turn means any turn.
+func (c *Conversation) findInMessages(
 	role model.MessageRole, turn *int32, find func(text string) (string, bool, error),
 ) (cited []model.Evidence, err error) {
 	for i, m := range c.messages {
@@ -158,8 +158,8 @@ func (c *Conversation) lastOf(role model.MessageRole) []model.Evidence {
 	return nil
 }
 
-// saying quotes the last message that contains a value verbatim.
-func (c *Conversation) saying(value string) []model.Evidence {
+// quoteLast quotes the last message that contains a value verbatim.
+func (c *Conversation) quoteLast(value string) []model.Evidence {
 	for i, m := range slices.Backward(c.messages) {
 		if quote := read.Find(m.Text, value); quote != "" {
 			return []model.Evidence{c.quote(i, quote)}

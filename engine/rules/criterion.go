@@ -22,7 +22,7 @@ func Decide(c *Conversation, criterion string) *model.CriterionResult {
 	var verdict *model.CriterionResult
 	for _, claims := range parse(criterion, c.targets()) {
 		is, found := c.decideClaims(claims)
-		if is == open || decided != open && is != decided {
+		if is == undecided || decided != undecided && is != decided {
 			return nil
 		}
 		decided = is
@@ -98,8 +98,9 @@ func (c *Conversation) calling(name string) (made []*model.ToolCall) {
 	return made
 }
 
-// has reports whether an argument of a call has a value, ignoring case. Dots in its name select members of objects.
-func has(arguments json.RawMessage, name, want string) bool {
+// hasArgumentValue reports whether an argument of a call has a value, ignoring case. Dots in its name select members of
+// objects.
+func hasArgumentValue(arguments json.RawMessage, name, want string) bool {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(arguments, &given) != nil {
 		return false
@@ -109,7 +110,7 @@ func has(arguments json.RawMessage, name, want string) bool {
 		if isSameName(argument, name) && isSameValue(value, want) {
 			return true
 		}
-		if dotted && strings.EqualFold(argument, outer) && has(value, inner, want) {
+		if dotted && strings.EqualFold(argument, outer) && hasArgumentValue(value, inner, want) {
 			return true
 		}
 	}

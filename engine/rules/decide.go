@@ -32,7 +32,7 @@ func (e event) isBefore(other event) bool {
 type truth int
 
 const (
-	open truth = iota
+	undecided truth = iota
 	holds
 	fails
 )
@@ -59,20 +59,20 @@ func (c *Conversation) decideClaims(claims []*claim) (truth, Finding) {
 		if is == fails {
 			return fails, found
 		}
-		isOpen = isOpen || is == open
+		isOpen = isOpen || is == undecided
 		all, cited = append(all, found.Observed), append(cited, found.Evidence...)
 		from = to
 	}
 	if isOpen {
-		return open, Finding{}
+		return undecided, Finding{}
 	}
 	return holds, Finding{true, strings.Join(slices.Compact(all), " "), cited[:min(len(cited), MaxEvidence)]}
 }
 
 // decideAny decides claims that are joined by "or". Negated ones all have to hold: "says neither X nor Y".
 func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
-	needsAll := len(claims) > 1 && !slices.ContainsFunc(claims, func(c *claim) bool { return !c.not })
-	result, last := open, Finding{}
+	needsAll := len(claims) > 1 && !slices.ContainsFunc(claims, func(c *claim) bool { return !c.isNegated })
+	result, last := undecided, Finding{}
 	var said []string
 	hasOpen := false
 	for i, each := range claims {
@@ -83,15 +83,15 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 		switch {
 		case needsAll && is == fails, !needsAll && is == holds:
 			return is, found
-		case is == open:
+		case is == undecided:
 			hasOpen = true
-		case i == 0 || result != open:
+		case i == 0 || result != undecided:
 			result = is
 		}
 	}
 	last.Passed = result == holds
 	if hasOpen {
-		return open, Finding{}
+		return undecided, Finding{}
 	}
 	return result, last
 }
@@ -100,25 +100,25 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 // event never happened, and otherwise the judge must decide.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	if claim.kind == unknown || claim.isHedged ||
-		claim.other != nil && (claim.other.kind == unknown || claim.other.isUnsure) {
-		return open, Finding{}
+		claim.relatedClaim != nil && (claim.relatedClaim.kind == unknown || claim.relatedClaim.isUnsure) {
+		return undecided, Finding{}
 	}
 	happened := c.eventsOf(claim)
 	if claim.isUnsure {
-		if claim.isLeading && !claim.not && claim.least > 0 && len(happened) == 0 {
+		if claim.isLeading && !claim.isNegated && claim.minTimes > 0 && len(happened) == 0 {
 			return fails, c.absent(claim)
 		}
-		return open, Finding{}
+		return undecided, Finding{}
 	}
-	if claim.other != nil {
+	if claim.relatedClaim != nil {
 		return c.decideOrder(claim, happened)
 	}
 	if claim.isAmbiguous(c) && len(happened) > 0 {
-		return open, Finding{}
+		return undecided, Finding{}
 	}
 	n := len(happened)
-	is := n >= claim.least && (claim.most < 0 || n <= claim.most)
-	found := Finding{is != claim.not, claim.described(n), nil}
+	is := n >= claim.minTimes && (claim.maxTimes < 0 || n <= claim.maxTimes)
+	found := Finding{is != claim.isNegated, claim.described(n), nil}
 	if n == 0 {
 		found.Observed, found.Evidence = c.absent(claim).Observed, c.absent(claim).Evidence
 	}
@@ -131,18 +131,18 @@ func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 // decideOrder decides whether a claim's event comes before or after another's. If the second event of a
 // "before" never happened, only the judge can decide.
 func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Finding) {
-	others := c.eventsOf(claim.other)
+	others := c.eventsOf(claim.relatedClaim)
 	positive := *claim
-	positive.not = false
+	positive.isNegated = false
 	switch {
 	case len(happened) == 0:
 		found := c.absent(&positive)
-		found.Passed = claim.not
-		return truthOf(claim.not), found
-	case len(others) == 0 && claim.order == before && !claim.not:
-		return open, Finding{}
+		found.Passed = claim.isNegated
+		return truthOf(claim.isNegated), found
+	case len(others) == 0 && claim.order == before && !claim.isNegated:
+		return undecided, Finding{}
 	case len(others) == 0:
-		found := c.absent(claim.other)
+		found := c.absent(claim.relatedClaim)
 		found.Evidence = append(found.Evidence, happened[0].cited...)
 		return fails, found
 	}
@@ -154,7 +154,7 @@ func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Findi
 		other = others[len(others)-1]
 	}
 	isBefore := one.isBefore(other)
-	found := Finding{isBefore != claim.not, claim.described(1) + " " + claim.other.described(1),
+	found := Finding{isBefore != claim.isNegated, claim.described(1) + " " + claim.relatedClaim.described(1),
 		append(slices.Clone(one.cited), other.cited...)}
 	if isBefore {
 		found.Observed += " The order is the claimed one."
@@ -230,7 +230,7 @@ func (c *Conversation) eventsOfCalls(calls []*model.ToolCall) (events []event) {
 func (c *Conversation) hasArgumentOf(call *model.ToolCall, a argument) bool {
 	arguments := []byte(content.Encode(call.Arguments))
 	if a.name != "" && (a.isNamed || c.hasArgument(call.TechnicalName, a.name)) {
-		return has(arguments, a.name, a.value)
+		return hasArgumentValue(arguments, a.name, a.value)
 	}
 	return hasValue(arguments, a.value)
 }
@@ -250,9 +250,9 @@ func (c *Conversation) sayings(claim *claim) (events []event) {
 	switch {
 	case len(places) == 0:
 		return nil
-	case claim.place == first:
+	case claim.position == first:
 		places = places[:1]
-	case claim.place == last:
+	case claim.position == last:
 		places = places[len(places)-1:]
 	}
 	for _, i := range places {
@@ -271,11 +271,11 @@ func (c *Conversation) sayings(claim *claim) (events []event) {
 
 // absent is the finding for something that never happened. It quotes what is nearest.
 func (c *Conversation) absent(claim *claim) Finding {
-	found := Finding{Passed: claim.not}
+	found := Finding{Passed: claim.isNegated}
 	switch claim.kind {
 	case sayVerb:
 		found.Observed = fmt.Sprintf("%s never said %q.", claim.subject(), claim.text)
-		if nearest := c.nearest(claim.text); len(nearest) > 0 && !claim.not && !claim.byContact {
+		if nearest := c.nearest(claim.text); len(nearest) > 0 && !claim.isNegated && !claim.byContact {
 			found.Observed = fmt.Sprintf("The agent never said %q; the nearest to it is quoted.", claim.text)
 			found.Evidence = nearest
 		}

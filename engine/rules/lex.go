@@ -37,27 +37,27 @@ var identifier = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*(?:_[A-Za-z0-9_-]+|[a
 
 // lex splits a criterion into tokens without a class, except quotations, JSON and marks.
 func lex(text string) (tokens []token) {
-	before := ' '
+	previousRune := ' '
 	for text != "" {
 		r, width := utf8.DecodeRuneInString(text)
 		size := width
 		switch {
 		case r == '{':
 			if object, ok := jsonAt(text); ok {
-				tokens, size = append(tokens, token{class: value, text: object}), len(object)
+				tokens, size = append(tokens, token{class: valueToken, text: object}), len(object)
 			}
-		case closing[r] != "" && (!isSingle(r) || !inWord(before)):
+		case closing[r] != "" && (!isSingle(r) || !inWord(previousRune)):
 			if inner, length, ok := quotedAt(text[width:], closing[r]); ok {
 				tokens = append(tokens, token{class: quotation, text: inner, folded: strings.ToLower(inner), isQuoted: true})
 				size += length
 			}
 		case strings.ContainsRune("(),;:=.!?，。；：！？、", r):
-			tokens = append(tokens, token{class: mark, text: string(r), folded: string(r)})
+			tokens = append(tokens, token{class: markToken, text: string(r), folded: string(r)})
 		case !unicode.IsSpace(r) && !strings.ContainsRune("*[]…–—", r):
 			size = wordAt(text)
 			tokens = append(tokens, wordsIn(text[:size])...)
 		}
-		before, _ = utf8.DecodeLastRuneInString(text[:size])
+		previousRune, _ = utf8.DecodeLastRuneInString(text[:size])
 		text = text[size:]
 	}
 	return tokens

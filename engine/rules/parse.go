@@ -18,9 +18,9 @@ type Target struct {
 	Parameters []string
 }
 
-// part is a part of a criterion, and how it is joined to the part before it: by and, or, without, before, after or
-// then.
-type part struct {
+// criterionPart is a part of a criterion, and how it is joined to the part before it: by and, or, without, before,
+// after or then.
+type criterionPart struct {
 	link   class
 	tokens []token
 }
@@ -29,10 +29,10 @@ type part struct {
 type parser struct {
 	*lexicon
 	names targetNames
-	// strangers counts the words that the language does not have.
-	strangers int
-	isHedged  bool
-	isOrdered bool
+	// unknownWords counts the words that the language does not have.
+	unknownWords int
+	isHedged     bool
+	isOrdered    bool
 }
 
 // parse returns the claims of a criterion in the language that understands most of it. If several languages understand
@@ -44,7 +44,7 @@ func parse(criterion string, targets []Target) (readings [][]*claim) {
 	for _, l := range languages() {
 		p := &parser{lexicon: l, names: names}
 		claims := p.claims(p.cutUnspaced(tokens))
-		missed := p.strangers
+		missed := p.unknownWords
 		for _, c := range claims {
 			if c.isUnsure {
 				missed++
@@ -68,9 +68,9 @@ func IsNegative(criterion string) bool {
 		denies := slices.ContainsFunc(p.classify(p.cutUnspaced(lex(criterion))), func(t token) bool {
 			return t.class == not || t.class == nothing || t.class == without || t.class == nor
 		})
-		if least < 0 || p.strangers < least {
-			least, isNegative = p.strangers, denies
-		} else if p.strangers == least {
+		if least < 0 || p.unknownWords < least {
+			least, isNegative = p.unknownWords, denies
+		} else if p.unknownWords == least {
 			isNegative = isNegative || denies
 		}
 	}
@@ -81,7 +81,7 @@ func IsNegative(criterion string) bool {
 func (p *parser) claims(tokens []token) (claims []*claim) {
 	var last, leading *claim
 	for _, each := range p.split(p.classify(tokens)) {
-		if last != nil && p.continues(last, each) {
+		if last != nil && p.mergeArguments(last, each) {
 			continue
 		}
 		c := p.claim(each.tokens, each.link, last)
@@ -90,19 +90,19 @@ func (p *parser) claims(tokens []token) (claims []*claim) {
 		}
 		c.link = each.link
 		switch {
-		case each.link == without && last != nil && last.not && last.order == 0: // not X without Y before it
-			last.order, last.other = before, c
+		case each.link == without && last != nil && last.isNegated && last.order == 0: // not X without Y before it
+			last.order, last.relatedClaim = before, c
 			continue
 		case each.link == without, each.link == nor:
-			c.link, c.not = and, true
+			c.link, c.isNegated = and, true
 		case last == nil && leading == nil && (each.link == before || each.link == after):
 			leading = c
 			continue
 		case leading != nil:
-			c.order, c.other, leading = leading.link, leading, nil
+			c.order, c.relatedClaim, leading = leading.link, leading, nil
 		case each.link == before || each.link == after || each.link == then:
 			for i, one := range slices.Backward(claims) { // "says X or Y before it hangs up"
-				one.order, one.other = each.link, c
+				one.order, one.relatedClaim = each.link, c
 				if i == 0 || !one.isInherited || claims[i-1].order != 0 {
 					break
 				}
@@ -118,12 +118,12 @@ func (p *parser) claims(tokens []token) (claims []*claim) {
 	}
 	for i, c := range claims {
 		if p.isOrdered && i > 0 && claims[i-1].order == 0 {
-			claims[i-1].order, claims[i-1].other = then, c
+			claims[i-1].order, claims[i-1].relatedClaim = then, c
 		}
 		c.isHedged = p.isHedged
-		if c.place != 0 && !c.hasPlace {
+		if c.position != 0 && !c.hasPosition {
 			c.isUnsure = c.isUnsure || c.order != then
-			c.place = 0
+			c.position = 0
 		}
 	}
 	return claims
@@ -134,7 +134,7 @@ func (p *parser) classify(tokens []token) (classified []token) {
 	for at := 0; at < len(tokens); {
 		t := tokens[at]
 		size := 1
-		if t.class == unknown || t.class == mark {
+		if t.class == unknown || t.class == markToken {
 			for n := min(longestPhrase, len(tokens)-at); n > 0; n-- {
 				if c, ok := p.words[phraseOf(tokens[at:at+n])]; ok {
 					t.class, size = c, n
@@ -142,15 +142,15 @@ func (p *parser) classify(tokens []token) (classified []token) {
 				}
 			}
 		}
-		t = p.named(t, classified)
+		t = p.classifyName(t, classified)
 		if n, ok := p.numberOf(t.folded); ok && size == 1 && !t.isQuoted {
 			t.number, t.isNumber = n, true
 			if t.class == unknown {
-				t.class = value
+				t.class = valueToken
 			}
 		}
 		if t.class == unknown {
-			t = p.stranger(t)
+			t = p.classifyUnknown(t)
 		}
 		p.isHedged, p.isOrdered = p.isHedged || t.class == hedge, p.isOrdered || t.class == ordered
 		classified = append(classified, t)
@@ -184,7 +184,7 @@ func (p *parser) cutUnspaced(tokens []token) (cut []token) {
 func phraseOf(tokens []token) string {
 	words := make([]string, len(tokens))
 	for i, t := range tokens {
-		if t.class != unknown && (t.class != mark || len(tokens) > 1) {
+		if t.class != unknown && (t.class != markToken || len(tokens) > 1) {
 			return ""
 		}
 		words[i] = t.folded
@@ -192,39 +192,39 @@ func phraseOf(tokens []token) string {
 	return strings.Join(words, " ")
 }
 
-// named makes a token the name of a target if it is one. A target whose name is also a common word must follow a verb
-// for calls.
-func (p *parser) named(t token, before []token) token {
+// classifyName makes a token the name of a target if it is one. A target whose name is also a common word must follow a
+// verb for calls.
+func (p *parser) classifyName(t token, before []token) token {
 	isKnown := p.names.has(t.text)
 	switch {
-	case t.class == value || t.class == mark:
+	case t.class == valueToken || t.class == markToken:
 	case isKnown && (t.class == unknown || t.isQuoted):
-		t.class = name
+		t.class = nameToken
 	case isKnown:
 		at := len(before) - 1
 		for at >= 0 && (before[at].class == filler || before[at].class == toolNoun) {
 			at--
 		}
 		if at >= 0 && (before[at].class == callVerb || before[at].class == useVerb) {
-			t.class = name
+			t.class = nameToken
 		}
 	case t.class == unknown && identifier.MatchString(t.text):
-		t.class = name
+		t.class = nameToken
 	}
 	return t
 }
 
-// stranger classifies a word that the language does not have.
-func (p *parser) stranger(t token) token {
+// classifyUnknown classifies a word that the language does not have.
+func (p *parser) classifyUnknown(t token) token {
 	if owner, isOwn := strings.CutSuffix(t.folded, "'s"); isOwn && p.words[owner] != unknown {
 		t.class = p.words[owner]
 		return t
 	}
 	if strings.ContainsAny(t.text, "0123456789@") {
-		t.class = value
+		t.class = valueToken
 		return t
 	}
-	p.strangers++
+	p.unknownWords++
 	return t
 }
 
@@ -237,31 +237,31 @@ func (p *parser) numberOf(word string) (int, bool) {
 }
 
 // split splits a criterion where its parts are joined. A comma joins like the next word that joins.
-func (p *parser) split(tokens []token) (parts []part) {
-	current, depth := part{}, 0
+func (p *parser) split(tokens []token) (parts []criterionPart) {
+	current, depth := criterionPart{}, 0
 	add := func(link class) {
 		if len(current.tokens) > 0 {
 			parts = append(parts, current)
-			current = part{link: link}
-		} else if current.link == 0 || current.link == mark || link != and && link != mark {
+			current = criterionPart{link: link}
+		} else if current.link == 0 || current.link == markToken || link != and && link != markToken {
 			current.link = link
 		}
 	}
 	for i, t := range tokens {
 		switch {
-		case t.text == "(" && t.class == mark:
+		case t.text == "(" && t.class == markToken:
 			depth++
-		case t.text == ")" && t.class == mark:
+		case t.text == ")" && t.class == markToken:
 			depth--
 		}
 		switch {
 		case depth > 0:
 			current.tokens = append(current.tokens, t)
-		case t.class == mark && slices.Contains([]string{".", "!", "?", ";"}, t.text):
+		case t.class == markToken && slices.Contains([]string{".", "!", "?", ";"}, t.text):
 			add(and)
-		case t.class == mark && t.text == ",":
-			add(mark)
-		case t.class == or && p.joinsNothing(tokens[i+1:]), t.class == mark && t.text == ":" && len(current.tokens) == 0:
+		case t.class == markToken && t.text == ",":
+			add(markToken)
+		case t.class == or && p.joinsNothing(tokens[i+1:]), t.class == markToken && t.text == ":" && len(current.tokens) == 0:
 		case t.class == then && current.isOpen():
 			current.link = then
 		case (t.class == before || t.class == after) && current.isOpen():
@@ -280,7 +280,7 @@ func (p *parser) split(tokens []token) (parts []part) {
 	next := and
 	for i, each := range slices.Backward(parts) {
 		switch each.link {
-		case mark:
+		case markToken:
 			parts[i].link = next
 		case or, and:
 			next = each.link
@@ -290,9 +290,9 @@ func (p *parser) split(tokens []token) (parts []part) {
 }
 
 // isOpen reports whether a part has started and still lacks what is called, said or done.
-func (p part) isOpen() bool {
+func (p criterionPart) isOpen() bool {
 	return len(p.tokens) > 0 && !slices.ContainsFunc(p.tokens, func(t token) bool {
-		return t.class == name || t.class == quotation || t.class == endVerb || t.class == transferVerb
+		return t.class == nameToken || t.class == quotation || t.class == endVerb || t.class == transferVerb
 	})
 }
 
@@ -301,18 +301,18 @@ func (p *parser) joinsNothing(rest []token) bool {
 	return slices.ContainsFunc(rest, func(t token) bool { return t.class == or })
 }
 
-// continues reports whether a part only has more arguments of the call before it, and adds them.
-func (p *parser) continues(last *claim, each part) bool {
+// mergeArguments reports whether a part only has more arguments of the call before it, and adds them.
+func (p *parser) mergeArguments(last *claim, each criterionPart) bool {
 	isMore := each.tokens[0].class == with
 	if each.link != and || last.kind != callVerb || len(last.arguments) == 0 && !isMore {
 		return false
 	}
 	for i, t := range each.tokens {
-		if isMore && t.class == name && i > 0 {
+		if isMore && t.class == nameToken && i > 0 {
 			continue
 		}
 		switch t.class {
-		case callVerb, useVerb, sayVerb, transferVerb, endVerb, name, not, agentWord:
+		case callVerb, useVerb, sayVerb, transferVerb, endVerb, nameToken, not, agentWord:
 			return false
 		}
 	}

@@ -89,7 +89,7 @@ func (c *Checker) Applies(ctx context.Context, rule *model.MockRule, call conten
 }
 
 func (c *Checker) holds(ctx context.Context, condition model.MockCondition, call content.Values) bool {
-	value, present := call.Reach(condition.Argument)
+	value, present := call.Lookup(condition.Argument)
 	if condition.Present != nil && *condition.Present != present {
 		return false
 	}
@@ -113,5 +113,5 @@ func equals(value any, want string) bool {
 		return text == want
 	}
 	wanted, err := content.ParseJSON(want)
-	return err == nil && content.Same(value, wanted)
+	return err == nil && content.Equal(value, wanted)
 }

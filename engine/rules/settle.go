@@ -8,35 +8,36 @@ import (
 )
 
 // inherit gives a part without a verb the verb of the previous part, and its negation.
-func (r *reading) inherit(link class, previous *claim) {
+func (r *claimParser) inherit(link class, previous *claim) {
 	if r.kind == callNoun {
 		r.kind = callVerb
 	}
-	r.not = r.not || r.isNone
-	if previous != nil && previous.not && !r.not && r.actor == 0 && r.isBase() && r.parser.isBase(previous.verb) {
+	r.isNegated = r.isNegated || r.isNone
+	if previous != nil && previous.isNegated && !r.isNegated && r.actor == 0 && r.isBase() &&
+		r.parser.isBase(previous.verb) {
 		switch link {
 		case or: // "must not call X or say Y"
-			r.not = true
+			r.isNegated = true
 		case and:
-			r.readStranger()
+			r.countUnknown()
 		}
 	}
 	if r.kind != 0 || previous == nil || previous.kind == 0 {
 		return
 	}
-	if r.object == quotation && previous.kind == sayVerb || r.object == name && previous.kind == callVerb {
+	if r.object == quotation && previous.kind == sayVerb || r.object == nameToken && previous.kind == callVerb {
 		r.kind, r.byContact, r.verb, r.isInherited = previous.kind, previous.byContact, previous.verb, true
-		r.not = r.not || previous.not
+		r.isNegated = r.isNegated || previous.isNegated
 		if r.actor == 0 && previous.byContact {
 			r.actor = contactWord
 		}
-		if !r.hasCount && previous.least == previous.most {
-			r.least, r.most = previous.least, previous.most
+		if !r.hasCount && previous.minTimes == previous.maxTimes {
+			r.minTimes, r.maxTimes = previous.minTimes, previous.maxTimes
 		}
 	}
 }
 
-func (r *reading) isBase() bool { return r.kind != 0 && r.parser.isBase(r.verb) }
+func (r *claimParser) isBase() bool { return r.kind != 0 && r.parser.isBase(r.verb) }
 
 // isBase reports whether a verb is in its base form, such as "call" for "calls", or "appeler", or "aufrufen".
 func (p *parser) isBase(verb string) bool {
@@ -47,11 +48,11 @@ func (p *parser) isBase(verb string) bool {
 		func(end string) bool { return strings.HasSuffix(verb, end) })
 }
 
-// settle decides what the part claims, and whether the parser has understood all of it.
-func (r *reading) settle() {
+// resolveClaim decides what the part claims, and whether the parser has understood all of it.
+func (r *claimParser) resolveClaim() {
 	isOfContact := r.actor == contactWord && !r.isPassive
 	switch {
-	case r.object == name && (r.kind == callVerb || r.kind == useVerb || r.kind == transferVerb || r.kind == 0):
+	case r.object == nameToken && (r.kind == callVerb || r.kind == useVerb || r.kind == transferVerb || r.kind == 0):
 		r.kind, r.isLeading = callVerb, r.kind != 0
 		r.isUnsure = isOfContact
 		switch {
@@ -61,7 +62,7 @@ func (r *reading) settle() {
 			r.kind = endVerb
 		}
 	case r.object == quotation &&
-		(r.kind == sayVerb || r.kind == useVerb || r.kind == 0 && (r.hasPlace || r.not && r.hasMessage)):
+		(r.kind == sayVerb || r.kind == useVerb || r.kind == 0 && (r.hasPosition || r.isNegated && r.hasMessage)):
 		r.kind, r.isLeading, r.byContact = sayVerb, true, isOfContact
 	case r.object == 0 && (r.kind == callVerb || r.kind == useVerb) && (r.isNone || r.hasAny):
 		r.kind, r.name, r.isLeading = callVerb, "", true
@@ -74,11 +75,11 @@ func (r *reading) settle() {
 	default:
 		r.kind, r.isUnsure = unknown, true
 	}
-	if r.hasNe && !r.not && !r.hasCount { // "n'appelle que"
-		r.strangers, r.stranger = r.strangers+1, r.strangers+1
+	if r.hasNe && !r.isNegated && !r.hasCount { // "n'appelle que"
+		r.unknownWords, r.lastLeadingUnknown = r.unknownWords+1, r.unknownWords+1
 	}
-	if r.strangers > 0 {
-		r.isUnsure, r.isLeading = true, r.isLeading && r.stranger < 0
+	if r.unknownWords > 0 {
+		r.isUnsure, r.isLeading = true, r.isLeading && r.lastLeadingUnknown < 0
 	}
 	if r.bound != 0 && r.bound != exactly {
 		r.isUnsure, r.isLeading = true, false

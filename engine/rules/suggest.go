@@ -21,7 +21,7 @@ func Suggest(criterion string, targets []Target) *model.TestExpectation {
 	claims := parse(criterion, targets)[0]
 	isCertain := !slices.ContainsFunc(claims, func(c *claim) bool {
 		return c.kind == unknown || c.isUnsure || c.isHedged ||
-			c.other != nil && (c.other.kind == unknown || c.other.isUnsure)
+			c.relatedClaim != nil && (c.relatedClaim.kind == unknown || c.relatedClaim.isUnsure)
 	})
 	at := slices.IndexFunc(claims, func(c *claim) bool { return c.kind != unknown && !c.byContact })
 	if isCertain || at < 0 {
@@ -35,11 +35,11 @@ func (claim *claim) expectation() *model.TestExpectation {
 	switch {
 	case claim.kind == sayVerb:
 		said := &model.SaidExpectation{Text: &claim.text, Role: model.MessageRoleAssistant}
-		if claim.not {
+		if claim.isNegated {
 			return &model.TestExpectation{NeverSays: said}
 		}
 		return &model.TestExpectation{Says: said}
-	case claim.kind == endVerb && !claim.not:
+	case claim.kind == endVerb && !claim.isNegated:
 		return &model.TestExpectation{EndedBy: new(model.ConversationEnderAgent)}
 	case claim.kind == transferVerb:
 		claim.name = llm.TransferCall
@@ -53,13 +53,13 @@ func (claim *claim) expectation() *model.TestExpectation {
 		}
 		called.Where = append(called.Where, model.MockCondition{Argument: a.name, Equals: &a.value})
 	}
-	if claim.not {
+	if claim.isNegated {
 		return &model.TestExpectation{NeverCalled: &called}
 	}
 	expected := &model.CalledExpectation{NeverCalledExpectation: called, Succeeded: claim.kind == transferVerb,
-		Min: int32(claim.least)}
-	if claim.most >= 0 {
-		expected.Max = new(int32(claim.most))
+		Min: int32(claim.minTimes)}
+	if claim.maxTimes >= 0 {
+		expected.Max = new(int32(claim.maxTimes))
 	}
 	return &model.TestExpectation{Called: expected}
 }

@@ -60,9 +60,9 @@ const (
 	hedge
 	// The other classes are not for words of a language.
 	quotation
-	name
-	value
-	mark
+	nameToken
+	valueToken
+	markToken
 )
 
 // lexicon has the classes of words and phrases of a language, and its words for the numbers from one to ten.

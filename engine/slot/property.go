@@ -37,18 +37,18 @@ func (p Property) isUnformed() bool {
 	return (p.Kind == "string" || p.Kind == "") && len(p.Enum) == 0 && p.Pattern == nil && p.Fixed == nil && p.Format == ""
 }
 
-// Lasts reports whether the value stays valid when the contact turns to another matter, as a name, a birthday or the
-// number of an order does. Other values must be said again in each matter.
-func (p Property) Lasts() bool {
+// IsReusable reports whether the value stays valid when the contact turns to another matter, as a name, a birthday or
+// the number of an order does. Other values must be said again in each matter.
+func (p Property) IsReusable() bool {
 	if p.Kind != "string" && p.Kind != "" || len(p.Enum) > 0 || p.IsText() {
 		return false
 	}
 	return !slices.Contains([]string{"date", "date-time", "time"}, p.Format) || p.IsBirth
 }
 
-// In looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as the
-// answer. Otherwise the text must also show that it is about this property.
-func (p Property) In(text string, asked bool, today time.Time) (any, bool) {
+// ValueIn looks for the property's value in a text of the contact. If the contact was asked for it, the text counts as
+// the answer. Otherwise the text must also show that it is about this property.
+func (p Property) ValueIn(text string, asked bool, today time.Time) (any, bool) {
 	if len(p.Enum) > 0 || p.Item != nil && len(p.Item.Enum) > 0 || p.Format == "date" ||
 		p.Format == "date-time" || p.Format == "time" {
 		text = read.Affirmed(text) // "Friday, not Monday" chooses no Monday
@@ -59,7 +59,7 @@ func (p Property) In(text string, asked bool, today time.Time) (any, bool) {
 	case len(p.Enum) > 0:
 		return p.choice(text, asked)
 	case p.Kind == "boolean":
-		return p.truth(text, asked)
+		return p.parseBoolean(text, asked)
 	case p.Kind == "integer", p.Kind == "number":
 		return p.number(text, asked)
 	}
@@ -105,7 +105,7 @@ func (p Property) text(text string, asked bool, today time.Time) (string, bool) 
 		return read.Phone(text)
 	case p.IsPostcode:
 		for _, found := range read.Postcodes(text) {
-			if asked || p.near(text, found) {
+			if asked || p.isNearLabel(text, found) {
 				return strings.ToUpper(found), true
 			}
 		}
@@ -183,7 +183,7 @@ func (p Property) words(text string, asked bool) (string, bool) {
 			return value, true
 		}
 	}
-	if m := quoted().FindStringSubmatch(text); m != nil && p.near(text, m[0]) {
+	if m := quoted().FindStringSubmatch(text); m != nil && p.isNearLabel(text, m[0]) {
 		return m[1], true
 	}
 	return "", false

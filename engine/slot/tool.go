@@ -42,12 +42,12 @@ type Property struct {
 	Pattern *regexp.Regexp
 	Enum    []any
 	// Fixed is the schema's const. It may be nil.
-	Fixed            any
-	least, most      *float64
-	above            *float64
-	longest          int
-	Item             *Property
-	Title, searching []string
+	Fixed           any
+	least, most     *float64
+	above           *float64
+	longest         int
+	Item            *Property
+	Title, keywords []string
 	// Question is the title of the schema if that is a question.
 	Question string
 	// Language is the language of the tool.
@@ -156,7 +156,7 @@ func ReadProperty(name string, raw json.RawMessage) (Property, bool) {
 	if strings.HasSuffix(s.Title, "?") {
 		p.Question = s.Title
 	}
-	p.searching = read.Concepts(name + " " + strings.Join(p.Title, " ") + " " + read.FirstSentence(s.Description))
+	p.keywords = read.Concepts(name + " " + strings.Join(p.Title, " ") + " " + read.FirstSentence(s.Description))
 	p.traits = traitsOf(p)
 	if len(s.Examples) > 0 {
 		p.Example = fmt.Sprint(s.Examples[0])
@@ -166,7 +166,7 @@ func ReadProperty(name string, raw json.RawMessage) (Property, bool) {
 		return p, false
 	case "array":
 		item, ok := ReadProperty(strings.TrimSuffix(name, "s"), s.Items)
-		item.Description, item.searching = p.Description, p.searching
+		item.Description, item.keywords = p.Description, p.keywords
 		item.traits = traitsOf(item)
 		p.Item = &item
 		return p, ok && item.Kind != "array"

@@ -35,7 +35,7 @@ func traitsOf(p Property) traits {
 			strings.Contains(read.Fold(p.Description), "international form"),
 		IsPostcode: has("postcode") || has("postal") || has("zip"),
 		IsBirth:    read.IsBirth(p.Title),
-		Holder:     HolderOf(strings.Join(p.Title, " ") + " " + strings.Join(words, " ")),
+		Holder:     NamePartOf(strings.Join(p.Title, " ") + " " + strings.Join(words, " ")),
 		named:      read.Meanings(read.Content(p.Title)),
 	}
 	if m := example().FindStringSubmatch(p.Description); m != nil {
@@ -58,8 +58,8 @@ func traitsOf(p Property) traits {
 	return t
 }
 
-// HolderOf returns the part of a person's name that the words of a property ask for, as in Holder.
-func HolderOf(words string) string {
+// NamePartOf returns the part of a person's name that the words of a property ask for, as in Holder.
+func NamePartOf(words string) string {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(words, part) })
 	}

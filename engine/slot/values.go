@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// truth takes a yes or a no as an answer. If the contact was not asked, a mention of the property counts as true, or as
-// false in a text with a word such as "no" or "without".
-func (p Property) truth(text string, asked bool) (any, bool) {
+// parseBoolean takes a yes or a no as an answer. If the contact was not asked, a mention of the property counts as
+// true, or as false in a text with a word such as "no" or "without".
+func (p Property) parseBoolean(text string, asked bool) (any, bool) {
 	var value bool
 	switch {
 	case asked && read.YesOrNo(read.Words(text)) != 0:
@@ -30,7 +30,10 @@ func (p Property) truth(text string, asked bool) (any, bool) {
 // isNamed reports whether a text has all significant words of the property's name.
 func (p Property) isNamed(text string) bool {
 	said := read.Concepts(text)
-	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool { return !read.HasAlike(said, word) })
+	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool {
+		return !read.ContainsForm(said,
+			word)
+	})
 }
 
 // telling returns the first significant word of an enum's value.
@@ -60,7 +63,7 @@ func (p Property) choice(text string, asked bool) (any, bool) {
 			}
 			isChosen := false
 			for _, part := range parts {
-				if slices.Contains(said, part) || read.HasAlike(said, read.ConceptOf(part)) {
+				if slices.Contains(said, part) || read.ContainsForm(said, read.ConceptOf(part)) {
 					score += 1 / float64(len(parts))
 					isChosen = isChosen || asked || part == telling(parts)
 				}
@@ -102,7 +105,7 @@ func (p Property) number(text string, asked bool) (any, bool) {
 		}
 		beside := tokens[max(0, i-3):min(len(tokens), i+3)]
 		if !asked && !slices.ContainsFunc(read.Concepts(strings.Join(beside, " ")),
-			func(word string) bool { return read.HasAlike(p.searching, word) }) {
+			func(word string) bool { return read.ContainsForm(p.keywords, word) }) {
 			continue
 		}
 		if p.least != nil && value < *p.least || p.most != nil && value > *p.most || p.above != nil && value <= *p.above ||
@@ -130,7 +133,7 @@ func (p Property) items(text string, asked bool, today time.Time) (any, bool) {
 		return nil, false
 	}
 	for _, part := range read.Items(read.Answer(text)) {
-		if value, ok := p.Item.In(part, true, today); ok {
+		if value, ok := p.Item.ValueIn(part, true, today); ok {
 			values = append(values, value)
 		}
 	}
@@ -158,7 +161,7 @@ func (p Property) matching(text string, asked bool) (string, bool) {
 			asked && len(tokens) <= 2; !isCoded {
 			continue
 		}
-		if !asked && len(candidate) < 6 && !p.near(text, candidate) {
+		if !asked && len(candidate) < 6 && !p.isNearLabel(text, candidate) {
 			continue
 		}
 		for _, spelling := range []string{candidate, strings.ToUpper(candidate)} {
@@ -180,7 +183,7 @@ func (p Property) code(text string, asked bool) (string, bool) {
 		if p.shape != "" && read.ShapeOf(strings.ToUpper(token)) == p.shape {
 			return strings.ToUpper(token), true
 		}
-		if asked || p.shape == "" && len(token) >= 4 && !read.IsDate(token) && p.near(text, token) {
+		if asked || p.shape == "" && len(token) >= 4 && !read.IsDate(token) && p.isNearLabel(text, token) {
 			return token, true
 		}
 	}
@@ -193,15 +196,15 @@ func (p Property) code(text string, asked bool) (string, bool) {
 	return p.words(text, true)
 }
 
-// near reports whether a word of the property is among the five words before a value in a text.
-func (p Property) near(text, value string) bool {
+// isNearLabel reports whether a word of the property is among the five words before a value in a text.
+func (p Property) isNearLabel(text, value string) bool {
 	before, _, found := strings.Cut(text, value)
 	if !found {
 		return false
 	}
 	words := strings.Fields(before)
 	nearby := read.Concepts(strings.Join(words[max(0, len(words)-5):], " "))
-	return slices.ContainsFunc(nearby, func(word string) bool { return read.HasAlike(p.searching, word) })
+	return slices.ContainsFunc(nearby, func(word string) bool { return read.ContainsForm(p.keywords, word) })
 }
 
 // Choices returns the texts of an enum in words, of the property or of its items.

@@ -86,7 +86,7 @@ func TestValuesAreFound(t *testing.T) {
 			t.Parallel()
 			p, ok := ReadProperty(test.name, json.RawMessage(test.schema))
 			require.True(t, ok)
-			value, found := p.In(test.text, test.asked, tenth)
+			value, found := p.ValueIn(test.text, test.asked, tenth)
 			require.Equal(t, test.want != nil, found, "%v", value)
 			if found {
 				require.Equal(t, test.want, value)

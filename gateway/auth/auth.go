@@ -33,8 +33,8 @@ type Keys struct {
 	store *db.Store
 	// timeout bounds the database lookup of a credential.
 	timeout time.Duration
-	// known caches credentials by the hashes of their texts. Refused ones are not cached.
-	known *lru.Cache[[sha256.Size]byte, remembered]
+	// cache caches credentials by the hashes of their texts. Refused ones are not cached.
+	cache *lru.Cache[[sha256.Size]byte, cachedCredential]
 
 	// hasImported caches whether there are keys from other servers, until importedUntil. While there are none, a
 	// credential without agentgraph's form causes no lookup.
@@ -43,7 +43,7 @@ type Keys struct {
 	importedUntil time.Time
 }
 
-type remembered struct {
+type cachedCredential struct {
 	principal model.Principal
 	// until is the time when the credential is read again, or expires.
 	until time.Time
@@ -54,12 +54,12 @@ type remembered struct {
 // NewKeys returns Keys that authenticate against the store. timeout bounds each lookup.
 func NewKeys(store *db.Store, timeout time.Duration) *Keys {
 	// lru.New only fails for a size below one.
-	known, _ := lru.New[[sha256.Size]byte, remembered](maxRemembered)
-	return &Keys{store: store, timeout: timeout, known: known}
+	known, _ := lru.New[[sha256.Size]byte, cachedCredential](maxRemembered)
+	return &Keys{store: store, timeout: timeout, cache: known}
 }
 
 // The key nobody is compared if no real key matches, so that a wrong key takes as long as a right one.
-var nobody = model.APIKey{Hash: make([]byte, 32)}
+var dummyKey = model.APIKey{Hash: make([]byte, 32)}
 
 // Authenticate returns the principal of the secret, or UNAUTHENTICATED. The message is the same for unknown, revoked
 // and expired credentials.
@@ -68,7 +68,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 		return model.Principal{}, model.Errorf(model.Unauthenticated, "the request needs an API key or an access token")
 	}
 	hash, now, revocations := sha256.Sum256([]byte(secret)), time.Now().UTC(), k.store.Revocations()
-	if known, ok := k.known.Get(hash); ok && known.revocations == revocations && now.Before(known.until) {
+	if known, ok := k.cache.Get(hash); ok && known.revocations == revocations && now.Before(known.until) {
 		return known.principal, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, k.timeout)
@@ -79,7 +79,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	}
 	principal, expires, err := authenticate(ctx, secret, now)
 	if err != nil {
-		k.known.Remove(hash)
+		k.cache.Remove(hash)
 		return model.Principal{}, err
 	}
 	until := now.Add(rememberFor)
@@ -89,7 +89,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 			until = *expires
 		}
 	}
-	k.known.Add(hash, remembered{principal, until, revocations})
+	k.cache.Add(hash, cachedCredential{principal, until, revocations})
 	return principal, nil
 }
 
@@ -97,7 +97,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 // has agentgraph's form without its signature, or the form of an imported key, and is not in the cache. IsUnverified
 // runs no statement.
 func (k *Keys) IsUnverified(secret string) bool {
-	if k.known.Contains(sha256.Sum256([]byte(secret))) {
+	if k.cache.Contains(sha256.Sum256([]byte(secret))) {
 		return false
 	}
 	return k.hasImported.Load() && model.IsForeignSecret(secret) || k.store.Signer().LacksSignature(secret)
@@ -118,7 +118,7 @@ func (k *Keys) key(ctx context.Context, secret string, now time.Time) (model.Pri
 	if err != nil {
 		return model.Principal{}, nil, err
 	}
-	for _, key := range append(keys, &nobody) {
+	for _, key := range append(keys, &dummyKey) {
 		if !key.Matches(secret) {
 			continue
 		}

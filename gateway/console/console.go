@@ -76,11 +76,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", strings.TrimPrefix(Path, "/")+"/")
 		w.WriteHeader(http.StatusFound)
 	case strings.HasPrefix(below, "/assets/"):
-		asset(w, r, path.Base(below), forever)
+		serveAsset(w, r, path.Base(below), forever)
 	case below == "/explore":
-		document(w, h.explorer, explorerPolicy, 0)
+		serveDocument(w, h.explorer, explorerPolicy, 0)
 	default:
-		document(w, h.page, policy, strings.Count(below, "/")-1)
+		serveDocument(w, h.page, policy, strings.Count(below, "/")-1)
 	}
 }
 
@@ -94,8 +94,8 @@ func IsRead(w http.ResponseWriter, r *http.Request) bool {
 	return isRead
 }
 
-// document serves a page at a path that is depth levels below the console's.
-func document(w http.ResponseWriter, page func() (string, error), policy string, depth int) {
+// serveDocument serves a page at a path that is depth levels below the console's.
+func serveDocument(w http.ResponseWriter, page func() (string, error), policy string, depth int) {
 	text, err := page()
 	if err != nil {
 		http.Error(w, "this program was built without the console", http.StatusNotFound)
@@ -126,7 +126,7 @@ const (
 	oneDay  = "public, max-age=86400"
 )
 
-func asset(w http.ResponseWriter, r *http.Request, name, caching string) {
+func serveAsset(w http.ResponseWriter, r *http.Request, name, caching string) {
 	compressed, err := fs.ReadFile(dist, "dist/assets/"+name+".gz")
 	if err != nil {
 		http.Error(w, "the console does not have this file", http.StatusNotFound)
@@ -162,7 +162,7 @@ func (h *Handler) ServeIcon(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this program was built without the console", http.StatusNotFound)
 		return
 	}
-	asset(w, r, strings.TrimSuffix(path.Base(name[0]), ".gz"), oneDay)
+	serveAsset(w, r, strings.TrimSuffix(path.Base(name[0]), ".gz"), oneDay)
 }
 
 // AcceptsGzip reports whether Accept-Encoding names gzip, as every browser's does.

@@ -38,8 +38,8 @@ type readyTool struct {
 	// The operations of the tool's names, or nil.
 	operation, follow, answer *stored.Operation
 	scopes                    []model.APIKeyScope
-	// mutating describes the tool to credentials with the scope mutate, if the tool does more for them.
-	mutating *sdk.Tool
+	// mutateTool describes the tool to credentials with the scope mutate, if the tool does more for them.
+	mutateTool *sdk.Tool
 }
 
 // addTools checks the table of tools, and adds those that this server offers.
@@ -60,8 +60,8 @@ func (t *Transport) addTools(all *ast.QueryDocument) error {
 			continue
 		}
 		t.tools[one.name] = ready
-		if one.changing != "" && !t.IsReadOnly {
-			ready.mutating = mutating(described, one.changing)
+		if one.mutateAbout != "" && !t.IsReadOnly {
+			ready.mutateTool = newMutateTool(described, one.mutateAbout)
 		}
 		t.server.AddTool(described, func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return t.call(ctx, r, ready), nil
@@ -76,8 +76,8 @@ func (t *Transport) prepare(all *ast.QueryDocument, one tool) (*readyTool, error
 		into         **stored.Operation
 		name, result string
 	}{
-		{&ready.operation, one.operation, one.result}, {&ready.follow, one.follow, one.followed},
-		{&ready.answer, one.answer, one.answered},
+		{&ready.operation, one.operation, one.result}, {&ready.follow, one.follow, one.followResult},
+		{&ready.answer, one.answer, one.answerResult},
 	} {
 		if part.name == "" {
 			continue
@@ -120,8 +120,8 @@ func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 	return described, d.Err
 }
 
-// mutating returns a description of the tool for credentials with the scope mutate.
-func mutating(one *sdk.Tool, about string) *sdk.Tool {
+// newMutateTool returns a description of the tool for credentials with the scope mutate.
+func newMutateTool(one *sdk.Tool, about string) *sdk.Tool {
 	changed, isDestructive, isOpen := *one, true, true
 	changed.Description = about
 	changed.Annotations = &sdk.ToolAnnotations{DestructiveHint: &isDestructive, OpenWorldHint: &isOpen}
@@ -131,12 +131,12 @@ func mutating(one *sdk.Tool, about string) *sdk.Tool {
 // call answers a call of a tool. Every error is a result, so that the assistant reads what to do next.
 func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *readyTool) *sdk.CallToolResult {
 	principal, _ := model.PrincipalOf(ctx)
-	if scope := lacking(principal, one.scopes); scope != "" {
-		return refused(model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope))
+	if scope := missingScope(principal, one.scopes); scope != "" {
+		return errorResult(model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope))
 	}
 	input, err := t.decode(r.Params.Arguments, one.input)
 	if err != nil {
-		return refused(err)
+		return errorResult(err)
 	}
 	if one.run != nil {
 		return one.run(t, ctx, input)
@@ -148,21 +148,21 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 	var result json.RawMessage
 	if one.operation != nil {
 		if result, err = t.run(ctx, one.operation, input); err != nil {
-			return refused(err)
+			return errorResult(err)
 		}
 	}
 	note := ""
 	if one.follow != nil {
-		members(result, input)
+		mergeMembers(result, input)
 		isOver := t.wait(ctx, r, one.follow, input, seconds)
 		if result, err = t.run(ctx, one.answer, input); err != nil {
-			return refused(err)
+			return errorResult(err)
 		}
 		if !isOver {
-			note = "It is still in progress: call " + one.again + " with the same ids to read on."
+			note = "It is still in progress: call " + one.continueTool + " with the same ids to read on."
 		}
 	}
-	return answered(result, note, t.linkTo(ctx, one.link, result, input))
+	return jsonResult(result, note, t.linkTo(ctx, one.link, result, input))
 }
 
 // decode reads the arguments of a call. An error names every invalid argument.
@@ -203,15 +203,15 @@ func callOf(ctx context.Context) *httpCall {
 	return call
 }
 
-// fresh returns a context with a buffer of its own, since a request may run several operations.
-func fresh(ctx context.Context) context.Context { return model.WithBuffer(ctx, new([]byte)) }
+// withNewBuffer returns a context with a buffer of its own, since a request may run several operations.
+func withNewBuffer(ctx context.Context) context.Context { return model.WithBuffer(ctx, new([]byte)) }
 
 // run runs a stored operation, and returns its result.
 func (t *Transport) run(ctx context.Context, o *stored.Operation, input map[string]any) (json.RawMessage,
 	*model.Error) {
-	response := stored.Execute(fresh(ctx), callOf(ctx).exec, params(ctx, o, input))
+	response := stored.Execute(withNewBuffer(ctx), callOf(ctx).exec, params(ctx, o, input))
 	if err := failure(response); err != nil {
-		if named := o.Named(err.Fields, nil); named != nil {
+		if named := o.CallerFields(err.Fields, nil); named != nil {
 			err.Fields = named
 		}
 		return nil, err
@@ -231,10 +231,10 @@ func failure(response *graphql.Response) *model.Error {
 	if len(response.Errors) == 0 {
 		return nil
 	}
-	return known(response.Errors[0])
+	return modelError(response.Errors[0])
 }
 
-func known(err *gqlerror.Error) *model.Error {
+func modelError(err *gqlerror.Error) *model.Error {
 	code, _ := err.Extensions["code"].(string)
 	fields, _ := err.Extensions["fields"].(model.Fields)
 	return &model.Error{Code: model.Code(cmp.Or(code, string(model.Internal))), Message: err.Message, Fields: fields}
@@ -259,8 +259,8 @@ var advice = map[model.Code]string{
 	errcode.ValidationFailed: "Find types and fields with search_schema, and correct the document.",
 }
 
-// refused returns the error as a result: its code, its message, the fault of each argument, and what to do next.
-func refused(err *model.Error) *sdk.CallToolResult {
+// errorResult returns the error as a result: its code, its message, the fault of each argument, and what to do next.
+func errorResult(err *model.Error) *sdk.CallToolResult {
 	text := fmt.Sprintf("%s: %s", err.Code, err.Message)
 	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
 		text += "."
@@ -274,10 +274,11 @@ func refused(err *model.Error) *sdk.CallToolResult {
 	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
 }
 
-// answered returns a JSON object as a result, with notes for people and assistants after it.
-func answered(result json.RawMessage, notes ...string) *sdk.CallToolResult {
+// jsonResult returns a JSON object as a result, with notes for people and assistants after it.
+func jsonResult(result json.RawMessage, notes ...string) *sdk.CallToolResult {
 	if len(result) > maxAnswer {
-		return refused(model.Errorf(model.LimitExceeded, "the answer has %d bytes, more than the limit of %d", len(result),
+		return errorResult(model.Errorf(model.LimitExceeded, "the answer has %d bytes, more than the limit of %d",
+			len(result),
 			maxAnswer))
 	}
 	r := &sdk.CallToolResult{StructuredContent: result, Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}
@@ -289,8 +290,8 @@ func answered(result json.RawMessage, notes ...string) *sdk.CallToolResult {
 	return r
 }
 
-// members adds the members of a JSON object to the input.
-func members(result json.RawMessage, input map[string]any) {
+// mergeMembers adds the members of a JSON object to the input.
+func mergeMembers(result json.RawMessage, input map[string]any) {
 	if len(result) > 0 {
 		_ = json.Unmarshal(result, &input) // an operation's result is a JSON object
 	}
@@ -305,7 +306,7 @@ func (t *Transport) linkTo(ctx context.Context, link string, result json.RawMess
 		return ""
 	}
 	known := maps.Clone(input)
-	members(result, known)
+	mergeMembers(result, known)
 	isComplete := true
 	path := placeholder.ReplaceAllStringFunc(link, func(name string) string {
 		text := textAt(known, strings.Split(strings.Trim(name, "{?}"), "."))

@@ -83,7 +83,7 @@ func failed(uri string, err *model.Error) error {
 func (t *Transport) listResources(ctx context.Context, r *sdk.ListResourcesRequest) (*sdk.ListResourcesResult, error) {
 	list := &sdk.ListResourcesResult{Resources: []*sdk.Resource{}, Cacheable: sdk.Cacheable{CacheScope: cacheScope}}
 	principal, _ := model.PrincipalOf(ctx)
-	if lacking(principal, t.resources[resources[0].template].Scopes()) != "" {
+	if missingScope(principal, t.resources[resources[0].template].Scopes()) != "" {
 		return list, nil
 	}
 	input := map[string]any{}

@@ -49,7 +49,7 @@ type match struct {
 func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.CallToolResult {
 	text, _ := input["words"].(string)
 	if len(text) > maxWords {
-		return refused(&model.Error{Code: model.BadInput, Message: "the arguments are invalid",
+		return errorResult(&model.Error{Code: model.BadInput, Message: "the arguments are invalid",
 			Fields: model.Fields{"words": {fmt.Sprintf("must have at most %d characters", maxWords)}}})
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !isLetter(r) })
@@ -79,7 +79,7 @@ func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.C
 	if total == 0 {
 		note = "No entry has all these words. Try one word, or the name of a type, such as Query or Mutation."
 	}
-	return answered(result, note)
+	return jsonResult(result, note)
 }
 
 func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
@@ -156,36 +156,37 @@ func documentOf(ctx context.Context, input map[string]any) *graphql.RawParams {
 
 // validate checks a document and its variables, as before an execution.
 func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.CallToolResult {
-	_, errs := callOf(ctx).exec.CreateOperationContext(fresh(ctx), documentOf(ctx, input))
+	_, errs := callOf(ctx).exec.CreateOperationContext(withNewBuffer(ctx), documentOf(ctx, input))
 	faults := []string{}
 	for _, err := range errs[:min(len(errs), stored.MaxFaults)] {
 		faults = append(faults, err.Error())
 	}
 	result, _ := json.Marshal(map[string]any{"isValid": len(errs) == 0, "errors": faults}) // texts always encode
-	return answered(result)
+	return jsonResult(result)
 }
 
 // query runs a query of the caller's, or a mutation if the credential has the scope for it.
 func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallToolResult {
-	ctx = fresh(ctx)
+	ctx = withNewBuffer(ctx)
 	exec := callOf(ctx).exec
 	operation, errs := exec.CreateOperationContext(ctx, documentOf(ctx, input))
 	if len(errs) > 0 {
-		return refused(known(errs[0]))
+		return errorResult(modelError(errs[0]))
 	}
 	kind := operation.Operation.Operation
 	principal, _ := model.PrincipalOf(ctx)
 	switch {
 	case kind == ast.Subscription || kind == ast.Mutation && t.IsReadOnly:
-		return refused(model.Errorf(model.BadInput, "only queries are allowed here: use the tools for changes"))
+		return errorResult(model.Errorf(model.BadInput, "only queries are allowed here: use the tools for changes"))
 	case kind == ast.Mutation && !principal.Can(model.APIKeyScopeMutate):
-		return refused(model.Errorf(model.Forbidden, "only queries are allowed here, because the credential does not have "+
-			"the scope %s: use the tools for changes", model.APIKeyScopeMutate))
+		return errorResult(model.Errorf(model.Forbidden,
+			"only queries are allowed here, because the credential does not have "+
+				"the scope %s: use the tools for changes", model.APIKeyScopeMutate))
 	}
 	next, ctx := exec.DispatchOperation(ctx, operation)
 	response := next(ctx)
 	if err := failure(response); err != nil {
-		result := refused(err)
+		result := errorResult(err)
 		if kind == ast.Mutation && response != nil && isPartlyDone(response.Data) {
 			done := "Done: " + string(response.Data)
 			if len(done) > maxAnswer {
@@ -195,7 +196,7 @@ func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallTo
 		}
 		return result
 	}
-	return answered(response.Data)
+	return jsonResult(response.Data)
 }
 
 // isPartlyDone reports whether some mutation of a response with errors succeeded.

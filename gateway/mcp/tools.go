@@ -17,7 +17,7 @@ type tool struct {
 	// follow is a subscription that ends when the work of operation is finished. answer then reads the outcome. Their
 	// variables are filled by name, from the tool's input and from the answer of operation. again names the tool that
 	// continues to wait.
-	follow, followed, answer, answered, again string
+	follow, followResult, answer, answerResult, continueTool string
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
 	// be missing.
 	link string
@@ -25,9 +25,9 @@ type tool struct {
 	isDestructive, isOpen bool
 	// input and run describe a tool without a stored operation. changing replaces about for credentials with the scope
 	// mutate.
-	input    ast.FieldList
-	changing string
-	run      func(t *Transport, ctx context.Context, input map[string]any) *sdk.CallToolResult
+	input       ast.FieldList
+	mutateAbout string
+	run         func(t *Transport, ctx context.Context, input map[string]any) *sdk.CallToolResult
 }
 
 // tools are the tools, by task.
@@ -129,16 +129,17 @@ var tools = []tool{
 		about:         "Permanently deletes a test. Its runs remain in their executions."},
 
 	{name: "run_tests", title: "Run tests", operation: "StartTests", result: "startAgentTestExecution.execution",
-		follow: "FollowTests", followed: "agentTestExecutionUpdated", answer: "GetResults",
-		answered: "agentTestExecution", again: "get_results", link: "/tests?agent={agent.id}&execution={executionId}",
+		follow: "FollowTests", followResult: "agentTestExecutionUpdated", answer: "GetResults",
+		answerResult: "agentTestExecution", continueTool: "get_results",
+		link:   "/tests?agent={agent.id}&execution={executionId}",
 		isOpen: true,
 		about: "Runs tests and waits for their results: exactly one of testIds, folderId, or agentId for all tests " +
 			"of an agent. Pass a prompt to try it without saving it, and repeats to see whether a result is luck. " +
 			"Pass variants to compare prompts and models on the same tests; the others are compared with the first. " +
 			"get_run shows the conversation of a red run."},
 	{name: "get_results", title: "Wait for results of tests", follow: "FollowTests",
-		followed: "agentTestExecutionUpdated", answer: "GetResults", answered: "agentTestExecution",
-		again: "get_results", link: "/tests?agent={agent.id}&execution={executionId}",
+		followResult: "agentTestExecutionUpdated", answer: "GetResults", answerResult: "agentTestExecution",
+		continueTool: "get_results", link: "/tests?agent={agent.id}&execution={executionId}",
 		about: "Waits until an execution of tests has ended, or until waitSeconds are over, and reads its results " +
 			"with its first 20 red runs."},
 	{name: "find_results", title: "Find results of tests", operation: "FindResults", result: "agentTestExecutions",
@@ -156,8 +157,8 @@ var tools = []tool{
 			"same: compare goodRunId and badRunId with get_run, because a tool, a model or chance made " +
 			"the difference. blame is null if it never passed."},
 	{name: "search_cause", title: "Search what broke a test", operation: "StartBlame", result: "startBlame.search",
-		follow: "FollowBlame", followed: "blameUpdated", answer: "ExplainRedTest", answered: "agentTest",
-		again: "explain_red_test", link: "/tests/{testId}/blame", isOpen: true,
+		follow: "FollowBlame", followResult: "blameUpdated", answer: "ExplainRedTest", answerResult: "agentTest",
+		continueTool: "explain_red_test", link: "/tests/{testId}/blame", isOpen: true,
 		about: "Finds the change of the prompt that broke a red test, by running the test with some changes " +
 			"restored. This costs up to 400 runs; explain_red_test is free. The answer's search.restoredPrompt is the " +
 			"repaired prompt; try it with run_tests. To save it, call edit_prompt with an edit for each entry of " +
@@ -182,7 +183,7 @@ var tools = []tool{
 	{name: "query", title: "Run a GraphQL query", input: documentInput, run: (*Transport).query,
 		about: "Runs a GraphQL query, read only, for anything that has no tool. Ask only for fields that you need: " +
 			"the answer has at most 100,000 bytes. Mutations are refused.",
-		changing: "Runs a GraphQL query or mutation, for anything that has no tool. Prefer the tools for changes. Check a " +
-			"mutation with validate first, and ask before you delete something. Real calls of agents are not refused here. " +
+		mutateAbout: "Runs a GraphQL query or mutation, for anything that has no tool. Prefer the tools for changes. " +
+			"Check a mutation with validate first, and ask before you delete something. Real calls of agents are not refused here. " +
 			"Select only fields that you need: the answer has at most 100,000 bytes."},
 }

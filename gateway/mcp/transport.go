@@ -112,7 +112,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 		return nil, err
 	}
 	t.addPrompts()
-	t.server.AddReceivingMiddleware(t.checked)
+	t.server.AddReceivingMiddleware(t.filterByScope)
 	t.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return t.server }, &sdk.StreamableHTTPOptions{
 		// A session would live in one process, but another replica may get the next request.
 		Stateless: true,
@@ -227,9 +227,9 @@ func (t *Transport) refuse(w http.ResponseWriter, status int, err *model.Error) 
 	_, _ = w.Write(body)
 }
 
-// checked is a middleware. It shows a credential only what its scopes allow, ends with the HTTP request, and turns a
-// panic into an error.
-func (t *Transport) checked(next sdk.MethodHandler) sdk.MethodHandler {
+// filterByScope is a middleware. It shows a credential only what its scopes allow, ends with the HTTP request, and
+// turns a panic into an error.
+func (t *Transport) filterByScope(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, request sdk.Request) (result sdk.Result, err error) {
 		defer func() {
 			if value := recover(); value != nil {
@@ -254,26 +254,26 @@ func (t *Transport) checked(next sdk.MethodHandler) sdk.MethodHandler {
 		case *sdk.ListToolsResult:
 			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(one *sdk.Tool) bool {
 				own := t.tools[one.Name]
-				return own != nil && lacking(principal, own.scopes) != ""
+				return own != nil && missingScope(principal, own.scopes) != ""
 			})
 			for i, one := range list.Tools {
-				if own := t.tools[one.Name]; own != nil && own.mutating != nil && principal.Can(model.APIKeyScopeMutate) {
-					list.Tools[i] = own.mutating
+				if own := t.tools[one.Name]; own != nil && own.mutateTool != nil && principal.Can(model.APIKeyScopeMutate) {
+					list.Tools[i] = own.mutateTool
 				}
 			}
 		case *sdk.ListResourceTemplatesResult:
 			list.ResourceTemplates = slices.DeleteFunc(slices.Clone(list.ResourceTemplates),
 				func(one *sdk.ResourceTemplate) bool {
 					own := t.resources[one.URITemplate]
-					return own != nil && lacking(principal, own.Scopes()) != ""
+					return own != nil && missingScope(principal, own.Scopes()) != ""
 				})
 		}
 		return result, err
 	}
 }
 
-// lacking returns the first of the scopes that the principal does not have, or "".
-func lacking(principal model.Principal, scopes []model.APIKeyScope) model.APIKeyScope {
+// missingScope returns the first of the scopes that the principal does not have, or "".
+func missingScope(principal model.Principal, scopes []model.APIKeyScope) model.APIKeyScope {
 	for _, scope := range scopes {
 		if !principal.Can(scope) {
 			return scope

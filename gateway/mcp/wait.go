@@ -47,7 +47,7 @@ type progress struct {
 // clients that want it, and reports whether the work ended.
 func (t *Transport) wait(ctx context.Context, r *sdk.CallToolRequest, o *stored.Operation, input map[string]any,
 	most time.Duration) bool {
-	ctx, cancel := context.WithTimeout(fresh(ctx), most)
+	ctx, cancel := context.WithTimeout(withNewBuffer(ctx), most)
 	defer cancel()
 	closing := t.Closing()
 	go func() {

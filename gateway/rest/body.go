@@ -19,7 +19,7 @@ import (
 // readBody adds the members of the JSON body to the variables. The result spelled maps members to the other name that
 // the client used.
 func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint,
-	variables map[string]any) (spelled map[string]string, fault *problem) {
+	variables map[string]any) (usedAliases map[string]string, fault *problem) {
 	code := cmp.Or(e.faults, model.BadInput)
 	text, fault := t.rawBody(w, r)
 	if fault != nil {
@@ -33,7 +33,7 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint
 	if err != nil {
 		return nil, t.problem(model.Errorf(code, "the body %v", err))
 	}
-	d := stored.Decoder{Types: t.types, Strict: e.strict, V1: true, Also: e.also, Emptied: e.emptied}
+	d := stored.Decoder{Types: t.types, Strict: e.strict, V1: true, Also: e.aliases, Emptied: e.clearable}
 	values := d.Object("", object, e.members)
 	if fault := t.invalid(d.Faults, code); fault != nil {
 		return nil, fault

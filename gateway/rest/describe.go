@@ -61,7 +61,7 @@ func (e *endpoint) describe() Route {
 		Method: e.method, Path: e.path, Operation: e.operation.Name, Fields: e.operation.Fields, About: e.about,
 		Variables: e.operation.Variables, Upload: e.operation.Variables.ForName(e.upload), Status: e.status,
 		Scopes:      e.operation.Scopes(),
-		MayBeAbsent: e.absent != "", IsStrict: e.strict, HasLocation: e.location != "", IsDeprecated: e.isDeprecated,
+		MayBeAbsent: e.nullMessage != "", IsStrict: e.strict, HasLocation: e.location != "", IsDeprecated: e.isDeprecated,
 		HasTag: e.hasTag(), TakesMatch: e.current != nil,
 	}
 	for _, segment := range e.segments {
@@ -74,7 +74,7 @@ func (e *endpoint) describe() Route {
 		r.InQuery = slices.Clone(r.Page)
 	}
 	if e.takesBody() {
-		r.InBody = stored.OfV1(e.members)
+		r.InBody = stored.V1Fields(e.members)
 	} else {
 		r.InQuery = append(r.InQuery, e.members...)
 	}

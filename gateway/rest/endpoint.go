@@ -172,8 +172,8 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
 }
 
-// Knows reports whether a route or export has the path, with any method.
-func (t *Transport) Knows(path string) bool {
+// MatchesPath reports whether a route or export has the path, with any method.
+func (t *Transport) MatchesPath(path string) bool {
 	given := segments(pathOf(path))
 	return t.exportAt(path) != nil || slices.ContainsFunc(t.endpoints, func(e *endpoint) bool {
 		_, matches := e.match(given)

@@ -128,7 +128,7 @@ func TestEveryIntOfABodyHasABound(t *testing.T) {
 			case of.Name == "Int":
 				found[field.Name] = true
 			case of.Kind == ast.InputObject:
-				look(stored.OfV1(of.Fields))
+				look(stored.V1Fields(of.Fields))
 			}
 		}
 	}

@@ -42,20 +42,20 @@ func tags(h http.Header, name string) []string {
 	return tags
 }
 
-// isKnown reports whether If-None-Match has the ETag.
-func isKnown(h http.Header, tag string) bool {
+// matchesNoneMatch reports whether If-None-Match has the ETag.
+func matchesNoneMatch(h http.Header, tag string) bool {
 	return slices.ContainsFunc(tags(h, "If-None-Match"), func(known string) bool {
 		return known == "*" || strings.TrimPrefix(known, "W/") == tag
 	})
 }
 
-// expect returns a problem unless the resource still has an ETag of If-Match. It sets expectedUpdatedAt, so that the
-// change fails if the resource changes in between. It reads the revision before the resource, so that it misses no
+// checkIfMatch returns a problem unless the resource still has an ETag of If-Match. It sets expectedUpdatedAt, so that
+// the change fails if the resource changes in between. It reads the revision before the resource, so that it misses no
 // change between the two.
-func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpoint,
+func (t *Transport) checkIfMatch(r *http.Request, exec graphql.GraphExecutor, e *endpoint,
 	variables map[string]any) *problem {
-	wanted := tags(r.Header, "If-Match")
-	if len(wanted) == 0 || slices.Contains(wanted, "*") {
+	ifMatch := tags(r.Header, "If-Match")
+	if len(ifMatch) == 0 || slices.Contains(ifMatch, "*") {
 		return nil
 	}
 	if e.current == nil {
@@ -73,7 +73,7 @@ func (t *Transport) expect(r *http.Request, exec graphql.GraphExecutor, e *endpo
 	if fault != nil {
 		return fault
 	}
-	if !slices.Contains(wanted, entityTag(current)) {
+	if !slices.Contains(ifMatch, entityTag(current)) {
 		return changedSince()
 	}
 	var at struct{ ChangedAt, CreatedAt string }

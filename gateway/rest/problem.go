@@ -61,8 +61,8 @@ func (t *Transport) invalid(faults model.Fields, code model.Code) *problem {
 	return t.problem(faultsAs(faults, code))
 }
 
-// presented converts an error of the executor's presenter. An error without a code becomes an internal error.
-func presented(err *gqlerror.Error) *model.Error {
+// modelError converts an error of the executor's presenter. An error without a code becomes an internal error.
+func modelError(err *gqlerror.Error) *model.Error {
 	code, ok := err.Extensions["code"].(string)
 	if !ok {
 		return model.Errorf(model.Internal, "internal error")
@@ -76,11 +76,11 @@ func presented(err *gqlerror.Error) *model.Error {
 func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerror.List) *problem {
 	var worst *problem
 	for _, err := range errs {
-		known := presented(err)
+		known := modelError(err)
 		if known.Code == model.BadInput && e.faults != "" {
 			known.Code = e.faults
 		}
-		if named := e.operation.Named(known.Fields, spelled); named != nil && known.Code == model.NotFound {
+		if named := e.operation.CallerFields(known.Fields, spelled); named != nil && known.Code == model.NotFound {
 			known.Fields = named // the message already names what does not exist
 		} else if named != nil {
 			known = faultsAs(named, known.Code)
@@ -107,7 +107,7 @@ func faultsAs(faults model.Fields, code model.Code) *model.Error {
 
 // Refuse writes the gateway's refusal of a request as problem details. The status follows from the error's code.
 func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error) {
-	t.refuse(w, r, t.problem(presented(err)))
+	t.refuse(w, r, t.problem(modelError(err)))
 }
 
 func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {

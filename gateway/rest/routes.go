@@ -30,8 +30,8 @@ type route struct {
 	// lookup is a variable for which v1 answers a failed lookup with 400. If the object that it names does not exist, the
 	// error is BAD_INPUT.
 	lookup string
-	// absent has the message for a null result. If "", the message says that nothing exists at the path.
-	absent string
+	// nullMessage has the message for a null result. If "", the message says that nothing exists at the path.
+	nullMessage string
 	// paged is set for lists that take pageNumber and pageSize, and return them after data and total.
 	paged bool
 	// strict makes the route refuse unknown properties of the body at every depth.
@@ -40,13 +40,13 @@ type route struct {
 	faults model.Code
 	// deprecated has the dates for the parts of the operation that the schema marks @deprecated.
 	deprecated deprecation
-	// also maps alternative names, which other routes use, to members of the body. Such a name counts only if its value is
-	// a list.
-	also map[string]string
+	// aliases maps alternative names, which other routes use, to members of the body. Such a name counts only if its value
+	// is a list.
+	aliases map[string]string
 	// state reads the current state of the resource, for If-Match.
 	state state
-	// emptied names a member that null sets to "". For other members null means absent.
-	emptied string
+	// clearable names a member that null sets to "". For other members null means absent.
+	clearable string
 }
 
 // routes are the routes of v1. The first route that matches the path and the method answers.
@@ -70,13 +70,13 @@ var routes = []route{
 		result: "simulationChat"},
 
 	{method: http.MethodPost, path: "/AgentTest/simulation", operation: "CreateSimulationTest",
-		result: "createSimulationTest.agentTest",
-		also:   map[string]string{"conversationMessages": "conversationContext"}},
+		result:  "createSimulationTest.agentTest",
+		aliases: map[string]string{"conversationMessages": "conversationContext"}},
 	{method: http.MethodPost, path: "/AgentTest/classification", operation: "CreateClassificationTest",
 		result: "createClassificationTest.agentTest"},
 	{method: http.MethodPatch, path: "/AgentTest/{testId}", operation: "UpdateAgentTest",
-		result: "updateAgentTest.agentTest", also: map[string]string{"conversationContext": "conversationMessages"},
-		emptied: "folderId", state: state{"GetAgentTest", "AgentTestRevision", "agentTest"}},
+		result: "updateAgentTest.agentTest", aliases: map[string]string{"conversationContext": "conversationMessages"},
+		clearable: "folderId", state: state{"GetAgentTest", "AgentTestRevision", "agentTest"}},
 	{method: http.MethodGet, path: "/AgentTest", operation: "ListAgentTests", result: "agentTests", paged: true},
 	{method: http.MethodGet, path: "/AgentTest/{testId}", operation: "GetAgentTest", result: "agentTest"},
 	{method: http.MethodDelete, path: "/AgentTest/{testId}", operation: "DeleteAgentTest", result: "deleteAgentTest",
@@ -111,7 +111,7 @@ var routes = []route{
 	{method: http.MethodGet, path: "/Consumption/breakdown", operation: "GetConsumptionBreakdown",
 		result: "consumptionBreakdown"},
 	{method: http.MethodGet, path: "/Subscription", operation: "GetSubscription", result: "company.subscription",
-		about: "The plan of the company.", absent: "the company has no plan"},
+		about: "The plan of the company.", nullMessage: "the company has no plan"},
 
 	{method: http.MethodGet, path: "/CampaignItem/{campaignId}", operation: "ListCampaignItems",
 		result: "campaignItems", paged: true, lookup: "campaignId"},

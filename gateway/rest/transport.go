@@ -173,7 +173,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if fault != nil {
 		return fault
 	}
-	if fault := t.expect(r, exec, e, variables); fault != nil {
+	if fault := t.checkIfMatch(r, exec, e, variables); fault != nil {
 		return fault
 	}
 	params := e.params(r, variables)
@@ -183,7 +183,7 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if fault == nil && e.hasTag() {
 		tag := entityTag(result)
 		w.Header().Set("ETag", tag)
-		if e.method == http.MethodGet && isKnown(r.Header, tag) {
+		if e.method == http.MethodGet && matchesNoneMatch(r.Header, tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return nil
 		}
@@ -224,7 +224,7 @@ func (t *Transport) execute(ctx context.Context, exec graphql.GraphExecutor, e *
 	}
 	result, found := e.operation.Extract(response.Data)
 	if !found {
-		return nil, t.problem(model.Errorf(model.NotFound, "%s", cmp.Or(e.absent, "the path names no resource")))
+		return nil, t.problem(model.Errorf(model.NotFound, "%s", cmp.Or(e.nullMessage, "the path names no resource")))
 	}
 	return result, nil
 }

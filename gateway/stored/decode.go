@@ -88,14 +88,14 @@ func (d *Decoder) properties(path string, text json.RawMessage,
 		}
 		name, _ := key.(string)
 		i := slices.IndexFunc(fields, func(f *ast.FieldDefinition) bool { return strings.EqualFold(f.Name, name) })
-		switch other := d.other(path, name, property); {
+		switch other := d.memberByAlias(path, name, property); {
 		case other != "":
 			others[other] = property
 			d.Spelled = map[string]string{other: Clip(name)}
 		case i >= 0:
 			given[fields[i].Name] = property
 		case d.Strict:
-			d.Fault(join(path, Clip(name)), "is not a known property%s", d.listOf(fields))
+			d.Fault(join(path, Clip(name)), "is not a known property%s", d.knownNames(fields))
 		}
 	}
 	for name, property := range others {
@@ -107,8 +107,8 @@ func (d *Decoder) properties(path string, text json.RawMessage,
 	return given, true
 }
 
-// listOf returns the names of the known properties, if faults have them.
-func (d *Decoder) listOf(fields ast.FieldList) string {
+// knownNames returns the names of the known properties, if faults have them.
+func (d *Decoder) knownNames(fields ast.FieldList) string {
 	if !d.ListsKnown {
 		return ""
 	}
@@ -119,8 +119,8 @@ func (d *Decoder) listOf(fields ast.FieldList) string {
 	return ": the known ones are " + strings.Join(known, ", ")
 }
 
-// other returns the member that has this other name, or "".
-func (d *Decoder) other(path, name string, property json.RawMessage) string {
+// memberByAlias returns the member that has this other name, or "".
+func (d *Decoder) memberByAlias(path, name string, property json.RawMessage) string {
 	for also, member := range d.Also {
 		if path == "" && property[0] == '[' && strings.EqualFold(also, name) {
 			return member
@@ -139,7 +139,7 @@ func (d *Decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 		outer := d.Strict
 		d.Strict = outer || definition.Directives.ForName("strict") != nil
 		defer func() { d.Strict = outer }()
-		return d.Object(path, text, d.known(definition.Fields))
+		return d.Object(path, text, d.visibleFields(definition.Fields))
 	case ast.Enum:
 		return d.enum(path, text, definition)
 	default:
@@ -155,15 +155,15 @@ func (d *Decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 	}
 }
 
-func (d *Decoder) known(fields ast.FieldList) ast.FieldList {
+func (d *Decoder) visibleFields(fields ast.FieldList) ast.FieldList {
 	if d.V1 {
-		return OfV1(fields)
+		return V1Fields(fields)
 	}
 	return fields
 }
 
-// OfV1 returns the fields without @beyondV1. For v1 clients the others are unknown properties.
-func OfV1(fields ast.FieldList) ast.FieldList {
+// V1Fields returns the fields without @beyondV1. For v1 clients the others are unknown properties.
+func V1Fields(fields ast.FieldList) ast.FieldList {
 	return slices.DeleteFunc(slices.Clone(fields),
 		func(f *ast.FieldDefinition) bool { return f.Directives.ForName("beyondV1") != nil })
 }
@@ -290,7 +290,7 @@ func (d *Decoder) readable(fields ast.FieldList, seen map[string]bool) error {
 		case seen[name]:
 		case definition.Kind == ast.InputObject:
 			seen[name] = true
-			if err := d.readable(d.known(definition.Fields), seen); err != nil {
+			if err := d.readable(d.visibleFields(definition.Fields), seen); err != nil {
 				return err
 			}
 		case definition.Kind == ast.Scalar && scalars[name].read == nil:

@@ -64,8 +64,8 @@ type Operation struct {
 	// Variables are the operation's variables as input fields, with the bounds of the inputs that they fill. A variable
 	// without a description has the description of its input.
 	Variables ast.FieldList
-	// renamed maps the path of an input in the schema to the variable that fills it.
-	renamed map[string]string
+	// variableByPath maps the path of an input in the schema to the variable that fills it.
+	variableByPath map[string]string
 	// Fields is the path to the result, which is the value of the last field.
 	Fields []*ast.Field
 	// before and after have the JSON around the result in the operation's data.
@@ -100,7 +100,7 @@ func New(schema *ast.Schema, all *ast.QueryDocument, name, result string) (*Oper
 		return nil, errs
 	}
 	definition = parsed.Operations[0]
-	o := &Operation{Name: name, Kind: definition.Operation, Text: text.String(), renamed: map[string]string{}}
+	o := &Operation{Name: name, Kind: definition.Operation, Text: text.String(), variableByPath: map[string]string{}}
 	for _, v := range definition.VariableDefinitions {
 		o.Variables = append(o.Variables, &ast.FieldDefinition{Name: v.Variable, Type: v.Type, DefaultValue: v.DefaultValue})
 	}
@@ -182,7 +182,7 @@ func (o *Operation) locate(set ast.SelectionSet, result string) error {
 				path = ""
 			}
 			of := field.Definition.Arguments.ForName(argument.Name)
-			o.rename(path, argument.Value, &ast.FieldDefinition{Description: of.Description, Directives: of.Directives})
+			o.bindVariables(path, argument.Value, &ast.FieldDefinition{Description: of.Description, Directives: of.Directives})
 		}
 		o.Fields = append(o.Fields, field)
 		o.before = append(o.before, `{"`+name+`":`...)
@@ -198,16 +198,17 @@ func (o *Operation) locate(set ast.SelectionSet, result string) error {
 	return nil
 }
 
-// rename records which variables fill an input or parts of it, and copies the input's description to the variable.
-func (o *Operation) rename(path string, value *ast.Value, of *ast.FieldDefinition) {
+// bindVariables records which variables fill an input or parts of it, and copies the input's description to the
+// variable.
+func (o *Operation) bindVariables(path string, value *ast.Value, of *ast.FieldDefinition) {
 	switch value.Kind {
 	case ast.Variable:
-		o.renamed[path] = value.Raw
+		o.variableByPath[path] = value.Raw
 		variable := o.Variables.ForName(value.Raw)
 		variable.Description, variable.Directives = of.Description, of.Directives
 	case ast.ObjectValue:
 		for _, child := range value.Children {
-			o.rename(join(path, child.Name), child.Value, value.Definition.Fields.ForName(child.Name))
+			o.bindVariables(join(path, child.Name), child.Value, value.Definition.Fields.ForName(child.Name))
 		}
 	}
 }
@@ -267,8 +268,8 @@ func (o *Operation) Extract(data []byte) ([]byte, bool) {
 	return data, begins && ends && !IsNull(data)
 }
 
-// Named translates the paths of faults into names that the caller used. It returns nil if nothing changes.
-func (o *Operation) Named(faults model.Fields, spelled map[string]string) model.Fields {
+// CallerFields translates the paths of faults into names that the caller used. It returns nil if nothing changes.
+func (o *Operation) CallerFields(faults model.Fields, spelled map[string]string) model.Fields {
 	changed := false
 	out := make(model.Fields, len(faults))
 	for path, texts := range faults {
@@ -287,7 +288,7 @@ func (o *Operation) Named(faults model.Fields, spelled map[string]string) model.
 
 func (o *Operation) callersName(path string) string {
 	for end := len(path); end > 0; end = strings.LastIndexByte(path[:end], '.') {
-		if variable, found := o.renamed[path[:end]]; found {
+		if variable, found := o.variableByPath[path[:end]]; found {
 			return variable + path[end:]
 		}
 	}

@@ -239,7 +239,7 @@ func (d *Describer) InputObject(fields ast.FieldList, strict bool) *jsonschema.S
 		schema.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
 	}
 	if d.V1 {
-		fields = OfV1(fields)
+		fields = V1Fields(fields)
 	}
 	for _, field := range fields {
 		isRequired := field.Type.NonNull && field.DefaultValue == nil

@@ -74,7 +74,7 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 			c.ledger.refuse(o, why)
 			return false
 		case repeated:
-			c.ledger.find(o, why)
+			c.ledger.confirmEarlier(o, why)
 			return false
 		case doubtful:
 			c.ledger.doubt(o)

@@ -30,8 +30,8 @@ var kinds = []struct{ name, title, query string }{
 	{"run", "verdicts of runs", "SELECT run_id, count(*) FROM verdicts GROUP BY 1"},
 }
 
-// settled has queries that count the unfinished work. The program must finish it once the faults are over.
-var settled = []struct{ what, query string }{
+// unfinishedWork has queries that count the unfinished work. The program must finish it once the faults are over.
+var unfinishedWork = []struct{ what, query string }{
 	{"runs of tests that have not ended", "SELECT count(*) FROM agent_test_runs WHERE status IN ('Queued', 'Running')"},
 	{"documents that are not indexed", "SELECT count(*) FROM documents WHERE status IN ('Pending', 'Indexing')"},
 	{"jobs", "SELECT count(*) FROM jobs"},
@@ -69,7 +69,7 @@ func (b *ledger) compare(ctx context.Context, address string) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	if err := b.settle(ctx, conn); err != nil {
+	if err := b.awaitWork(ctx, conn); err != nil {
 		return err
 	}
 	if err := b.addRuns(ctx, conn); err != nil {
@@ -85,7 +85,7 @@ func (b *ledger) compare(ctx context.Context, address string) error {
 		}
 		for _, o := range b.operations {
 			if o.kind == kind.name {
-				o.kept = kept[o.name]
+				o.recorded = kept[o.name]
 			}
 		}
 	}
@@ -101,11 +101,11 @@ func (b *ledger) compare(ctx context.Context, address string) error {
 	return nil
 }
 
-// settle waits until the program has finished its work.
-func (b *ledger) settle(ctx context.Context, conn *pgx.Conn) error {
+// awaitWork waits until the program has finished its work.
+func (b *ledger) awaitWork(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	for _, s := range settled {
+	for _, s := range unfinishedWork {
 		for left := 1; left > 0; {
 			if err := conn.QueryRow(ctx, s.query).Scan(&left); err != nil {
 				if ctx.Err() != nil {

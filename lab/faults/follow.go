@@ -64,12 +64,12 @@ func (f *follower) read(ctx context.Context) {
 			}
 		}
 		if isData && json.Unmarshal(text, &event) == nil && event.Data.SimulationChatMessages.Sequence > 0 {
-			f.note(event.Data.SimulationChatMessages.Sequence)
+			f.recordMessage(event.Data.SimulationChatMessages.Sequence)
 		}
 	}
 }
 
-func (f *follower) note(sequence int) {
+func (f *follower) recordMessage(sequence int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.seen[sequence]++; f.seen[sequence] == 1 {
@@ -126,8 +126,8 @@ func (w *company) finish(ctx context.Context, a *watchers, address string) error
 	for _, f := range w.followers {
 		for sequence := 1; f != nil && sequence <= written[f.id]; sequence++ {
 			o := w.ledger.begin("event", fmt.Sprintf("%s message %d", f.id, sequence))
-			o.isAcked, o.kept = true, f.seen[sequence]
-			if o.kept > 0 {
+			o.isAcked, o.recorded = true, f.seen[sequence]
+			if o.recorded > 0 {
 				o.phase = f.phases[sequence]
 			}
 		}

@@ -19,13 +19,13 @@ type operation struct {
 	doubts  int
 	isAcked bool
 	refused string
-	// kept counts how often the operation is recorded in Postgres.
-	kept int
+	// recorded counts how often the operation is recorded in Postgres.
+	recorded int
 }
 
-// mayBeKept returns how often Postgres may have recorded the operation: once for each attempt in doubt, and once for
+// maxRecorded returns how often Postgres may have recorded the operation: once for each attempt in doubt, and once for
 // the acknowledged attempt. It returns at least 1.
-func (o *operation) mayBeKept() int {
+func (o *operation) maxRecorded() int {
 	if o.isAcked {
 		return 1 + o.doubts
 	}
@@ -103,9 +103,9 @@ func (b *ledger) refuse(o *operation, why string) {
 	o.refused = why
 }
 
-// find handles a refusal which says that the operation was already executed. It is expected after an attempt in doubt,
-// when the process died before it saved the response. Without such an attempt, it is an error.
-func (b *ledger) find(o *operation, why string) {
+// confirmEarlier handles a refusal which says that the operation was already executed. It is expected after an attempt
+// in doubt, when the process died before it saved the response. Without such an attempt, it is an error.
+func (b *ledger) confirmEarlier(o *operation, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if o.doubts == 0 {
@@ -137,12 +137,12 @@ func (t *tally) add(o *operation) {
 	t.inDoubt += o.doubts
 	if o.isAcked {
 		t.acknowledged++
-		if o.kept == 0 {
+		if o.recorded == 0 {
 			t.lost++
 		}
 	}
-	extra := max(0, o.kept-1)
-	doubled := max(0, o.kept-o.mayBeKept())
+	extra := max(0, o.recorded-1)
+	doubled := max(0, o.recorded-o.maxRecorded())
 	t.doubled += doubled
 	t.again += extra - doubled
 }
@@ -193,12 +193,12 @@ func (b *ledger) print(out io.Writer) {
 	}
 	_ = w.Flush()
 	for _, o := range b.operations {
-		if o.isAcked && o.kept == 0 {
+		if o.isAcked && o.recorded == 0 {
 			fmt.Fprintf(out, "lost: %s %s, during %q\n", o.kind, o.name, o.phase.name)
 		}
-		if o.kept > o.mayBeKept() {
+		if o.recorded > o.maxRecorded() {
 			fmt.Fprintf(out, "doubled: %s %s, during %q, %d times after %d attempts in doubt\n", o.kind, o.name, o.phase.name,
-				o.kept, o.doubts)
+				o.recorded, o.doubts)
 		}
 		if o.refused != "" {
 			fmt.Fprintf(out, "refused: %s %s, during %q: %s\n", o.kind, o.name, o.phase.name, o.refused)

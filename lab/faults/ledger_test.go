@@ -19,16 +19,16 @@ func TestLostAndDuplicatedOperationsAreCounted(t *testing.T) {
 		operation operation
 		want      tally
 	}{
-		"kept":    {operation{isAcked: true, kept: 1}, tally{attempted: 1, acknowledged: 1}},
+		"kept":    {operation{isAcked: true, recorded: 1}, tally{attempted: 1, acknowledged: 1}},
 		"lost":    {operation{isAcked: true}, tally{attempted: 1, acknowledged: 1, lost: 1}},
-		"doubled": {operation{isAcked: true, kept: 2}, tally{attempted: 1, acknowledged: 1, doubled: 1}},
-		"again after a doubt": {operation{isAcked: true, kept: 2, doubts: 1},
+		"doubled": {operation{isAcked: true, recorded: 2}, tally{attempted: 1, acknowledged: 1, doubled: 1}},
+		"again after a doubt": {operation{isAcked: true, recorded: 2, doubts: 1},
 			tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1}},
-		"more often than doubted": {operation{isAcked: true, kept: 4, doubts: 1},
+		"more often than doubted": {operation{isAcked: true, recorded: 4, doubts: 1},
 			tally{attempted: 1, acknowledged: 1, inDoubt: 1, again: 1, doubled: 2}},
 		"never heard of":            {operation{}, tally{attempted: 1}},
-		"kept without a response":   {operation{kept: 1, doubts: 1}, tally{attempted: 1, inDoubt: 1}},
-		"kept twice without a word": {operation{kept: 2, doubts: 1}, tally{attempted: 1, inDoubt: 1, doubled: 1}},
+		"kept without a response":   {operation{recorded: 1, doubts: 1}, tally{attempted: 1, inDoubt: 1}},
+		"kept twice without a word": {operation{recorded: 2, doubts: 1}, tally{attempted: 1, inDoubt: 1, doubled: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -52,8 +52,8 @@ func TestDuplicateRepliesCountAsFound(t *testing.T) {
 	result, _ = judge([]byte(`{"errors":[{"message":"name is too long","extensions":{"code":"UNPROCESSABLE"}}]}`), nil)
 	require.Equal(t, refused, result)
 	b, doubted, sure := &ledger{}, &operation{doubts: 1}, &operation{}
-	b.find(doubted, why)
-	b.find(sure, why)
+	b.confirmEarlier(doubted, why)
+	b.confirmEarlier(sure, why)
 	require.True(t, doubted.isAcked)
 	require.Empty(t, doubted.refused)
 	require.Equal(t, why, sure.refused)
@@ -81,7 +81,7 @@ func TestLedgerIsComparedWithPostgres(t *testing.T) {
 
 	b.operations = b.operations[:1]
 	require.NoError(t, b.verdict())
-	b.operations[0].kept = 2
+	b.operations[0].recorded = 2
 	require.ErrorContains(t, b.verdict(), "lost or doubled")
 	b.operations = nil
 	require.ErrorContains(t, b.verdict(), "nothing was acknowledged")

@@ -70,27 +70,28 @@ func (w *company) failure(what string) error {
 // operations, so that a slow operation does not delay others.
 func (w *company) work(ctx context.Context, perSecond func() int) {
 	patient := context.WithoutCancel(ctx)
-	doing := []func(context.Context, int64){w.say, w.say, w.say, w.record, w.record, w.add, w.dial, w.upload, w.execute,
+	actions := []func(context.Context, int64){w.sendMessage, w.sendMessage, w.sendMessage, w.record, w.record, w.addItem,
+		w.dial, w.upload, w.execute,
 		w.record}
 	var inProgress sync.WaitGroup
 	defer inProgress.Wait()
-	places := make(chan struct{}, maxInProgress)
+	slots := make(chan struct{}, maxInProgress)
 	for pause(ctx, time.Second/time.Duration(perSecond())) {
 		select {
-		case places <- struct{}{}:
+		case slots <- struct{}{}:
 		default:
 			continue
 		}
 		n := w.number.Add(1)
 		inProgress.Go(func() {
-			defer func() { <-places }()
-			doing[int(n)%len(doing)](patient, n)
+			defer func() { <-slots }()
+			actions[int(n)%len(actions)](patient, n)
 		})
 	}
 }
 
-// say sends a message in a chat that no client waits for, or in a new one.
-func (w *company) say(ctx context.Context, n int64) {
+// sendMessage sends a message in a chat that no client waits for, or in a new one.
+func (w *company) sendMessage(ctx context.Context, n int64) {
 	var chat *follower
 	select {
 	case chat = <-w.chats:
@@ -148,8 +149,8 @@ func (w *company) record(ctx context.Context, n int64) {
 			Format("2006-01-02T15:04:05.000Z")}, nil)
 }
 
-// add adds an item to the campaign.
-func (w *company) add(ctx context.Context, n int64) {
+// addItem adds an item to the campaign.
+func (w *company) addItem(ctx context.Context, n int64) {
 	number := fmt.Sprintf("+49151%08d", 10_000_000+n)
 	w.try(ctx, "item", number, `mutation ($campaign: ID!, $number: String!) {
 		addCampaignItems(input: {campaignId: $campaign, items: [{phoneNumber: $number}]}) { items { id } } }`,

@@ -113,11 +113,11 @@ var modelFailures = []modelFailure{
 	{"a connection that is closed after the first piece",
 		func(w http.ResponseWriter, _ *http.Request) { send(w, open); panic(http.ErrAbortHandler) }},
 	{"a connection that is reset", reset},
-	{"an end without the end of the stream", says(open)},
-	{"half an event", says(open[:40])},
-	{"malformed JSON", says("data: {\"choices\":[{]}\n\ndata: [DONE]\n\n")},
-	{"an error in the stream", says(open + `data: {"error":{"message":"overloaded","type":"server_error"}}` + "\n\n")},
-	{"no choices", says(`data: {"choices":[]}` + "\n\ndata: [DONE]\n\n")},
+	{"an end without the end of the stream", sendsText(open)},
+	{"half an event", sendsText(open[:40])},
+	{"malformed JSON", sendsText("data: {\"choices\":[{]}\n\ndata: [DONE]\n\n")},
+	{"an error in the stream", sendsText(open + `data: {"error":{"message":"overloaded","type":"server_error"}}` + "\n\n")},
+	{"no choices", sendsText(`data: {"choices":[]}` + "\n\ndata: [DONE]\n\n")},
 	{"an empty answer", func(w http.ResponseWriter, _ *http.Request) { speak(w, "", "stop") }},
 	{"content_filter", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This goes", "content_filter") }},
 	{"length", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This does not come to", "length") }},
@@ -138,7 +138,7 @@ func status(code int, header ...string) http.HandlerFunc {
 	}
 }
 
-func says(text string) http.HandlerFunc {
+func sendsText(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { send(w, text) }
 }
 

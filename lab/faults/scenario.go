@@ -36,7 +36,7 @@ func scenario(isShort bool) []step {
 	kills, restarts, crashes, cuts := times(20, 4), times(10, 2), times(5, 1), times(20, 5)
 	away, small, full, failing, deaf := lasting(15, 4), lasting(15, 5), lasting(6, 3), lasting(30, 10), lasting(15, 5)
 	return []step{
-		{name: "none", do: func(ctx context.Context, _ *environment) error { return rest(ctx, lasting(10, 5)) }},
+		{name: "none", do: func(ctx context.Context, _ *environment) error { return sleep(ctx, lasting(10, 5)) }},
 		{name: fmt.Sprintf("replica killed (-9) × %d", kills), load: 3, do: func(ctx context.Context, s *environment) error {
 			return repeat(ctx, kills, func(i int) error {
 				victim := s.replicas[i%len(s.replicas)]
@@ -54,7 +54,7 @@ func scenario(isShort bool) []step {
 		{name: fmt.Sprintf("Postgres stopped for %s", away),
 			do: func(ctx context.Context, s *environment) error { return s.restartDatabase(ctx, away) }},
 		{name: fmt.Sprintf("connections cut × %d", cuts), load: 3, do: func(ctx context.Context, s *environment) error {
-			return repeat(ctx, cuts, func(int) error { return s.cut(ctx, "%") })
+			return repeat(ctx, cuts, func(int) error { return s.cutConnections(ctx, "%") })
 		}},
 		{name: fmt.Sprintf("4 times the load on pools of 5, %s", small), load: 4,
 			do: func(ctx context.Context, s *environment) error {
@@ -63,7 +63,7 @@ func scenario(isShort bool) []step {
 						return err
 					}
 				}
-				return rest(ctx, small)
+				return sleep(ctx, small)
 			}},
 		{name: fmt.Sprintf("disk full for %s, 4 times the load", full), load: 4,
 			do: func(ctx context.Context, s *environment) error { return s.fillDisk(ctx, full) }},
@@ -71,11 +71,11 @@ func scenario(isShort bool) []step {
 			do: func(ctx context.Context, s *environment) error {
 				s.provider.isFaulty.Store(true)
 				defer s.provider.isFaulty.Store(false)
-				return rest(ctx, failing)
+				return sleep(ctx, failing)
 			}},
 		{name: fmt.Sprintf("signals between replicas cut, %s", deaf), do: func(ctx context.Context, s *environment) error {
-			for end := time.Now().Add(deaf); time.Now().Before(end) && rest(ctx, 50*time.Millisecond) == nil; {
-				if err := s.cut(ctx, "LISTEN%"); err != nil {
+			for end := time.Now().Add(deaf); time.Now().Before(end) && sleep(ctx, 50*time.Millisecond) == nil; {
+				if err := s.cutConnections(ctx, "LISTEN%"); err != nil {
 					return err
 				}
 			}
@@ -123,7 +123,7 @@ func (s *environment) run(ctx context.Context, steps []step) (*ledger, error) {
 				return nil, fmt.Errorf("after %q: %w", a.name, err)
 			}
 		}
-		if err := rest(ctx, between); err != nil {
+		if err := sleep(ctx, between); err != nil {
 			return nil, err
 		}
 		s.ledger.endPhase(phase)
@@ -137,8 +137,8 @@ func (s *environment) run(ctx context.Context, steps []step) (*ledger, error) {
 	return s.ledger, nil
 }
 
-// rest waits. It returns ctx's error if ctx ends first.
-func rest(ctx context.Context, d time.Duration) error {
+// sleep waits. It returns ctx's error if ctx ends first.
+func sleep(ctx context.Context, d time.Duration) error {
 	pause(ctx, d)
 	return ctx.Err()
 }
@@ -146,7 +146,7 @@ func rest(ctx context.Context, d time.Duration) error {
 // repeat calls do the given number of times, and waits between before each call.
 func repeat(ctx context.Context, times int, do func(i int) error) error {
 	for i := range times {
-		if err := rest(ctx, between); err != nil {
+		if err := sleep(ctx, between); err != nil {
 			return err
 		}
 		if err := do(i); err != nil {
@@ -158,7 +158,7 @@ func repeat(ctx context.Context, times int, do func(i int) error) error {
 
 func (s *environment) restartDatabase(ctx context.Context, away time.Duration) error {
 	_ = s.database.Stop() // on a slow disk this may kill Postgres, which then recovers at its next start
-	if err := rest(ctx, away); err != nil {
+	if err := sleep(ctx, away); err != nil {
 		return err
 	}
 	return s.startDatabase(ctx)
@@ -181,8 +181,8 @@ func (s *environment) crashDatabase(ctx context.Context) error {
 	return nil
 }
 
-// cut ends the program's connections to Postgres whose last statement matches the pattern.
-func (s *environment) cut(ctx context.Context, statement string) error {
+// cutConnections ends the program's connections to Postgres whose last statement matches the pattern.
+func (s *environment) cutConnections(ctx context.Context, statement string) error {
 	return s.sql(ctx, fmt.Sprintf("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = "+
 		"'agentgraph' AND query ILIKE '%s'", statement))
 }
@@ -209,7 +209,7 @@ func (s *environment) fillDisk(ctx context.Context, d time.Duration) error {
 			}
 		}
 		block = block[:64<<10]
-		if err := rest(ctx, 100*time.Millisecond); err != nil {
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func upgrade(from, to string) []step {
 		}}
 	}
 	return []step{
-		{name: "none", do: func(ctx context.Context, _ *environment) error { return rest(ctx, 3*time.Second) }},
+		{name: "none", do: func(ctx context.Context, _ *environment) error { return sleep(ctx, 3*time.Second) }},
 		{name: "the schema moves on", do: func(ctx context.Context, s *environment) error {
 			s.program = to
 			_, err := s.command(ctx, "migrate", "up")
@@ -38,11 +38,11 @@ func upgrade(from, to string) []step {
 
 // replace stops sending requests to the replica, stops it, and starts the program at the same address.
 func (s *environment) replace(ctx context.Context, i int, r *replica, program string) error {
-	if err := rest(ctx, between); err != nil {
+	if err := sleep(ctx, between); err != nil {
 		return err
 	}
 	s.company.avoid(i, true)
-	if err := rest(ctx, leaving); err != nil {
+	if err := sleep(ctx, leaving); err != nil {
 		return err
 	}
 	r.program = program

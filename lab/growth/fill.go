@@ -77,8 +77,8 @@ var rows = []struct{ what, statement string }{
 		FROM generate_series(1, $1) AS i`},
 }
 
-// after lists the statements that derive rows from the inserted ones.
-var after = []string{
+// derivedRows lists the statements that derive rows from the inserted ones.
+var derivedRows = []string{
 	`INSERT INTO usage_days SELECT company_id, (at AT TIME ZONE 'UTC')::date, channel, agent_id, campaign_id,
 		sum(micro_credits), count(*)
 		FROM usage_entries GROUP BY 1, 2, 3, 4, 5`,
@@ -108,14 +108,14 @@ func fill(ctx context.Context, conn *pgx.Conn, s size) error {
 		"{companies}", fmt.Sprint(s.companies), "{perExecution}", fmt.Sprint(runsPerExecution), "{perChat}",
 		fmt.Sprint(messagesPerChat),
 		// Creation times are spread over two years, so that the newest rows have the newest times.
-		"{at}", fmt.Sprintf("(timestamptz '2024-01-01' + i %% %d * interval '63 seconds')", whole.runs),
+		"{at}", fmt.Sprintf("(timestamptz '2024-01-01' + i %% %d * interval '63 seconds')", fullSize.runs),
 	)
 	for _, r := range rows {
 		if _, err := conn.Exec(ctx, names.Replace(r.statement), pgx.QueryExecModeExec, counts[r.what]); err != nil {
 			return fmt.Errorf("fill %s: %w", r.what, err)
 		}
 	}
-	for _, statement := range after {
+	for _, statement := range derivedRows {
 		if _, err := conn.Exec(ctx, statement); err != nil {
 			return fmt.Errorf("fill: %w", err)
 		}

@@ -34,8 +34,8 @@ func main() {
 // size has the numbers of rows in a database.
 type size struct{ companies, agents, runs, entries, messages, items int }
 
-// whole has the size of a service after years.
-var whole = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000,
+// fullSize has the size of a service after years.
+var fullSize = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000,
 	items: 500_000}
 
 // scaled returns the size multiplied by the given factor, with at least one row of each kind.
@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *scale <= 0 || *times < 1 {
 		return errors.New("-scale and -times must be above 0")
 	}
-	large := whole.scaled(*scale)
+	large := fullSize.scaled(*scale)
 	if *runs > 0 {
 		large.runs = *runs
 	}
@@ -68,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		large.items = *items
 	}
 	var measured [2]*measurement
-	for i, s := range []size{whole.scaled(ofSmall), large} {
+	for i, s := range []size{fullSize.scaled(ofSmall), large} {
 		var err error
 		if measured[i], err = measure(ctx, *dir, s, *times); err != nil {
 			return err

@@ -35,7 +35,9 @@ type query struct {
 	times []time.Duration
 }
 
-func (q query) at(share float64) time.Duration { return q.times[int(share*float64(len(q.times)-1))] }
+func (q query) quantile(share float64) time.Duration {
+	return q.times[int(share*float64(len(q.times)-1))]
+}
 
 func sizes(ctx context.Context, conn *pgx.Conn) (tables []table, bytes int64, err error) {
 	rows, err := conn.Query(ctx, `SELECT relname::text AS name, pg_total_relation_size(oid) AS bytes FROM pg_class
@@ -166,8 +168,8 @@ func printAll(out io.Writer, small, large *measurement) error {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 	for i, q := range large.queries {
 		before := small.queries[i]
-		fmt.Fprintf(text, "| %s | %.1f | %.1f | %.1f | %.1f |\n", q.name, ms(before.at(0.5)), ms(before.at(0.99)),
-			ms(q.at(0.5)), ms(q.at(0.99)))
+		fmt.Fprintf(text, "| %s | %.1f | %.1f | %.1f | %.1f |\n", q.name, ms(before.quantile(0.5)), ms(before.quantile(0.99)),
+			ms(q.quantile(0.5)), ms(q.quantile(0.99)))
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

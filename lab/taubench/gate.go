@@ -64,7 +64,7 @@ func count(is bool) int {
 
 // isRegressed runs a suite against a new baseline. It returns the decision, and the number of the suite's runs. The
 // runs of the baseline do not count.
-func (g gate) isRegressed(random *rand.Rand, rates []float64, left float64) (is bool, runs int) {
+func (g gate) isRegressed(random *rand.Rand, rates []float64, rateFactor float64) (is bool, runs int) {
 	var base, head []*model.AgentTestExecutionTest
 	for i, rate := range rates {
 		before, after := suiteTest(i), suiteTest(i)
@@ -73,7 +73,7 @@ func (g gate) isRegressed(random *rand.Rand, rates []float64, left float64) (is 
 		}
 		var passed, failed int32
 		for passed+failed < maxRepeats && (g.stop == nil || !g.stop.IsDecided(passed, failed)) {
-			run := outcome(random, rate*left)
+			run := outcome(random, rate*rateFactor)
 			if after.Runs = append(after.Runs, run); run.Status == model.AgentTestRunStatusPassed {
 				passed++
 			} else {

@@ -114,11 +114,11 @@ func showPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output
 		{"included", plan.Included.String()},
 		{"used", plan.Used.String()},
 		{"remaining", plan.Remaining.String()},
-		{"budget", budgetOf(s)},
+		{"budget", formatBudget(s)},
 	})
 }
 
-func budgetOf(s *model.CompanySubscription) string {
+func formatBudget(s *model.CompanySubscription) string {
 	if s.Budget == nil {
 		return "none"
 	}
@@ -152,7 +152,7 @@ func (c *planList) Run(cmd *cobra.Command) error {
 			line := []string{company.ID, company.Name, "no plan"}
 			if s != nil {
 				line = append(line[:2], s.PlanName, string(s.Status()), s.CreditsUsed.String()+" used", s.CreditsIncluded.String()+
-					" included", "budget "+budgetOf(s))
+					" included", "budget "+formatBudget(s))
 			}
 			shown, table = append(shown, companyPlan{company.ID, company.Name, planOf(s)}), append(table, line)
 		})

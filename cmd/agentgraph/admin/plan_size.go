@@ -82,8 +82,8 @@ func (c *planSize) Validate() error {
 	return err
 }
 
-// installation is what an installation needs.
-type installation struct {
+// sizeEstimate is what an installation needs.
+type sizeEstimate struct {
 	StorageGB   float64 `json:"storageGB"`
 	GrowthGB    float64 `json:"growthGBPerDay"`
 	WALGB       float64 `json:"walGBPerDay"`
@@ -96,7 +96,7 @@ type installation struct {
 }
 
 // estimate assumes that the agent sends a welcome message, and then as many messages as the contact.
-func (c *planSize) estimate() installation {
+func (c *planSize) estimate() sizeEstimate {
 	messages := float64(c.Chats) * float64(2*c.Turns+1)
 	daily := bloat * (messages*messageBytes + float64(c.Runs)*runBytes + float64(c.Calls)*usageBytes +
 		float64(c.Items)*itemBytes)
@@ -104,7 +104,7 @@ func (c *planSize) estimate() installation {
 	fixed := bloat * float64(c.Agents) * agentBytes
 	turns := float64(c.Chats+c.Runs) * float64(c.Turns) * busiestHour / 3600
 	cpus := max(2, int(math.Ceil(turns/turnsPerCPU)))
-	need := installation{
+	need := sizeEstimate{
 		StorageGB: (fixed + daily*float64(c.Days)) / 1e9, GrowthGB: daily / 1e9, WALGB: wal / 1e9, Turns: turns,
 		CPUs: cpus, Replicas: max(2, (cpus+3)/4),
 	}

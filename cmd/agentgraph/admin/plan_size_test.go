@@ -9,7 +9,7 @@ import (
 func TestSizeIsEstimated(t *testing.T) {
 	t.Parallel()
 	small := (&planSize{Turns: 6, Days: 1}).estimate()
-	require.Equal(t, installation{CPUs: 2, Replicas: 2, Connections: 93}, small)
+	require.Equal(t, sizeEstimate{CPUs: 2, Replicas: 2, Connections: 93}, small)
 
 	large := (&planSize{Chats: 4_000_000, Turns: 6, Days: 30}).estimate()
 	require.InDelta(t, 1000, large.Turns, 1e-9, "15 % of the turns of a day are in one hour")

@@ -23,13 +23,13 @@ func Commands() []*cobra.Command {
 		newExecutionsCommand(), newShowCommand(), newLabelsCommand()}
 }
 
-// named is anything that is shown with its name.
-type named struct {
+// namedRef is anything that is shown with its name.
+type namedRef struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-func (n *named) String() string {
+func (n *namedRef) String() string {
 	if n == nil {
 		return "-"
 	}
@@ -41,8 +41,8 @@ type listedTest struct {
 	ID            string     `json:"id"`
 	Kind          string     `json:"kind"`
 	Name          string     `json:"name"`
-	Agent         *named     `json:"agent"`
-	Folder        *named     `json:"folder"`
+	Agent         *namedRef  `json:"agent"`
+	Folder        *namedRef  `json:"folder"`
 	LastRunID     *string    `json:"lastRunId,omitempty"`
 	LastRunStatus *string    `json:"lastRunStatus,omitempty"`
 	LastRunAt     *time.Time `json:"lastRunAt,omitempty"`
@@ -133,20 +133,20 @@ func showTests(out io.Writer, tests []listedTest) error {
 		idWidth = max(idWidth, len(test.ID))
 	}
 	nameWidth := max(client.Width(out)-statusWidth-idWidth-2*between, 16)
-	place := func(t listedTest) string {
+	groupTitle := func(t listedTest) string {
 		if t.Folder == nil {
 			return t.Agent.String()
 		}
 		return t.Agent.String() + " / " + t.Folder.String()
 	}
-	slices.SortStableFunc(tests, func(a, b listedTest) int { return strings.Compare(place(a), place(b)) })
+	slices.SortStableFunc(tests, func(a, b listedTest) int { return strings.Compare(groupTitle(a), groupTitle(b)) })
 	var text strings.Builder
 	for i, test := range tests {
-		if i == 0 || place(test) != place(tests[i-1]) {
+		if i == 0 || groupTitle(test) != groupTitle(tests[i-1]) {
 			if i > 0 {
 				text.WriteString("\n")
 			}
-			text.WriteString(style.Bold(strings.Join(cli.Wrap(place(test), client.Width(out)), "\n")) + "\n")
+			text.WriteString(style.Bold(strings.Join(cli.Wrap(groupTitle(test), client.Width(out)), "\n")) + "\n")
 		}
 		status := orDash(test.LastRunStatus)
 		for j, line := range cli.Wrap(client.Printable(test.Name), nameWidth) {

@@ -50,7 +50,7 @@ func (c *blameCommand) Validate() error {
 	return cmp.Or(
 		cli.Refuse(c.Repeat < 4 || c.Repeat > 20, "--repeat must be 4 to 20"),
 		cli.Refuse(c.Reconnect < 0, "--reconnect must not be negative"),
-		writable("--markdown", c.Markdown),
+		checkWritable("--markdown", c.Markdown),
 	)
 }
 
@@ -61,7 +61,7 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := discard(c.Markdown); err != nil {
+	if err := removeReport(c.Markdown); err != nil {
 		return client.Exit(client.ExitServer, err)
 	}
 	found, err := server.FindByPart(ctx, client.Tests, c.Test)
@@ -85,7 +85,7 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 		return err
 	}
 	outcome := error(nil)
-	if c.agrees(ctx, cmd, out, b) {
+	if c.confirmSearch(ctx, cmd, out, b) {
 		if outcome = c.search(ctx, server, out, test); b.Search == nil {
 			return outcome
 		}
@@ -100,8 +100,8 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 	return outcome
 }
 
-// agrees reports whether to search. It asks on a terminal.
-func (c *blameCommand) agrees(ctx context.Context, cmd *cobra.Command, out io.Writer, b *blameShown) bool {
+// confirmSearch reports whether to search. It asks on a terminal.
+func (c *blameCommand) confirmSearch(ctx context.Context, cmd *cobra.Command, out io.Writer, b *blameShown) bool {
 	switch {
 	case len(b.Changes) == 0:
 		return false
@@ -112,7 +112,7 @@ func (c *blameCommand) agrees(ctx context.Context, cmd *cobra.Command, out io.Wr
 		return false
 	}
 	_, _ = io.WriteString(out, "Search for the cause? [y/N] ")
-	return cli.Agrees(ctx, cmd.InOrStdin())
+	return cli.Confirm(ctx, cmd.InOrStdin())
 }
 
 const startBlameDocument = blameFields + `mutation ($input: StartBlameInput!) {

@@ -14,7 +14,7 @@ import (
 type blamedTest struct {
 	ID    string      `json:"id"`
 	Name  string      `json:"name"`
-	Agent *named      `json:"agent"`
+	Agent *namedRef   `json:"agent"`
 	Blame *blameShown `json:"blame"`
 }
 
@@ -110,7 +110,7 @@ func readBlame(ctx context.Context, server *client.Client, id string, repeats in
 	return read.AgentTest, err
 }
 
-func (t *blamedTest) title() string { return inRow(t.Name, t.Blame.RowName, t.Blame.RowNumber) }
+func (t *blamedTest) title() string { return nameWithRow(t.Name, t.Blame.RowName, t.Blame.RowNumber) }
 
 // suspects returns the suspected changes, at most maxSuspects.
 func (b *blameShown) suspects() []changeShown {
@@ -126,7 +126,7 @@ func (t *blamedTest) describe(style client.Style) string {
 	var text strings.Builder
 	b := t.Blame
 	fmt.Fprintf(&text, "%s\nLast passed with prompt version %d, failed with version %d: %s\n", style.Bold(t.title()),
-		b.GoodVersion, b.BadVersion, count(len(b.Changes), "change"))
+		b.GoodVersion, b.BadVersion, pluralize(len(b.Changes), "change"))
 	for _, c := range b.suspects() {
 		text.WriteString(c.describe(style))
 	}
@@ -137,14 +137,14 @@ func (t *blamedTest) describe(style client.Style) string {
 		text.WriteString("No change has words that the failed checks need.\n")
 	}
 	if b.PartsAt != nil {
-		text.WriteString(b.GoodRun.answer("Then", *b.PartsAt) + b.BadRun.answer("Now", *b.PartsAt))
+		text.WriteString(b.GoodRun.describeAnswer("Then", *b.PartsAt) + b.BadRun.describeAnswer("Now", *b.PartsAt))
 	}
 	if b.Search != nil && b.Search.Status == "Completed" {
 		fmt.Fprintf(&text, "The last search, of versions %d and %d:\n%s", b.Search.GoodVersion, b.Search.BadVersion,
 			b.Search.conclusion(style))
 	}
 	if len(b.Changes) > 0 {
-		fmt.Fprintf(&text, "A search takes %s if a suspect is the cause, at most %d; %s\n", count(b.Estimate.Runs, "run"),
+		fmt.Fprintf(&text, "A search takes %s if a suspect is the cause, at most %d; %s\n", pluralize(b.Estimate.Runs, "run"),
 			b.Estimate.RunsAtMost, b.Estimate.price())
 	}
 	return text.String()
@@ -166,10 +166,10 @@ func (c changeShown) describe(style client.Style) string {
 	}
 	text.WriteString(":\n")
 	if c.Before != nil {
-		fmt.Fprintf(&text, "  - %s\n", joined(style, c.BeforePieces))
+		fmt.Fprintf(&text, "  - %s\n", formatPieces(style, c.BeforePieces))
 	}
 	if c.After != nil {
-		fmt.Fprintf(&text, "  + %s\n", joined(style, c.AfterPieces))
+		fmt.Fprintf(&text, "  + %s\n", formatPieces(style, c.AfterPieces))
 	}
 	for _, needed := range c.Needed {
 		fmt.Fprintf(&text, "  needed: “%s”\n", client.Printable(needed))
@@ -187,7 +187,7 @@ func (c changeShown) kind() string {
 	return "rewritten"
 }
 
-func joined(style client.Style, pieces []pieceShown) string {
+func formatPieces(style client.Style, pieces []pieceShown) string {
 	var text strings.Builder
 	for _, piece := range pieces {
 		part := client.Printable(piece.Text)
@@ -199,8 +199,9 @@ func joined(style client.Style, pieces []pieceShown) string {
 	return text.String()
 }
 
-// answer shows the messages of a run, from the first that differs from the other run to the end of the agent's answer.
-func (r blamedRun) answer(when string, from int) string {
+// describeAnswer shows the messages of a run, from the first that differs from the other run to the end of the agent's
+// answer.
+func (r blamedRun) describeAnswer(when string, from int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s, %s:\n", when, r.ID)
 	if from >= len(r.Messages) {
@@ -220,12 +221,12 @@ func (r blamedRun) answer(when string, from int) string {
 // step shows a step that has ended.
 func (s *searchShown) step(i int) string {
 	step := s.Steps[i]
-	return fmt.Sprintf("Step %d, restored %s: %d of %d passed\n", i+1, s.restored(step.Restored), *step.Passed,
+	return fmt.Sprintf("Step %d, restored %s: %d of %d passed\n", i+1, s.describeRestored(step.Restored), *step.Passed,
 		*step.Judged)
 }
 
-// restored names the restored changes by their numbers, or those that are not restored if they are fewer.
-func (s *searchShown) restored(numbers []int) string {
+// describeRestored names the restored changes by their numbers, or those that are not restored if they are fewer.
+func (s *searchShown) describeRestored(numbers []int) string {
 	var others []int
 	for _, c := range s.Changes {
 		if !slices.Contains(numbers, c.Number) {
@@ -238,12 +239,12 @@ func (s *searchShown) restored(numbers []int) string {
 	case len(others) == 0:
 		return "everything"
 	case len(others) < len(numbers):
-		return "everything except " + listed(others)
+		return "everything except " + formatNumbers(others)
 	}
-	return listed(numbers)
+	return formatNumbers(numbers)
 }
 
-func listed(numbers []int) string {
+func formatNumbers(numbers []int) string {
 	parts := make([]string, len(numbers))
 	for i, n := range numbers {
 		parts[i] = fmt.Sprintf("[%d]", n)
@@ -254,15 +255,15 @@ func listed(numbers []int) string {
 // conclusion shows the result of a finished search.
 func (s *searchShown) conclusion(style client.Style) string {
 	var text strings.Builder
-	text.WriteString(s.verdict() + "\n")
+	text.WriteString(s.describeVerdict() + "\n")
 	for _, c := range s.Cause {
 		text.WriteString(c.describe(style))
 	}
 	return text.String()
 }
 
-// verdict says the result of a search in words.
-func (s *searchShown) verdict() string {
+// describeVerdict says the result of a search in words.
+func (s *searchShown) describeVerdict() string {
 	if s.Verdict == nil {
 		return s.Status + ": " + client.Printable(orDash(s.Error))
 	}
@@ -287,7 +288,7 @@ func (s *searchShown) verdict() string {
 	}
 	if len(s.Cause) > 0 {
 		return fmt.Sprintf("Undecided: restoring %s repairs the test, but fewer changes may be enough",
-			count(len(s.Cause), "change"))
+			pluralize(len(s.Cause), "change"))
 	}
 	return "Undecided: the runs do not decide it. Repeat each step more often"
 }

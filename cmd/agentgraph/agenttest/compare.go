@@ -116,7 +116,7 @@ type comparedShown struct {
 	DecidingRepeats *int `json:"decidingRepeats"`
 }
 
-func (c comparedShown) title() string { return inRow(c.TestName, c.RowName, c.RowNumber) }
+func (c comparedShown) title() string { return nameWithRow(c.TestName, c.RowName, c.RowNumber) }
 
 // maxBases is the maximum number of baselines of a comparison.
 const maxBases = 5
@@ -169,8 +169,8 @@ func (c *comparisonShown) baseIDs() string {
 	return strings.Join(ids, ", ")
 }
 
-// concluded returns the names of the tests with the conclusion.
-func (c *comparisonShown) concluded(conclusion string) []string {
+// testsWithConclusion returns the names of the tests with the conclusion.
+func (c *comparisonShown) testsWithConclusion(conclusion string) []string {
 	var names []string
 	for _, test := range c.Tests {
 		if test.Conclusion == conclusion {
@@ -182,7 +182,7 @@ func (c *comparisonShown) concluded(conclusion string) []string {
 
 // isRegressed reports whether the overall result or any single test got significantly worse.
 func (c *comparisonShown) isRegressed() bool {
-	return c != nil && (c.Conclusion == "Regressed" || len(c.concluded("Regressed")) > 0)
+	return c != nil && (c.Conclusion == "Regressed" || len(c.testsWithConclusion("Regressed")) > 0)
 }
 
 // isUndecided reports whether the samples are too small, overall and for every test.

@@ -17,8 +17,8 @@ const correctedDocument = `query ($id: ID!) { agentTestExecution(id: $id) {
 	correctedPassRate { rate interval { low high } labels }
 } }`
 
-// corrected returns the pass rate without the errors of the judge, or nil if there are too few labels.
-func corrected(ctx context.Context, server *client.Client, id string) (*correctedShown, error) {
+// readCorrectedRate returns the pass rate without the errors of the judge, or nil if there are too few labels.
+func readCorrectedRate(ctx context.Context, server *client.Client, id string) (*correctedShown, error) {
 	var read struct{ AgentTestExecution executionShown }
 	err := server.Query(ctx, correctedDocument, client.Variables{"id": id}, &read)
 	return read.AgentTestExecution.Corrected, err

@@ -37,7 +37,7 @@ func readEstimate(ctx context.Context, server *client.Client, input client.Varia
 
 // String returns two sentences: what the execution takes, and what it can show.
 func (e executionEstimate) String() string {
-	text := countOf(e.Runs, "run", "runs")
+	text := pluralizeAs(e.Runs, "run", "runs")
 	if e.Runs < e.RunsAtMost {
 		text += fmt.Sprintf(" if all pass, at most %d", e.RunsAtMost)
 	}
@@ -51,7 +51,7 @@ func (e executionEstimate) String() string {
 		text += ": about " + roughly(*e.Seconds)
 	}
 	for i, fall := range e.NoticedFalls {
-		repeats := countOf(fall.Repeats, "repeat", "repeats")
+		repeats := pluralizeAs(fall.Repeats, "repeat", "repeats")
 		if i == 0 && e.Runs < e.RunsAtMost {
 			repeats = "up to " + repeats
 		}
@@ -72,7 +72,7 @@ func roughly(seconds float64) string {
 	n := int(math.Ceil(seconds))
 	switch d := time.Duration(n) * time.Second; {
 	case d < 90*time.Second:
-		return countOf(n, "second", "seconds")
+		return pluralizeAs(n, "second", "seconds")
 	case d < 90*time.Minute:
 		return fmt.Sprintf("%.0f minutes", d.Minutes())
 	default:

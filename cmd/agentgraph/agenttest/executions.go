@@ -75,7 +75,7 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	table := [][]string{{"ID", "STATUS", "VERDICT", "PASSED", "CREATED", "AGENT"}}
 	for _, e := range executions {
 		table = append(table, []string{e.ID, e.state(), orDash(e.Verdict),
-			fmt.Sprintf("%d/%d", e.Counts.Passed, e.Counts.Total), at(&e.CreatedAt), e.Agent.String()})
+			fmt.Sprintf("%d/%d", e.Counts.Passed, e.Counts.Total), formatTime(&e.CreatedAt), e.Agent.String()})
 	}
 	return c.Print(cmd.OutOrStdout(), executions, table)
 }
@@ -87,11 +87,11 @@ func (c *executionsCommand) newestExecutions(ctx context.Context, server *client
 		return nil, err
 	}
 	if len(agents) == 0 {
-		return c.readOf(ctx, server, nil)
+		return c.readForAgent(ctx, server, nil)
 	}
 	all := []executionShown{}
 	for _, id := range agents {
-		executions, err := c.readOf(ctx, server, &id)
+		executions, err := c.readForAgent(ctx, server, &id)
 		if err != nil {
 			return nil, err
 		}
@@ -104,8 +104,8 @@ func (c *executionsCommand) newestExecutions(ctx context.Context, server *client
 	return all[:min(len(all), c.Limit)], nil
 }
 
-// readOf reads the newest executions of an agent, or of all agents if agentID is nil.
-func (c *executionsCommand) readOf(ctx context.Context, server *client.Client,
+// readForAgent reads the newest executions of an agent, or of all agents if agentID is nil.
+func (c *executionsCommand) readForAgent(ctx context.Context, server *client.Client,
 	agentID *string) ([]executionShown, error) {
 	filter := client.Variables{}
 	if len(c.Status) > 0 {

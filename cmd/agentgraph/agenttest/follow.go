@@ -16,7 +16,7 @@ import (
 // executionShown is an execution as the server sends it, and as reports repeat it.
 type executionShown struct {
 	ID       string         `json:"id"`
-	Agent    *named         `json:"agent"`
+	Agent    *namedRef      `json:"agent"`
 	Status   string         `json:"status"`
 	IsDraft  bool           `json:"isDraft"`
 	Verdict  *string        `json:"verdict"`
@@ -75,7 +75,7 @@ type agreed struct {
 	SameCriteria int `json:"sameCriteria"`
 }
 
-func (c countsShown) ended() int { return c.Passed + c.Failed + c.Error + c.Cancelled + c.Skipped }
+func (c countsShown) endedRuns() int { return c.Passed + c.Failed + c.Error + c.Cancelled + c.Skipped }
 
 func (c countsShown) String() string {
 	text := fmt.Sprintf("%d passed, %d failed, %d error, %d cancelled", c.Passed, c.Failed, c.Error, c.Cancelled)
@@ -85,8 +85,8 @@ func (c countsShown) String() string {
 	return text
 }
 
-// of returns a pointer to the counter of a status, or nil if the status is unknown.
-func (c *countsShown) of(status string) *int {
+// counter returns a pointer to the counter of a status, or nil if the status is unknown.
+func (c *countsShown) counter(status string) *int {
 	return map[string]*int{
 		"Queued": &c.Queued, "Running": &c.Running, "Passed": &c.Passed,
 		"Failed": &c.Failed, "Error": &c.Error, "Cancelled": &c.Cancelled, "Skipped": &c.Skipped,
@@ -203,10 +203,10 @@ type follower struct {
 	runs map[string]runShown
 	// transcripts makes the follower read finished runs with their transcripts.
 	transcripts bool
-	// patience is how long to wait for an unreachable server.
-	patience time.Duration
-	// changed receives each run that is new or has changed its status, with the counts at that moment.
-	changed func(runShown, countsShown)
+	// reconnectTimeout is how long to wait for an unreachable server.
+	reconnectTimeout time.Duration
+	// onChange receives each run that is new or has changed its status, with the counts at that moment.
+	onChange func(runShown, countsShown)
 }
 
 // follow returns nil once the execution is finished and all of its runs are known.
@@ -235,7 +235,7 @@ func (f *follower) follow(ctx context.Context) error {
 			return err
 		case lost.IsZero():
 			lost = time.Now()
-		case time.Since(lost) > f.patience:
+		case time.Since(lost) > f.reconnectTimeout:
 			return fmt.Errorf("%w; execution %s continues on the server", err, f.execution.ID)
 		}
 		if err := pause(ctx, wait); err != nil {
@@ -274,7 +274,7 @@ func (f *follower) readExecution(ctx context.Context) error {
 		return client.NotFound(fmt.Sprintf("execution %s no longer exists", f.execution.ID))
 	}
 	finished := now.AgentTestExecution.FinishedAt != nil
-	if finished || f.counts().ended() != now.AgentTestExecution.Counts.ended() {
+	if finished || f.counts().endedRuns() != now.AgentTestExecution.Counts.endedRuns() {
 		runs, err := readRuns(ctx, f.server, f.execution.ID, finished && f.transcripts)
 		if err != nil {
 			return err
@@ -294,7 +294,7 @@ func (f *follower) update(run runShown) {
 	}
 	f.runs[run.ID] = run
 	if before.Status != run.Status {
-		f.changed(run, f.counts())
+		f.onChange(run, f.counts())
 	}
 }
 
@@ -302,7 +302,7 @@ func (f *follower) update(run runShown) {
 func (f *follower) counts() countsShown {
 	counts := countsShown{Total: f.execution.Counts.Total, Queued: f.execution.Counts.Total - len(f.runs)}
 	for _, run := range f.runs {
-		if counter := counts.of(run.Status); counter != nil {
+		if counter := counts.counter(run.Status); counter != nil {
 			*counter++
 		}
 	}

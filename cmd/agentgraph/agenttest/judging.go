@@ -61,44 +61,45 @@ func (f *judgingFlags) Validate() error {
 		cli.Refuse(f.Corrected && x == nil, "--corrected needs --min-pass-rate"),
 		cli.Refuse(f.Timeout < 0, "--timeout must not be negative"),
 		cli.Refuse(f.Reconnect < 0, "--reconnect must not be negative"),
-		errors.Join(writable("--junit", f.JUnit), writable("--json", f.JSON), writable("--markdown", f.Markdown)),
+		errors.Join(checkWritable("--junit", f.JUnit), checkWritable("--json", f.JSON),
+			checkWritable("--markdown", f.Markdown)),
 	)
 }
 
 // errTimeout ends an execution that takes longer than --timeout.
 var errTimeout = errors.New("the time limit of --timeout was reached")
 
-// bounded returns a context that is cancelled after --timeout.
-func (f *judgingFlags) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+// withTimeout returns a context that is cancelled after --timeout.
+func (f *judgingFlags) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if f.Timeout == 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeoutCause(ctx, f.Timeout, errTimeout)
 }
 
-// discard removes earlier reports.
-func (f *judgingFlags) discard() error {
-	if err := errors.Join(discard(f.JUnit), discard(f.JSON), discard(f.Markdown)); err != nil {
+// removeReports removes earlier reports.
+func (f *judgingFlags) removeReports() error {
+	if err := errors.Join(removeReport(f.JUnit), removeReport(f.JSON), removeReport(f.Markdown)); err != nil {
 		return client.Exit(client.ExitServer, err)
 	}
 	return nil
 }
 
-// conclude follows an execution to its end, compares and reports it, and returns its outcome as the exit code. The
-// function compared returns nil if there is no baseline.
-func (f *judgingFlags) conclude(
+// followAndReport follows an execution to its end, compares and reports it, and returns its outcome as the exit code.
+// The function compared returns nil if there is no baseline.
+func (f *judgingFlags) followAndReport(
 	ctx context.Context, cmd *cobra.Command, server *client.Client, started executionShown,
-	compared func(context.Context) (*comparisonShown, error),
+	compare func(context.Context) (*comparisonShown, error),
 ) error {
 	shown := newProgress(cmd.OutOrStdout(), started)
 	follower := &follower{
 		server: server, execution: started, runs: map[string]runShown{}, transcripts: f.JUnit != "" || f.JSON != "",
-		patience: f.Reconnect, changed: shown.changed,
+		reconnectTimeout: f.Reconnect, onChange: shown.changed,
 	}
-	lost := follower.follow(ctx)
+	followErr := follower.follow(ctx)
 	if ctx.Err() != nil && follower.execution.FinishedAt == nil {
 		shown.cancelling(context.Cause(ctx))
-		lost = follower.cancel(context.WithoutCancel(ctx))
+		followErr = follower.cancel(context.WithoutCancel(ctx))
 	}
 	var err error
 	final := report{Server: server.Server(), Execution: follower.execution, Runs: follower.results(),
@@ -106,20 +107,20 @@ func (f *judgingFlags) conclude(
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		final.timeout = f.Timeout
 	}
-	if status := follower.execution.Status; lost == nil && status != "Cancelled" && status != "Cancelling" {
-		final.Comparison, lost = compared(context.WithoutCancel(ctx))
-		final.Execution.Corrected, err = corrected(context.WithoutCancel(ctx), server, started.ID)
+	if status := follower.execution.Status; followErr == nil && status != "Cancelled" && status != "Cancelling" {
+		final.Comparison, followErr = compare(context.WithoutCancel(ctx))
+		final.Execution.Corrected, err = readCorrectedRate(context.WithoutCancel(ctx), server, started.ID)
 		if f.Corrected {
-			lost = cmp.Or(lost, err) // older servers have no corrected rates
+			followErr = cmp.Or(followErr, err) // older servers have no corrected rates
 		}
 		final.Execution.Variants, err = readVariants(context.WithoutCancel(ctx), server, final.Execution)
-		lost = cmp.Or(lost, err)
+		followErr = cmp.Or(followErr, err)
 	}
-	if lost != nil {
+	if followErr != nil {
 		// The last counts from the server are older than the events.
 		final.Execution.Counts = follower.counts()
 	}
-	final.decide(lost)
+	final.decide(followErr)
 	shown.close(final, server.Console(context.WithoutCancel(ctx)))
 	if err = errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON),
 		final.writeMarkdown(context.WithoutCancel(ctx), server, f.Markdown)); err != nil {

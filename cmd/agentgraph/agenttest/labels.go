@@ -201,7 +201,7 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 	}
 	rows := [][]string{append(slices.Clone(labelColumns), "updated_at")}
 	if c.Queue > 0 {
-		rows, err = c.queued(cmd.Context(), server, agentID)
+		rows, err = c.readQueue(cmd.Context(), server, agentID)
 	} else {
 		var labels []labelShown
 		labels, err = client.ReadAll[labelShown](cmd.Context(), server, labelsDocument, client.Variables{"agent": agentID}, 0)
@@ -219,14 +219,14 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 	}
 	for _, row := range rows[1:] {
 		for i := range row {
-			row[i] = asText(row[i])
+			row[i] = escapeFormula(row[i])
 		}
 	}
 	return csv.NewWriter(cmd.OutOrStdout()).WriteAll(rows)
 }
 
-// queued returns a table of the queue. A person fills in its column "holds".
-func (c *labelsExport) queued(ctx context.Context, server *client.Client, agentID string) ([][]string, error) {
+// readQueue returns a table of the queue. A person fills in its column "holds".
+func (c *labelsExport) readQueue(ctx context.Context, server *client.Client, agentID string) ([][]string, error) {
 	rows := [][]string{append(slices.Clone(labelColumns), "expected", "verdict", "rationale", "conversation")}
 	person := ""
 	if c.Person != nil {
@@ -270,16 +270,16 @@ func yesOrNo(is *bool) string {
 // formulas are the first characters of cells that spreadsheets calculate.
 const formulas = "=+-@\t\r"
 
-// asText puts an apostrophe before a text that looks like a formula.
-func asText(cell string) string {
+// escapeFormula puts an apostrophe before a text that looks like a formula.
+func escapeFormula(cell string) string {
 	if cell != "" && strings.ContainsRune(formulas, rune(cell[0])) {
 		return "'" + cell
 	}
 	return cell
 }
 
-// fromText undoes asText.
-func fromText(cell string) string {
+// unescapeFormula undoes escapeFormula.
+func unescapeFormula(cell string) string {
 	if len(cell) > 1 && cell[0] == '\'' && strings.ContainsRune(formulas, rune(cell[1])) {
 		return cell[1:]
 	}

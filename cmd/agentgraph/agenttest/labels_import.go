@@ -59,11 +59,11 @@ func (c *labelsImport) Run(cmd *cobra.Command) error {
 		var answer json.RawMessage
 		with := client.Variables{"input": client.Variables{"labels": some}}
 		if err := server.Query(cmd.Context(), labelDocument, with, &answer); err != nil {
-			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", count(saved, "label"), err))
+			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", pluralize(saved, "label"), err))
 		}
 		saved += len(some)
 	}
-	cmd.Printf("%s saved.\n", count(saved, "label"))
+	cmd.Printf("%s saved.\n", pluralize(saved, "label"))
 	return nil
 }
 
@@ -83,21 +83,21 @@ func (c *labelsImport) readLabels(in io.Reader) ([]client.Variables, error) {
 	if len(text) > maxLabelsFile {
 		return nil, fmt.Errorf("has more than %d bytes", maxLabelsFile)
 	}
-	return labelsOf(csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))))
+	return parseLabels(csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))))
 }
 
-// labelsOf returns the labels of a table whose first line names its columns.
-func labelsOf(table *csv.Reader) ([]client.Variables, error) {
+// parseLabels returns the labels of a table whose first line names its columns.
+func parseLabels(table *csv.Reader) ([]client.Variables, error) {
 	columns, err := table.Read()
 	if err != nil {
 		return nil, errors.New("the first line must have the columns run_id, criterion and holds")
 	}
-	at := map[string]int{}
+	columnIndex := map[string]int{}
 	for i, name := range columns {
-		at[strings.ToLower(strings.TrimSpace(name))] = i
+		columnIndex[strings.ToLower(strings.TrimSpace(name))] = i
 	}
 	for _, name := range labelColumns[:3] {
-		if _, known := at[name]; !known {
+		if _, known := columnIndex[name]; !known {
 			return nil, fmt.Errorf("the first line must have the column %s", name)
 		}
 	}
@@ -112,16 +112,16 @@ func labelsOf(table *csv.Reader) ([]client.Variables, error) {
 		}
 		line, _ := table.FieldPos(0)
 		cell := func(name string) string {
-			if i, known := at[name]; known {
-				return fromText(row[i])
+			if i, known := columnIndex[name]; known {
+				return unescapeFormula(row[i])
 			}
 			return ""
 		}
-		holds, err := answer(cell("holds"))
+		holds, err := parseYesNo(cell("holds"))
 		if err != nil {
 			return nil, fmt.Errorf(`line %d: the column "holds" %w`, line, err)
 		}
-		sampled, err := answer(cell("sampled"))
+		sampled, err := parseYesNo(cell("sampled"))
 		if err != nil {
 			return nil, fmt.Errorf(`line %d: the column "sampled" %w`, line, err)
 		}
@@ -141,8 +141,8 @@ func labelsOf(table *csv.Reader) ([]client.Variables, error) {
 	}
 }
 
-// answer parses yes or no. It returns nil for an empty text.
-func answer(text string) (*bool, error) {
+// parseYesNo parses yes or no. It returns nil for an empty text.
+func parseYesNo(text string) (*bool, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "":
 		return nil, nil

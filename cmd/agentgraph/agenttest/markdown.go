@@ -18,7 +18,7 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 		return nil
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "**%s**: %s\n", r.Outcome, inMarkdown(r.Reason))
+	fmt.Fprintf(&text, "**%s**: %s\n", r.Outcome, escapeMarkdown(r.Reason))
 	seen, left := map[string]bool{}, 0
 	for _, run := range r.Runs {
 		if run.Status != "Failed" || run.Test == nil || seen[run.Test.ID] {
@@ -35,7 +35,7 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 		text.WriteString("\n" + test.markdown())
 	}
 	if left > 0 {
-		fmt.Fprintf(&text, "\n%s more failed.\n", count(left, "test"))
+		fmt.Fprintf(&text, "\n%s more failed.\n", pluralize(left, "test"))
 	}
 	return client.WriteFile(path, []byte(text.String()), 0o644)
 }
@@ -44,14 +44,14 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 func (t *blamedTest) markdown() string {
 	var text strings.Builder
 	if t.Blame == nil {
-		return fmt.Sprintf("### %s\n\nThe test never passed before.\n", inMarkdown(t.Name))
+		return fmt.Sprintf("### %s\n\nThe test never passed before.\n", escapeMarkdown(t.Name))
 	}
 	b := t.Blame
-	fmt.Fprintf(&text, "### %s\n\n", inMarkdown(t.title()))
+	fmt.Fprintf(&text, "### %s\n\n", escapeMarkdown(t.title()))
 	changes := b.suspects()
 	if b.Search != nil && b.Search.Verdict != nil && b.Search.GoodVersion == b.GoodVersion &&
 		b.Search.BadVersion == b.BadVersion {
-		fmt.Fprintf(&text, "%s.\n", b.Search.verdict())
+		fmt.Fprintf(&text, "%s.\n", b.Search.describeVerdict())
 		if len(b.Search.Cause) > 0 {
 			changes = b.Search.Cause
 		}
@@ -61,7 +61,7 @@ func (t *blamedTest) markdown() string {
 		fmt.Fprintf(&text, "It passed before with the same prompt, version %d.\n", b.GoodVersion)
 	case len(changes) == 0:
 		fmt.Fprintf(&text, "None of the %s from prompt version %d to %d has words that the failed checks need.\n",
-			count(len(b.Changes), "change"), b.GoodVersion, b.BadVersion)
+			pluralize(len(b.Changes), "change"), b.GoodVersion, b.BadVersion)
 	default:
 		fmt.Fprintf(&text, "From prompt version %d to %d:\n\n", b.GoodVersion, b.BadVersion)
 	}
@@ -76,7 +76,7 @@ func (c changeShown) markdown() string {
 	var text strings.Builder
 	text.WriteString("- " + c.kind())
 	if c.Section != nil {
-		fmt.Fprintf(&text, " in “%s”", inMarkdown(*c.Section))
+		fmt.Fprintf(&text, " in “%s”", escapeMarkdown(*c.Section))
 	}
 	text.WriteString(": ")
 	if c.Before != nil {
@@ -94,7 +94,7 @@ func (c changeShown) markdown() string {
 func boldInMarkdown(pieces []pieceShown) string {
 	var text strings.Builder
 	for _, piece := range pieces {
-		part := inMarkdown(piece.Text)
+		part := escapeMarkdown(piece.Text)
 		if piece.IsNeeded {
 			part = "**" + part + "**"
 		}
@@ -106,5 +106,5 @@ func boldInMarkdown(pieces []pieceShown) string {
 var markdownEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`,
 	"<", "&lt;", ">", "&gt;", "#", `\#`, "@", "&#64;", "|", `\|`, "~", `\~`)
 
-// inMarkdown escapes a text for one line of Markdown. An @ in it does not notify a user.
-func inMarkdown(text string) string { return markdownEscapes.Replace(client.Printable(text)) }
+// escapeMarkdown escapes a text for one line of Markdown. An @ in it does not notify a user.
+func escapeMarkdown(text string) string { return markdownEscapes.Replace(client.Printable(text)) }

@@ -8,8 +8,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Bounds of the error of refuseReal. It lists at most maxGroups groups, and for each at most maxTools tools and maxReal
-// tests.
+// Bounds of the error of refuseRealCalls. It lists at most maxGroups groups, and for each at most maxTools tools and
+// maxReal tests.
 const (
 	maxReal   = 3
 	maxTools  = 10
@@ -29,9 +29,9 @@ type coveredCall struct {
 	TestIds, TestNames []string
 }
 
-// refuseReal returns an error if the tests would really call tools or transfer calls. The error names each such call
-// with its tests. Knowledge base searches and delegation are allowed, because they have no side effects.
-func refuseReal(ctx context.Context, server *client.Client, input client.Variables) error {
+// refuseRealCalls returns an error if the tests would really call tools or transfer calls. The error names each such
+// call with its tests. Knowledge base searches and delegation are allowed, because they have no side effects.
+func refuseRealCalls(ctx context.Context, server *client.Client, input client.Variables) error {
 	var read struct {
 		AgentTestExecutionCoverage struct{ Calls []coveredCall }
 	}
@@ -75,7 +75,7 @@ func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 	}
 	for i, group := range groups {
 		if i == maxGroups {
-			return append(lines, fmt.Sprintf("and more tools, in %s of tests", count(len(groups)-i, "other set")))
+			return append(lines, fmt.Sprintf("and more tools, in %s of tests", pluralize(len(groups)-i, "other set")))
 		}
 		some := toolsOf[group]
 		lines = append(lines, some[:min(len(some), maxTools)]...)
@@ -87,7 +87,7 @@ func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 		if left := len(tests) - maxReal; left > 0 {
 			shown += fmt.Sprintf(" and %d more", left)
 		}
-		lines = append(lines, fmt.Sprintf("  in %s: %s", count(len(tests), "test"), shown))
+		lines = append(lines, fmt.Sprintf("  in %s: %s", pluralize(len(tests), "test"), shown))
 	}
 	return lines
 }

@@ -28,7 +28,7 @@ type progress struct {
 func newProgress(out io.Writer, execution executionShown) *progress {
 	p := &progress{out: out, style: client.StyleOf(out)}
 	p.counts.Store(execution.Counts)
-	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, count(execution.Counts.Total, "run")))
+	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, pluralize(execution.Counts.Total, "run")))
 	if cli.IsTerminal(out) {
 		p.bars = mpb.New(mpb.WithOutput(out))
 		p.bar = p.bars.AddBar(int64(execution.Counts.Total),
@@ -48,7 +48,7 @@ func (p *progress) changed(run runShown, counts countsShown) {
 	}
 	p.counts.Store(counts)
 	if p.bar != nil {
-		p.bar.SetCurrent(int64(counts.ended()))
+		p.bar.SetCurrent(int64(counts.endedRuns()))
 	}
 }
 
@@ -123,11 +123,11 @@ func (r runShown) describe(style client.Style) string {
 // title returns the name of the run: its test, its row and its variant if it has them, and its attempt
 // number.
 func (r runShown) title() string {
-	return fmt.Sprintf("%s [%d]", ofVariant(inRow(r.TestName, r.RowName, r.RowNumber), r.Variant), r.Attempt)
+	return fmt.Sprintf("%s [%d]", nameWithVariant(nameWithRow(r.TestName, r.RowName, r.RowNumber), r.Variant), r.Attempt)
 }
 
-// inRow returns the name of a test, followed by the name or number of the row.
-func inRow(testName string, rowName *string, rowNumber *int) string {
+// nameWithRow returns the name of a test, followed by the name or number of the row.
+func nameWithRow(testName string, rowName *string, rowNumber *int) string {
 	if label := rowLabel(rowName, rowNumber); label != "" {
 		testName += " (" + label + ")"
 	}

@@ -44,13 +44,13 @@ const rejudgeDocument = executionFields + `mutation ($input: RejudgeAgentTestExe
 // the outcome as the exit code.
 func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	ctx, stop := c.bounded(ctx)
+	ctx, stop := c.withTimeout(ctx)
 	defer stop()
 	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
-	if err := c.discard(); err != nil {
+	if err := c.removeReports(); err != nil {
 		return err
 	}
 	input := client.Variables{
@@ -66,7 +66,7 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 		return exitUnstarted(ctx, err)
 	}
 	rejudged := started.RejudgeAgentTestExecution.Execution
-	return c.conclude(ctx, cmd, server, rejudged, func(context.Context) (*comparisonShown, error) {
+	return c.followAndReport(ctx, cmd, server, rejudged, func(context.Context) (*comparisonShown, error) {
 		return nil, nil
 	})
 }

@@ -112,13 +112,13 @@ func (r report) writeJUnit(path string) error {
 	type titleKey struct{ class, title string }
 	titles := map[titleKey]int{}
 	for _, run := range r.Runs {
-		_, class := run.place()
+		_, class := run.agentAndClass()
 		titles[titleKey{class, run.title()}]++
 		titles[titleKey{class, run.title() + " " + run.testID()}]++
 	}
 	for _, run := range r.Runs {
-		agent, class := run.place()
-		agent = ofVariant(agent, run.Variant)
+		agent, class := run.agentAndClass()
+		agent = nameWithVariant(agent, run.Variant)
 		suite := suites[agent]
 		if suite == nil {
 			suite = &junitSuite{Name: agent, Timestamp: r.Execution.CreatedAt.UTC().Format(time.RFC3339),
@@ -154,8 +154,8 @@ func (r report) writeJUnit(path string) error {
 	return client.WriteFile(path, append([]byte(xml.Header), append(text, '\n')...), 0o644)
 }
 
-// place returns the names of the run's agent and of its class, which includes the folder.
-func (r runShown) place() (agent, class string) {
+// agentAndClass returns the names of the run's agent and of its class, which includes the folder.
+func (r runShown) agentAndClass() (agent, class string) {
 	switch {
 	case r.Test == nil:
 		return "deleted tests", "deleted tests"
@@ -233,8 +233,8 @@ func (r runShown) failure() string {
 	return "not met: " + strings.Join(unmet, "; ")
 }
 
-// writable returns an error if a file cannot be written at the path.
-func writable(flag, path string) error {
+// checkWritable returns an error if a file cannot be written at the path.
+func checkWritable(flag, path string) error {
 	if path == "" {
 		return nil
 	}
@@ -247,8 +247,8 @@ func writable(flag, path string) error {
 	return nil
 }
 
-// discard removes an earlier report, so that it cannot be mistaken for this execution's report.
-func discard(path string) error {
+// removeReport removes an earlier report, so that it cannot be mistaken for this execution's report.
+func removeReport(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return os.Remove(path)
 	}

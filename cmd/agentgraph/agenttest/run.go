@@ -90,20 +90,20 @@ func (c *runCommand) Validate() (err error) {
 // Run starts an execution, follows it to its end, reports it, and returns its outcome as the exit code.
 func (c *runCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	ctx, stop := c.bounded(ctx)
+	ctx, stop := c.withTimeout(ctx)
 	defer stop()
 	server, err := c.Connect(cmd)
 	if err != nil {
 		return err
 	}
-	if err := c.discard(); err != nil {
+	if err := c.removeReports(); err != nil {
 		return err
 	}
 	started, err := c.begin(ctx, cmd, server)
 	if err != nil {
 		return exitUnstarted(ctx, err)
 	}
-	return c.conclude(ctx, cmd, server, started, func(ctx context.Context) (*comparisonShown, error) {
+	return c.followAndReport(ctx, cmd, server, started, func(ctx context.Context) (*comparisonShown, error) {
 		if len(c.Baseline) == 0 {
 			return nil, nil
 		}
@@ -133,7 +133,7 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 		input["variants"] = c.variants
 	}
 	if c.RequireMocked {
-		if err := refuseReal(ctx, server, input); err != nil {
+		if err := refuseRealCalls(ctx, server, input); err != nil {
 			return started, err
 		}
 	}

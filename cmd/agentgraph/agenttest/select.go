@@ -12,10 +12,10 @@ import (
 
 // findAll returns the ids of the objects that a flag names. It searches the given agents, or all agents if none are
 // given.
-func findAll(ctx context.Context, server *client.Client, of client.Kind, texts, agentIDs []string) ([]string, error) {
+func findAll(ctx context.Context, server *client.Client, kind client.Kind, texts, agentIDs []string) ([]string, error) {
 	ids := make([]string, len(texts))
 	for i, text := range texts {
-		found, err := server.Find(ctx, of, text, agentIDs...)
+		found, err := server.Find(ctx, kind, text, agentIDs...)
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ type testShown struct {
 	Runs struct {
 		Nodes []struct {
 			runShown
-			Execution named
+			Execution namedRef
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (c *showCommand) Run(cmd *cobra.Command) error {
 		return err
 	}
 	c.style = client.StyleOf(cmd.OutOrStdout())
-	show, err := c.find(ctx, server)
+	show, err := c.chooseView(ctx, server)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -99,9 +99,9 @@ func (c *showCommand) Run(cmd *cobra.Command) error {
 	return err
 }
 
-// find returns the function that shows the object with the id. If there is no such object, the argument is the name of
-// a test.
-func (c *showCommand) find(
+// chooseView returns the function that shows the object with the id. If there is no such object, the argument is the
+// name of a test.
+func (c *showCommand) chooseView(
 	ctx context.Context, server *client.Client,
 ) (func(context.Context, *client.Client) (whole any, text string, err error), error) {
 	var named struct {
@@ -113,7 +113,7 @@ func (c *showCommand) find(
 		return nil, err
 	}
 	if named.Node == nil && (strings.HasPrefix(c.ID, "run_") || strings.HasPrefix(c.ID, "execution_")) {
-		return nil, c.unknown()
+		return nil, c.notFoundError()
 	}
 	if named.Node == nil {
 		test, err := server.Find(ctx, client.Tests, c.ID)
@@ -128,10 +128,10 @@ func (c *showCommand) find(
 	case "SimulationTest", "ClassificationTest":
 		return c.showTest, nil
 	}
-	return nil, c.unknown()
+	return nil, c.notFoundError()
 }
 
-func (c *showCommand) unknown() error {
+func (c *showCommand) notFoundError() error {
 	return client.Exit(client.ExitUsage, fmt.Errorf("no test, execution or run has the name or id %q", c.ID))
 }
 
@@ -170,14 +170,14 @@ func (c *showCommand) showRun(ctx context.Context, server *client.Client) (whole
 	}
 	var run struct {
 		runShown
-		Execution named
+		Execution namedRef
 	}
 	err = json.Unmarshal(read.Node, &run)
 	return read.Node, run.detail(c.style, run.Execution.ID), err
 }
 
-// facts writes names and values in two columns.
-func facts(text io.Writer, namesAndValues ...any) {
+// writeFields writes names and values in two columns.
+func writeFields(text io.Writer, namesAndValues ...any) {
 	var table [][]string
 	for pair := range slices.Chunk(namesAndValues, 2) {
 		table = append(table, []string{fmt.Sprint(pair[0]), fmt.Sprint(pair[1])})
@@ -187,12 +187,13 @@ func facts(text io.Writer, namesAndValues ...any) {
 
 func (t testShown) describe() string {
 	var text strings.Builder
-	facts(&text, "Test", t.ID, "Name", client.Printable(t.Name), "Kind", t.Kind, "Agent", t.Agent, "Folder", t.Folder)
+	writeFields(&text, "Test", t.ID, "Name", client.Printable(t.Name), "Kind", t.Kind, "Agent", t.Agent, "Folder",
+		t.Folder)
 	if context := t.ConversationContext; context != nil {
-		facts(&text, "Expects", client.Printable(t.TagExpected), "Data bag", string(context.DataBag))
+		writeFields(&text, "Expects", client.Printable(t.TagExpected), "Data bag", string(context.DataBag))
 		writeMessages(&text, context.Messages, nil)
 	} else {
-		facts(&text, "Turns", fmt.Sprintf("at most %d", t.MaxTurns), "Variables", string(t.Variables), "Scenario",
+		writeFields(&text, "Turns", fmt.Sprintf("at most %d", t.MaxTurns), "Variables", string(t.Variables), "Scenario",
 			client.Printable(t.Scenario))
 		for _, check := range t.Checks {
 			fmt.Fprintf(&text, "  - %s\n", verdict{what: check.Description, weight: check.Weight}.title())
@@ -225,7 +226,8 @@ func (t testShown) describe() string {
 func (t testShown) lastRuns() [][]string {
 	table := [][]string{{"RUN", "STATUS", "TOOK", "FINISHED", "EXECUTION", "ROW"}}
 	for _, run := range t.Runs.Nodes {
-		table = append(table, []string{run.ID, run.Status, took(run.DurationMs), at(run.FinishedAt), run.Execution.ID,
+		table = append(table, []string{run.ID, run.Status, formatDuration(run.DurationMs), formatTime(run.FinishedAt),
+			run.Execution.ID,
 			rowLabel(run.RowName, run.RowNumber)})
 	}
 	for i := range table {
@@ -246,8 +248,8 @@ func (e executionShown) state() string {
 
 func (e executionShown) describe(runs []runShown) string {
 	var text strings.Builder
-	facts(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.state(), "Verdict", orDash(e.Verdict),
-		"Repeats", e.Repeats, "Created", e.CreatedAt.UTC().Format(time.DateTime), "Finished", at(e.FinishedAt))
+	writeFields(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.state(), "Verdict", orDash(e.Verdict),
+		"Repeats", e.Repeats, "Created", e.CreatedAt.UTC().Format(time.DateTime), "Finished", formatTime(e.FinishedAt))
 	text.WriteString(e.summary())
 	text.WriteString(variantsSummary(e.Variants))
 	for _, test := range flaky(runs) {
@@ -256,7 +258,7 @@ func (e executionShown) describe(runs []runShown) string {
 	text.WriteString("\n")
 	table := [][]string{{"RUN", "STATUS", "TOOK", "TEST"}}
 	for _, run := range runs {
-		table = append(table, []string{run.ID, run.Status, took(run.DurationMs), run.title()})
+		table = append(table, []string{run.ID, run.Status, formatDuration(run.DurationMs), run.title()})
 	}
 	_ = cli.WriteTable(&text, table)
 	return text.String()
@@ -269,14 +271,15 @@ func (r runShown) detail(style client.Style, executionID string) string {
 	if r.Test != nil {
 		testID = r.Test.ID
 	}
-	_, class := r.place()
-	facts(&text, "Run", r.ID, "Test", fmt.Sprintf("%s (%s)", r.title(), testID), "Agent", class, "Execution", executionID,
-		"Status", r.Status, "Took", took(r.DurationMs), "Prompt", promptOf(r))
+	_, class := r.agentAndClass()
+	writeFields(&text, "Run", r.ID, "Test", fmt.Sprintf("%s (%s)", r.title(), testID), "Agent", class, "Execution",
+		executionID,
+		"Status", r.Status, "Took", formatDuration(r.DurationMs), "Prompt", promptOf(r))
 	if transcript := r.transcript(); transcript != "" {
 		text.WriteString("\n" + transcript)
 	}
 	if r.EndReason != nil {
-		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", count(r.TurnCount, "turn"),
+		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", pluralize(r.TurnCount, "turn"),
 			client.Printable(*r.EndReason))
 	}
 	text.WriteString("\n")
@@ -310,14 +313,14 @@ func (r runShown) transcript() string {
 	return text.String()
 }
 
-func took(ms *int) string {
+func formatDuration(ms *int) string {
 	if ms == nil {
 		return "-"
 	}
 	return milliseconds(*ms)
 }
 
-func at(t *time.Time) string {
+func formatTime(t *time.Time) string {
 	if t == nil {
 		return "-"
 	}

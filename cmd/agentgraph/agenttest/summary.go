@@ -39,13 +39,13 @@ func simulatorShare(runs []runShown) string {
 		return ""
 	}
 	return fmt.Sprintf("%d of %s without success went wrong because of the simulated contact, not the agent\n",
-		simulators, count(bad, "run"))
+		simulators, pluralize(bad, "run"))
 }
 
 // summary returns the counts and rates of an execution as lines.
 func (e executionShown) summary() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %v", count(e.Counts.Total, "run"), e.Counts)
+	fmt.Fprintf(&text, "%s: %v", pluralize(e.Counts.Total, "run"), e.Counts)
 	if e.StartedAt != nil && e.FinishedAt != nil {
 		fmt.Fprintf(&text, ", in %s", e.FinishedAt.Sub(*e.StartedAt).Round(10*time.Millisecond))
 	}
@@ -54,21 +54,21 @@ func (e executionShown) summary() string {
 		fmt.Fprintf(&text, "Pass rate: %s of %d judged%s", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed, e.Interval)
 		if k := len(e.PassHatK); k > 1 {
 			fmt.Fprintf(&text, "; chance that %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]),
-				count(e.PassHatKTests[k-1], "test"))
+				pluralize(e.PassHatKTests[k-1], "test"))
 		}
 		text.WriteString("\n")
 	}
 	if c := e.Corrected; c != nil {
 		fmt.Fprintf(&text, "Corrected for the judge's errors: %s%s, by %s of people\n", percent(c.Rate), c.Interval,
-			count(c.Labels, "label"))
+			pluralize(c.Labels, "label"))
 	}
 	if len(e.Variants) == 0 { // otherwise a table has the usage of each
 		text.WriteString(e.Usage.summary())
 	}
 	if a := e.Agreement; a != nil {
 		fmt.Fprintf(&text, "Judged by %s: same status in %d of %s, same verdict in %d of %s\n",
-			client.Printable(orDash(e.JudgeModel)), a.SameRuns, count(a.Runs, "run"), a.SameCriteria,
-			countOf(a.Criteria, "criterion", "criteria"))
+			client.Printable(orDash(e.JudgeModel)), a.SameRuns, pluralize(a.Runs, "run"), a.SameCriteria,
+			pluralizeAs(a.Criteria, "criterion", "criteria"))
 	}
 	return text.String()
 }
@@ -104,18 +104,18 @@ func flaky(runs []runShown) []string {
 // testKey identifies a test, its row and its variant, even if another test has the same name. A deleted test is
 // identified by its name only.
 func (r runShown) testKey() string {
-	name := ofVariant(inRow(r.TestName, r.RowName, r.RowNumber), r.Variant)
+	name := nameWithVariant(nameWithRow(r.TestName, r.RowName, r.RowNumber), r.Variant)
 	if r.Test == nil {
 		return " " + name
 	}
 	return r.Test.ID + " " + name
 }
 
-// count returns a number with its noun.
-func count(n int, noun string) string { return countOf(n, noun, noun+"s") }
+// pluralize returns a number with its noun.
+func pluralize(n int, noun string) string { return pluralizeAs(n, noun, noun+"s") }
 
-// countOf returns a number with its noun, for nouns with an irregular plural.
-func countOf(n int, one, many string) string {
+// pluralizeAs returns a number with its noun, for nouns with an irregular plural.
+func pluralizeAs(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

@@ -49,10 +49,10 @@ func (u *usageShown) summary() string {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s by %s: %.0f tokens read (%.0f cached), %.0f written, %.4g credits\n",
-		count(u.Answers, "answer"), client.Printable(strings.Join(u.Models, ", ")), u.InputTokens, u.CachedTokens,
+		pluralize(u.Answers, "answer"), client.Printable(strings.Join(u.Models, ", ")), u.InputTokens, u.CachedTokens,
 		u.OutputTokens, u.Credits)
 	if u.Fallbacks > 0 {
-		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", count(u.Fallbacks, "answer"))
+		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", pluralize(u.Fallbacks, "answer"))
 	}
 	if first := u.FirstTokenMs; first != nil {
 		fmt.Fprintf(&text, "First text after %s, for 90 %% of answers within %s; whole answer after %s, within %s\n",

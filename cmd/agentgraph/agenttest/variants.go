@@ -55,12 +55,12 @@ query ($id: ID!) { agentTestExecution(id: $id) { variants {
 } } }`
 
 // readVariants returns the variants of an execution. Only executions of drafts have variants.
-func readVariants(ctx context.Context, server *client.Client, of executionShown) ([]variantShown, error) {
-	if !of.IsDraft {
+func readVariants(ctx context.Context, server *client.Client, execution executionShown) ([]variantShown, error) {
+	if !execution.IsDraft {
 		return nil, nil
 	}
 	var read struct{ AgentTestExecution executionShown }
-	err := server.Query(ctx, variantsDocument, client.Variables{"id": of.ID}, &read)
+	err := server.Query(ctx, variantsDocument, client.Variables{"id": execution.ID}, &read)
 	return read.AgentTestExecution.Variants, err
 }
 
@@ -69,21 +69,21 @@ var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version)=`)
 // parseVariant returns the variant that a flag describes: a label alone, or LABEL: with some of model=NAME, version=N
 // and prompt=@FILE.
 func parseVariant(text string) (client.Variables, error) {
-	label, rest, _ := strings.Cut(text, ":")
+	label, changeText, _ := strings.Cut(text, ":")
 	variant := client.Variables{"label": label}
 	wrong := func(format string, args ...any) error {
 		return client.Exit(client.ExitUsage, fmt.Errorf("--variant %q: "+format, append([]any{text}, args...)...))
 	}
-	members := variantMember.FindAllStringSubmatchIndex(rest, -1)
-	if rest != "" && (len(members) == 0 || members[0][0] != 0) {
+	members := variantMember.FindAllStringSubmatchIndex(changeText, -1)
+	if changeText != "" && (len(members) == 0 || members[0][0] != 0) {
 		return nil, wrong("expected LABEL:model=NAME, LABEL:version=N or LABEL:prompt=@FILE")
 	}
 	for i, at := range members {
-		end := len(rest)
+		end := len(changeText)
 		if i+1 < len(members) {
 			end = members[i+1][0]
 		}
-		name, value := rest[at[2]:at[3]], strings.TrimSpace(rest[at[1]:end])
+		name, value := changeText[at[2]:at[3]], strings.TrimSpace(changeText[at[1]:end])
 		switch name {
 		case "model":
 			variant["model"] = value
@@ -126,8 +126,8 @@ func checkVariants(texts []string) error {
 		"The others are compared with the first, which can be only a label", model.MaxVariants, len(texts))
 }
 
-// ofVariant appends the label of a variant to a name.
-func ofVariant(name string, label *string) string {
+// nameWithVariant appends the label of a variant to a name.
+func nameWithVariant(name string, label *string) string {
 	if label == nil {
 		return name
 	}
@@ -154,7 +154,7 @@ func variantsSummary(variants []variantShown) string {
 		table[0] = append(table[0], client.Printable(v.Label))
 	}
 	for i, test := range variants[0].Tests {
-		row := []string{inRow(test.TestName, test.RowName, test.RowNumber)}
+		row := []string{nameWithRow(test.TestName, test.RowName, test.RowNumber)}
 		for _, v := range variants {
 			row = append(row, v.Tests[i].cell())
 		}
@@ -202,7 +202,7 @@ func (p *percentiles) medianAnd95th() []string {
 func (t variantTestShown) cell() string {
 	text := fmt.Sprintf("%d/%d", t.Counts.Passed, t.Counts.Passed+t.Counts.Failed)
 	if t.Counts.Error > 0 {
-		text += ", " + countOf(t.Counts.Error, "error", "errors")
+		text += ", " + pluralizeAs(t.Counts.Error, "error", "errors")
 	}
 	if t.Conclusion != nil && slices.Contains([]string{"Regressed", "Improved"}, *t.Conclusion) {
 		text += " " + conclusions[*t.Conclusion]

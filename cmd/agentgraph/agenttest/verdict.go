@@ -29,7 +29,7 @@ type report struct {
 
 // decide sets the outcome. The first match wins: the connection to the server was lost, the execution was cancelled, a
 // run failed or a test regressed, an error occurred, the result is inconclusive, or everything passed.
-func (r *report) decide(lost error) {
+func (r *report) decide(connErr error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error",
 			client.ExitCancelled: "Cancelled", client.ExitInconclusive: "Inconclusive"}[code]
@@ -42,14 +42,14 @@ func (r *report) decide(lost error) {
 		rate, name = r.Execution.Corrected.Rate, "corrected pass rate"
 	}
 	switch {
-	case lost != nil:
+	case connErr != nil:
 		r.isLost = true
-		set(client.ExitServer, "%v", lost)
+		set(client.ExitServer, "%v", connErr)
 	case r.Execution.Status == "Cancelled" && r.timeout > 0:
 		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs, because it took longer than --timeout %s",
-			counts.ended()-counts.Cancelled, counts.Total, r.timeout)
+			counts.endedRuns()-counts.Cancelled, counts.Total, r.timeout)
 	case r.Execution.Status == "Cancelled":
-		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs", counts.ended()-counts.Cancelled,
+		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs", counts.endedRuns()-counts.Cancelled,
 			counts.Total)
 	case r.MinPassRate == nil && counts.Failed > 0:
 		set(client.ExitFailed, "%d of %d runs failed", counts.Failed, counts.Total)

@@ -75,18 +75,18 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	if !c.forPeople(cmd.OutOrStdout()) {
+	if !c.isHumanReadable(cmd.OutOrStdout()) {
 		return cli.WriteJSON(cmd.OutOrStdout(), agents)
 	}
 	rows := [][]string{{"ID", "NAME", "CHANNEL", "TOOLS", "SUB-AGENTS", "TAGS"}}
 	for _, a := range agents {
 		rows = append(rows, []string{
-			a.ID, shortened(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)),
+			a.ID, truncate(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)),
 			fmt.Sprint(len(a.SubAgents)),
 			client.Printable(strings.Join(a.Tags, ", ")),
 		})
 	}
-	return table(cmd.OutOrStdout(), rows)
+	return writeTable(cmd.OutOrStdout(), rows)
 }
 
 // maxName is how many characters of a name a table shows.

@@ -22,26 +22,26 @@ func (f *outputFlag) Declare() cli.Flags {
 	}
 }
 
-// forPeople reports whether the output is a terminal and JSON was not requested.
-func (f outputFlag) forPeople(out io.Writer) bool { return !f.JSON && cli.IsTerminal(out) }
+// isHumanReadable reports whether the output is a terminal and JSON was not requested.
+func (f outputFlag) isHumanReadable(out io.Writer) bool { return !f.JSON && cli.IsTerminal(out) }
 
-// shortened cuts text to at most that many characters.
-func shortened(text string, most int) string {
+// truncate cuts text to at most that many characters.
+func truncate(text string, most int) string {
 	if utf8.RuneCountInString(text) <= most || most < 1 {
 		return text
 	}
 	return string([]rune(text)[:most-1]) + "…"
 }
 
-// table writes rows in columns, with a bold first row. Lines are cut at the width of the terminal.
-func table(out io.Writer, rows [][]string) error {
+// writeTable writes rows in columns, with a bold first row. Lines are cut at the width of the terminal.
+func writeTable(out io.Writer, rows [][]string) error {
 	var whole strings.Builder
 	if err := cli.WriteTable(&whole, rows); err != nil {
 		return err
 	}
 	style := client.StyleOf(out).Bold
 	for line := range strings.Lines(whole.String()) {
-		text := style(shortened(strings.TrimRight(line, " \n"), client.Width(out)))
+		text := style(truncate(strings.TrimRight(line, " \n"), client.Width(out)))
 		style = client.Style(false).Bold
 		if _, err := fmt.Fprintln(out, text); err != nil {
 			return err

@@ -112,7 +112,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 		return client.ExitWith(ctx, err)
 	}
 	var screen screen = &lines{out: cmd.OutOrStdout()}
-	if c.forPeople(cmd.OutOrStdout()) {
+	if c.isHumanReadable(cmd.OutOrStdout()) {
 		screen = &terminal{out: cmd.OutOrStdout(), style: client.StyleOf(cmd.OutOrStdout()),
 			agent: client.Printable(agent.Name)}
 	}
@@ -138,7 +138,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 		screen.message(message)
 	}
 	talk := &conversation{server: server, id: chat.ID, screen: screen, shown: len(chat.Messages)}
-	err = talk.hold(ctx, linesOf(cmd.InOrStdin()))
+	err = talk.run(ctx, readLines(cmd.InOrStdin()))
 	if !talk.isOver {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
@@ -160,13 +160,13 @@ type conversation struct {
 	waiting []string
 }
 
-// hold sends each line as a message, until the input, the conversation or ctx ends.
-func (t *conversation) hold(ctx context.Context, input <-chan string) error {
+// run sends each line as a message, until the input, the conversation or ctx ends.
+func (t *conversation) run(ctx context.Context, input <-chan string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	events := t.follow(ctx)
 	for !t.isOver {
-		t.screen.ask()
+		t.screen.prompt()
 		select {
 		case text, more := <-input:
 			if !more {
@@ -216,7 +216,7 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 
 // send sends a message and shows events until the answer is complete. The answer is the result of the mutation. Events
 // only show its text earlier. While a call waits for a person, the next line of input approves or denies it.
-func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, said <-chan string) error {
+func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, input <-chan string) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},
 	}}
@@ -232,7 +232,7 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 	for {
 		var answers <-chan string
 		if len(t.waiting) > 0 {
-			answers = said
+			answers = input
 		}
 		select {
 		case line, more := <-answers:
@@ -246,7 +246,7 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 			// Other events are late: their text is already shown.
 			if event.MessageSequence > t.shown {
 				t.screen.event(event)
-				t.await(event)
+				t.trackApprovals(event)
 			}
 		case err := <-over:
 			return t.answered(answer, err)
@@ -256,8 +256,8 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 	}
 }
 
-// await notes the calls that wait for a person.
-func (t *conversation) await(e chatEvent) {
+// trackApprovals notes the calls that wait for a person.
+func (t *conversation) trackApprovals(e chatEvent) {
 	if e.Typename != "ToolApprovalChanged" {
 		return
 	}
@@ -276,7 +276,7 @@ func (t *conversation) approve(ctx context.Context, line string) error {
 		"toolCallId": id, "isApproved": line == "y" || line == "yes",
 	}}, &struct{}{})
 	if client.CodeOf(err) != "" {
-		t.screen.failed(err) // for example, another person has already answered
+		t.screen.showError(err) // for example, another person has already answered
 		return nil
 	}
 	return err
@@ -285,7 +285,7 @@ func (t *conversation) approve(ctx context.Context, line string) error {
 // answered shows the answer. A server error leaves the chat open, so that the message can be sent again.
 func (t *conversation) answered(answer json.RawMessage, err error) error {
 	if client.CodeOf(err) != "" {
-		t.screen.failed(err)
+		t.screen.showError(err)
 		return nil
 	}
 	var read struct {
@@ -302,9 +302,9 @@ func (t *conversation) answered(answer json.RawMessage, err error) error {
 	return err
 }
 
-// linesOf returns a channel of the lines, which is closed at the end of the input. Reads cannot be interrupted, so the
-// goroutine may live as long as the program.
-func linesOf(in io.Reader) <-chan string {
+// readLines returns a channel of the lines, which is closed at the end of the input. Reads cannot be interrupted, so
+// the goroutine may live as long as the program.
+func readLines(in io.Reader) <-chan string {
 	said := make(chan string)
 	go func() {
 		defer close(said)

@@ -59,8 +59,8 @@ type knowledgeChat struct {
 	Datasets []struct{ ID, Name string }
 }
 
-// measured has the figures of an evaluation.
-type measured struct {
+// evaluationFigures has the figures of an evaluation.
+type evaluationFigures struct {
 	Asked              int                 `json:"asked"`
 	HitAt1             float64             `json:"hitAt1"`
 	HitAt6             float64             `json:"hitAt6"`
@@ -95,15 +95,15 @@ func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	if c.forPeople(cmd.OutOrStdout()) {
+	if c.isHumanReadable(cmd.OutOrStdout()) {
 		return show(cmd.OutOrStdout(), saved, tried)
 	}
-	return cli.WriteJSON(cmd.OutOrStdout(), map[string]*measured{"saved": saved, "tried": tried})
+	return cli.WriteJSON(cmd.OutOrStdout(), map[string]*evaluationFigures{"saved": saved, "tried": tried})
 }
 
 // evaluate returns the figures for the saved settings and, if there are settings to try, for those too.
 func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
-	questions []labelled) (saved, tried *measured, err error) {
+	questions []labelledQuestion) (saved, tried *evaluationFigures, err error) {
 	chat, err := findKnowledgeChat(ctx, server, c.Chat)
 	if err != nil {
 		return nil, nil, err
@@ -178,8 +178,8 @@ const (
 
 // measure evaluates all questions, one page per request.
 func measure(ctx context.Context, server *client.Client, chatID string, datasetID *string,
-	settings client.Variables) (*measured, error) {
-	all := &measured{Missed: []evaluatedQuestion{}}
+	settings client.Variables) (*evaluationFigures, error) {
+	all := &evaluationFigures{Missed: []evaluatedQuestion{}}
 	var first, hits int
 	var reciprocals float64
 	for cursor, isFirst := (*string)(nil), true; isFirst || cursor != nil; isFirst = false {
@@ -215,11 +215,11 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 }
 
 // show prints both sets of figures in columns, and then the questions that the last tried settings missed.
-func show(out io.Writer, saved, tried *measured) error {
+func show(out io.Writer, saved, tried *evaluationFigures) error {
 	rows := [][]string{{fmt.Sprintf("OF %d QUESTIONS", saved.Asked), "SAVED"}, {"hit@1"}, {"hit@6"},
 		{"mean reciprocal rank"}}
 	last := saved
-	for _, m := range []*measured{saved, tried} {
+	for _, m := range []*evaluationFigures{saved, tried} {
 		if m == nil {
 			continue
 		}
@@ -231,7 +231,7 @@ func show(out io.Writer, saved, tried *measured) error {
 	if tried != nil {
 		rows[0] = append(rows[0], "TRIED")
 	}
-	if err := table(out, rows); err != nil {
+	if err := writeTable(out, rows); err != nil {
 		return err
 	}
 	for _, q := range last.Missed {

@@ -53,7 +53,7 @@ func (c *MCP) Run(cmd *cobra.Command) error {
 		if len(message) == 0 {
 			continue
 		}
-		answering.Go(func() { proxy.pass(cmd.Context(), message) })
+		answering.Go(func() { proxy.forward(cmd.Context(), message) })
 	}
 	return lines.Err()
 }
@@ -78,8 +78,8 @@ type mcpMessage struct {
 	} `json:"params"`
 }
 
-// pass sends a message and writes the answers. If the server does not answer a request, pass writes an error.
-func (p *mcpProxy) pass(ctx context.Context, text []byte) {
+// forward sends a message and writes the answers. If the server does not answer a request, pass writes an error.
+func (p *mcpProxy) forward(ctx context.Context, text []byte) {
 	var message mcpMessage
 	_ = json.Unmarshal(text, &message) // the server refuses malformed messages
 	isAnswered, err := p.exchange(ctx, text, message)

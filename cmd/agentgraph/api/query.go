@@ -115,7 +115,7 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	}
 	request := client.Request{Query: string(text), OperationName: c.Operation, Variables: client.Variables{}}
 	if c.Variables != "" {
-		text, err := read(c.Variables, in)
+		text, err := readInput(c.Variables, in)
 		if err != nil {
 			return client.Request{}, "", fmt.Errorf("--variables: %w", err)
 		}
@@ -141,7 +141,7 @@ func (c *Query) isInline() bool {
 // document returns the document.
 func (c *Query) document(in io.Reader) ([]byte, error) {
 	if !c.isInline() {
-		return read(c.File, in)
+		return readInput(c.File, in)
 	}
 	if _, err := os.Stat(c.File); err == nil {
 		return os.ReadFile(c.File)
@@ -149,8 +149,8 @@ func (c *Query) document(in io.Reader) ([]byte, error) {
 	return []byte(c.File), nil
 }
 
-// read reads a file, or standard input for "-".
-func read(path string, in io.Reader) ([]byte, error) {
+// readInput reads a file, or standard input for "-".
+func readInput(path string, in io.Reader) ([]byte, error) {
 	if path == "-" {
 		return io.ReadAll(in)
 	}

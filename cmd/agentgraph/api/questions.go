@@ -20,19 +20,19 @@ const (
 	maxQuestions = 8 << 20
 )
 
-// labelled is a question with its answer, in the form of the API.
-type labelled struct {
+// labelledQuestion is a question with its answer, in the form of the API.
+type labelledQuestion struct {
 	Question     string  `json:"question"`
 	DocumentName string  `json:"documentName"`
 	Passage      *string `json:"passage"`
 }
 
 // questions reads the questions of the file, if one is given.
-func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelled, error) {
+func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelledQuestion, error) {
 	if c.File == "" {
 		return nil, nil
 	}
-	text, err := read(c.File, io.LimitReader(in, maxQuestions+1))
+	text, err := readInput(c.File, io.LimitReader(in, maxQuestions+1))
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelled, error) {
 }
 
 // questionsOfCSV reads a table whose first line names its columns.
-func questionsOfCSV(text []byte) ([]labelled, error) {
+func questionsOfCSV(text []byte) ([]labelledQuestion, error) {
 	rows := csv.NewReader(bytes.NewReader(text))
 	columns, err := rows.Read()
 	if err != nil {
@@ -65,7 +65,7 @@ func questionsOfCSV(text []byte) ([]labelled, error) {
 	if question < 0 || document < 0 {
 		return nil, errors.New("the first line must have the columns question and document")
 	}
-	var found []labelled
+	var found []labelledQuestion
 	for {
 		row, err := rows.Read()
 		if errors.Is(err, io.EOF) {
@@ -74,7 +74,7 @@ func questionsOfCSV(text []byte) ([]labelled, error) {
 		if err != nil {
 			return nil, err
 		}
-		q := labelled{Question: row[question], DocumentName: row[document]}
+		q := labelledQuestion{Question: row[question], DocumentName: row[document]}
 		if passage >= 0 && row[passage] != "" {
 			q.Passage = &row[passage]
 		}
@@ -83,8 +83,8 @@ func questionsOfCSV(text []byte) ([]labelled, error) {
 }
 
 // questionsOfLines reads an object from each line.
-func questionsOfLines(text []byte) ([]labelled, error) {
-	var found []labelled
+func questionsOfLines(text []byte) ([]labelledQuestion, error) {
+	var found []labelledQuestion
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, maxQuestions)
 	for n := 1; lines.Scan(); n++ {
@@ -98,7 +98,7 @@ func questionsOfLines(text []byte) ([]labelled, error) {
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil || row.Question == "" || row.Document == "" {
 			return nil, fmt.Errorf(`line %d must be a JSON object with question and document, and may have passage`, n)
 		}
-		found = append(found, labelled{row.Question, row.Document, row.Passage})
+		found = append(found, labelledQuestion{row.Question, row.Document, row.Passage})
 	}
 	return found, lines.Err()
 }

@@ -14,12 +14,12 @@ import (
 // screen shows a chat.
 type screen interface {
 	begin(id string, warnings []string)
-	// ask prompts for the contact's next message.
-	ask()
+	// prompt prompts for the contact's next message.
+	prompt()
 	event(chatEvent)
 	message(chatMessage)
-	// failed shows why there is no answer.
-	failed(error)
+	// showError shows why there is no answer.
+	showError(error)
 	// printEnd shows that the chat has ended, or why ending it failed.
 	printEnd(error)
 }
@@ -40,7 +40,7 @@ func (s *lines) begin(id string, warnings []string) {
 	}
 }
 
-func (s *lines) ask() {}
+func (s *lines) prompt() {}
 
 func (s *lines) event(e chatEvent) {
 	if e.Typename == "ToolApprovalChanged" {
@@ -57,11 +57,11 @@ func (s *lines) event(e chatEvent) {
 }
 
 func (s *lines) message(m chatMessage) { s.write("message", m) }
-func (s *lines) failed(err error)      { s.write("error", err.Error()) }
+func (s *lines) showError(err error)   { s.write("error", err.Error()) }
 
 func (s *lines) printEnd(err error) {
 	if err != nil {
-		s.failed(err)
+		s.showError(err)
 	}
 }
 
@@ -80,19 +80,19 @@ type terminal struct {
 func (s *terminal) print(text string) { _, _ = io.WriteString(s.out, text) }
 
 func (s *terminal) begin(id string, warnings []string) {
-	s.note(id + "; Ctrl-D ends the chat")
+	s.writeNotice(id + "; Ctrl-D ends the chat")
 	for _, warning := range warnings {
-		s.note("! " + safe(warning))
+		s.writeNotice("! " + stripControls(warning))
 	}
 }
 
-func (s *terminal) ask() { s.print(s.style.Bold("You: ")) }
+func (s *terminal) prompt() { s.print(s.style.Bold("You: ")) }
 
-// note shows text that is not part of the conversation.
-func (s *terminal) note(text string) { s.print(wrapped(text, client.Width(s.out), s.style.Dim)) }
+// writeNotice shows text that is not part of the conversation.
+func (s *terminal) writeNotice(text string) { s.print(wrapped(text, client.Width(s.out), s.style.Dim)) }
 
-// speaker begins the agent's line.
-func (s *terminal) speaker() {
+// beginAgentLine begins the agent's line.
+func (s *terminal) beginAgentLine() {
 	s.print(s.style.Cyan(s.agent+":") + " ")
 	s.line = wrapper{out: s.out, width: client.Width(s.out), column: cli.Columns(s.agent + ": ")}
 }
@@ -111,10 +111,10 @@ func (s *terminal) event(e chatEvent) {
 		if e.TurnID != s.turn {
 			s.closeLine()
 			s.turn = e.TurnID
-			s.speaker()
+			s.beginAgentLine()
 		}
 		// Dropped deltas leave a gap. The complete message fills it.
-		s.line.write(safe(e.Text))
+		s.line.write(stripControls(e.Text))
 		s.written += e.Text
 	case "ToolCallStarted":
 		s.closeLine()
@@ -146,7 +146,7 @@ func (s *terminal) event(e chatEvent) {
 // call shows a call in one line.
 func (s *terminal) call(arrow, text string) {
 	line := "  " + arrow + " " + client.Printable(text)
-	s.print(s.style.Dim(shortened(line, client.Width(s.out))) + "\n")
+	s.print(s.style.Dim(truncate(line, client.Width(s.out))) + "\n")
 }
 
 // message shows the part of the message that is not on the screen yet.
@@ -157,41 +157,41 @@ func (s *terminal) message(m chatMessage) {
 	rest, isShown := strings.CutPrefix(m.Text, s.written)
 	if s.written == "" || !isShown {
 		s.closeLine()
-		s.speaker()
+		s.beginAgentLine()
 		rest = m.Text
 	}
-	s.line.write(safe(rest))
+	s.line.write(stripControls(rest))
 	s.line.endLine()
 	s.turn, s.written = "", ""
 	for _, citation := range m.Citations {
-		s.note(fmt.Sprintf("[%d] %s", citation.Number, client.Printable(citation.DocumentName)))
+		s.writeNotice(fmt.Sprintf("[%d] %s", citation.Number, client.Printable(citation.DocumentName)))
 	}
 	if m.IsConversationEnded {
 		why := ""
 		if m.EndReason != nil {
 			why = ": " + client.Printable(*m.EndReason)
 		}
-		s.note("The agent ended the conversation" + why)
+		s.writeNotice("The agent ended the conversation" + why)
 	}
 }
 
-func (s *terminal) failed(err error) {
+func (s *terminal) showError(err error) {
 	s.closeLine()
-	s.print(wrapped("No answer: "+safe(err.Error()), client.Width(s.out), s.style.Red))
+	s.print(wrapped("No answer: "+stripControls(err.Error()), client.Width(s.out), s.style.Red))
 }
 
 func (s *terminal) printEnd(err error) {
 	s.print("\n")
 	s.turn, s.written = "", ""
 	if err != nil {
-		s.print(wrapped("The chat remains open on the server: "+safe(err.Error()), client.Width(s.out), s.style.Red))
+		s.print(wrapped("The chat remains open on the server: "+stripControls(err.Error()), client.Width(s.out), s.style.Red))
 		return
 	}
-	s.note("The chat has ended")
+	s.writeNotice("The chat has ended")
 }
 
-// safe returns text with its line breaks, but without control characters, which a terminal would interpret.
-func safe(text string) string {
+// stripControls returns text with its line breaks, but without control characters, which a terminal would interpret.
+func stripControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
 			return -1

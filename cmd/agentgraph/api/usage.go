@@ -96,7 +96,7 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 	if err := server.Query(ctx, usageDocument, with, &whole); err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	if !c.forPeople(cmd.OutOrStdout()) {
+	if !c.isHumanReadable(cmd.OutOrStdout()) {
 		return cli.WriteJSON(cmd.OutOrStdout(), whole)
 	}
 	var usage usageShown
@@ -107,7 +107,7 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 		with["to"]); err != nil {
 		return err
 	}
-	return table(cmd.OutOrStdout(), usage.rows())
+	return writeTable(cmd.OutOrStdout(), usage.rows())
 }
 
 // rows returns the table: the total, then each axis below its name.
@@ -129,7 +129,7 @@ func (u usageShown) rows() [][]string {
 	for _, a := range used.ByAgent {
 		name := a.AgentID + " (" + strings.ToLower(a.NameStatus) + ")"
 		if a.Agent != nil {
-			name = shortened(client.Printable(a.Agent.Name), maxName)
+			name = truncate(client.Printable(a.Agent.Name), maxName)
 		}
 		add(name, a.Credits)
 	}

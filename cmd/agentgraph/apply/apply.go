@@ -27,8 +27,8 @@ const diffCodes = "Exit codes: 0 if nothing differs, 6 if something differs, 1 i
 
 const firstWait = time.Second
 
-// compared has the flags of the commands that compare files with a server.
-type compared struct {
+// compareFlags has the flags of the commands that compare files with a server.
+type compareFlags struct {
 	client.Flags
 	File        []string
 	Path        []string
@@ -38,12 +38,12 @@ type compared struct {
 }
 
 // paths is the argument of the commands that read files.
-func (c *compared) paths() []cli.Argument {
+func (c *compareFlags) paths() []cli.Argument {
 	return []cli.Argument{{Into: &c.Path, Name: "path", Optional: true,
 		Help: "YAML files, or directories with such files."}}
 }
 
-func (c *compared) Declare() cli.Flags {
+func (c *compareFlags) Declare() cli.Flags {
 	return slices.Concat(c.Flags.Declare(), cli.Flags{
 		{Into: &c.File, Name: "file", Short: "f", Placeholder: "PATH", Help: "The same as the argument: a YAML file, or a " +
 			"directory with such files; separate several with commas, or repeat the flag."},
@@ -56,7 +56,7 @@ func (c *compared) Declare() cli.Flags {
 }
 
 // changeSet reads the files and the server, and compares them.
-func (c *compared) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *changeSet, error) {
+func (c *compareFlags) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *changeSet, error) {
 	places := c.Path
 	// Paths on the command line override those from the environment.
 	if len(places) == 0 || cmd.Flags().Changed("file") {
@@ -79,13 +79,13 @@ func (c *compared) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *changeSe
 }
 
 // connect returns the server that the flags name, and its resources of the kinds.
-func connect(cmd *cobra.Command, flags client.Flags, of []*kind) (*api, *company, error) {
+func connect(cmd *cobra.Command, flags client.Flags, selectedKinds []*kind) (*api, *company, error) {
 	connected, err := flags.Connect(cmd)
 	if err != nil {
 		return nil, nil, err
 	}
 	server := &api{connected, firstWait}
-	there, err := server.load(cmd.Context(), of)
+	there, err := server.load(cmd.Context(), selectedKinds)
 	if err != nil {
 		return nil, nil, client.ExitWith(cmd.Context(), err)
 	}
@@ -107,7 +107,7 @@ func (c *company) planFor(sources []*source, o options) (*changeSet, error) {
 
 // Diff shows what apply would change.
 type Diff struct {
-	compared
+	compareFlags
 }
 
 // NewDiff returns the command "diff".
@@ -117,7 +117,7 @@ func NewDiff() *cobra.Command {
 		Use: "diff", Short: "Show what apply would change.",
 		Long:    diffCodes,
 		Example: "agentgraph diff company/",
-	}, c.paths(), &c.compared)
+	}, c.paths(), &c.compareFlags)
 }
 
 // Run prints the differences.
@@ -146,7 +146,7 @@ func (p *changeSet) print(out io.Writer, asJSON bool) error {
 
 // Apply changes a server to match files.
 type Apply struct {
-	compared
+	compareFlags
 	DryRun bool
 	Yes    bool
 	Schema bool
@@ -160,7 +160,7 @@ func NewApply() *cobra.Command {
 		Long: "The command checks everything before it writes anything. If it fails halfway, run it again.",
 		Example: `agentgraph apply company/ --dry-run
 agentgraph apply company/`,
-	}, c.paths(), &c.compared, cli.Flags{
+	}, c.paths(), &c.compareFlags, cli.Flags{
 		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, like diff, without changing it."},
 		{Into: &c.Yes, Name: "yes", Help: "Do not ask before deleting."},
 		{Into: &c.Schema, Name: "schema", Help: "Print the JSON Schema of the files, for editors."},
@@ -174,24 +174,24 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 		_, err := cmd.OutOrStdout().Write(Schema)
 		return err
 	}
-	server, made, err := c.changeSet(cmd, c.DryRun)
+	server, changeset, err := c.changeSet(cmd, c.DryRun)
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return made.print(cmd.OutOrStdout(), c.JSON)
+		return changeset.print(cmd.OutOrStdout(), c.JSON)
 	}
 	if !c.JSON {
-		return applyChanges(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
+		return applyChanges(ctx, cmd.OutOrStdout(), server, changeset, c.Prune, c.Yes)
 	}
 	// Prompts and progress go to standard error, because standard output has only the JSON.
-	err = applyChanges(ctx, cmd.ErrOrStderr(), server, made, c.Prune, c.Yes)
-	return errors.Join(cli.WriteJSON(cmd.OutOrStdout(), made.report()), err)
+	err = applyChanges(ctx, cmd.ErrOrStderr(), server, changeset, c.Prune, c.Yes)
+	return errors.Join(cli.WriteJSON(cmd.OutOrStdout(), changeset.report()), err)
 }
 
 // applyChanges applies the change set, and prints each step.
-func applyChanges(ctx context.Context, out io.Writer, server *api, made *changeSet, prune, yes bool) error {
-	if err := ask(ctx, out, made, prune, yes); err != nil {
+func applyChanges(ctx context.Context, out io.Writer, server *api, changeset *changeSet, prune, yes bool) error {
+	if err := confirmDeletions(ctx, out, changeset, prune, yes); err != nil {
 		return err
 	}
 	reported := map[*change]bool{}
@@ -202,26 +202,27 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, made *changeS
 		reported[s.change], s.change.isDone = true, true
 		_, _ = fmt.Fprintf(out, "%s %s\n", verbSymbols[s.change.verb], s.change.resource)
 	}}
-	if err := w.write(ctx, made); err != nil {
-		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n", w.done, len(made.steps))
+	if err := w.write(ctx, changeset); err != nil {
+		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n", w.done,
+			len(changeset.steps))
 		if client.IsTemporary(err) || ctx.Err() != nil {
 			return client.ExitWith(ctx, err)
 		}
 		return client.Exit(client.ExitFailed, err)
 	}
-	warnings, err := made.warn(ctx, out, server)
+	warnings, err := changeset.warn(ctx, out, server)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	_, _ = fmt.Fprintln(out, made.summary(warnings))
-	showNotes(out, made.notes)
+	_, _ = fmt.Fprintln(out, changeset.summary(warnings))
+	showNotes(out, changeset.notes)
 	return nil
 }
 
-// ask asks for confirmation if something would be deleted.
-func ask(ctx context.Context, out io.Writer, made *changeSet, prune, yes bool) error {
-	isDeleting := slices.ContainsFunc(made.changes, func(ch *change) bool {
-		return ch.verb == "delete" || prune && len(ch.gone) > 0
+// confirmDeletions asks for confirmation if something would be deleted.
+func confirmDeletions(ctx context.Context, out io.Writer, changeset *changeSet, prune, yes bool) error {
+	isDeleting := slices.ContainsFunc(changeset.changes, func(ch *change) bool {
+		return ch.verb == "delete" || prune && len(ch.deletedDocuments) > 0
 	})
 	if yes || !isDeleting {
 		return nil
@@ -230,9 +231,9 @@ func ask(ctx context.Context, out io.Writer, made *changeSet, prune, yes bool) e
 		return client.Exit(client.ExitUsage, errors.New("without a terminal, --prune needs --yes; --dry-run shows what "+
 			"--prune would delete"))
 	}
-	made.show(out)
+	changeset.show(out)
 	_, _ = fmt.Fprint(out, "Apply these changes? [y/N] ")
-	if !cli.Agrees(ctx, os.Stdin) {
+	if !cli.Confirm(ctx, os.Stdin) {
 		return client.Exit(client.ExitCancelled, errors.New("nothing was changed"))
 	}
 	return nil
@@ -278,13 +279,13 @@ func (c *Pull) Validate() error {
 func (c *Pull) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	c.Directory = cli.ExpandPath(cmp.Or(c.Directory, c.File))
-	server, there, err := connect(cmd, c.Flags, kinds)
+	server, current, err := connect(cmd, c.Flags, kinds)
 	if err != nil {
 		return err
 	}
-	files := there.files(c.IDs)
-	showNotes(cmd.ErrOrStderr(), there.notes)
-	if err := there.checkDocuments(); err != nil {
+	files := current.files(c.IDs)
+	showNotes(cmd.ErrOrStderr(), current.notes)
+	if err := current.checkDocuments(); err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}
 	root, err := c.clear(files)
@@ -292,7 +293,7 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 		return client.Exit(client.ExitFailed, err)
 	}
 	defer func() { _ = root.Close() }()
-	for _, t := range there.resources[dataset] {
+	for _, t := range current.resources[dataset] {
 		for _, d := range t.documentsByName() {
 			if err := server.download(ctx, d.storedDocument, root, filepath.Join(knowledgeFolder, t.key, d.file)); err != nil {
 				return client.ExitWith(ctx, err)
@@ -314,7 +315,7 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 
 // clear creates and opens the directory. It refuses YAML files that pull does not write, since apply would read them
 // too; with --prune it deletes them.
-func (c *Pull) clear(files []written) (*os.Root, error) {
+func (c *Pull) clear(files []outputFile) (*os.Root, error) {
 	if err := os.MkdirAll(c.Directory, 0o755); err != nil {
 		return nil, err
 	}
@@ -323,7 +324,7 @@ func (c *Pull) clear(files []written) (*os.Root, error) {
 		return nil, err
 	}
 	others := slices.DeleteFunc(there, func(name string) bool {
-		return slices.ContainsFunc(files, func(f written) bool { return f.name == filepath.Base(name) })
+		return slices.ContainsFunc(files, func(f outputFile) bool { return f.name == filepath.Base(name) })
 	})
 	if len(others) > 0 && !c.Prune {
 		return nil, fmt.Errorf("apply would read %s in addition to the pulled files: delete it, pull into another "+

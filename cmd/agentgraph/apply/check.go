@@ -16,23 +16,23 @@ import (
 // check records the errors that the server would return for this resource alone.
 func (c *company) check(ch *change) {
 	t := ch.resource
-	err := t.made()
+	err := t.validate()
 	var known *model.Error
 	if err != nil && !errors.As(err, &known) {
-		c.wrong.addFault(t.at, "%v", err)
+		c.faults.addFault(t.at, "%v", err)
 	}
 	if known == nil {
 		return
 	}
 	if len(known.Fields) == 0 {
-		c.wrong.addFault(t.at, "%s", known.Message)
+		c.faults.addFault(t.at, "%s", known.Message)
 	}
 	for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
 		at := t.at
 		for step := range strings.SplitSeq(name, ".") {
 			at = at.member(step)
 		}
-		c.wrong.addFault(at, "%s", strings.Join(known.Fields[name], ", "))
+		c.faults.addFault(at, "%s", strings.Join(known.Fields[name], ", "))
 	}
 }
 
@@ -40,7 +40,7 @@ func (c *company) check(ch *change) {
 func (c *company) checkSecrets(t *resource) {
 	for _, h := range t.headers {
 		if name, _, isSet := environment(h.value.(string)); !isSet {
-			c.wrong.addFault(t.at.member("endpoint").member("headers").member(h.name),
+			c.faults.addFault(t.at.member("endpoint").member("headers").member(h.name),
 				"needs the environment variable %s, which is not set", name)
 		}
 	}
@@ -58,12 +58,12 @@ func environment(text string) (name, value string, isSet bool) {
 	return found[1], value, isSet
 }
 
-// made creates the resource in memory as the server would, and returns the resulting error.
-func (t *resource) made() error {
+// validate creates the resource in memory as the server would, and returns the resulting error.
+func (t *resource) validate() error {
 	o, whole := object{}, t.whole()
 	for _, f := range t.kind.members {
 		if value, _ := whole.get(f.name); value != nil && !f.isSeparate {
-			o = append(o, member{f.name, f.sent(value)})
+			o = append(o, member{f.name, f.requestValue(value)})
 		}
 	}
 	text, err := json.Marshal(o)

@@ -10,7 +10,7 @@ type company struct {
 	// tests are in the files.
 	reported      map[*kind]bool
 	reportedTests map[*resource]bool
-	wrong         faults
+	faults        faults
 	// paired counts the resources of the files that share a name and were matched by their order.
 	paired int
 	// notes are printed for the user. They are about the change set, or about the written files.
@@ -22,44 +22,44 @@ func newCompany() *company {
 		reportedTests: map[*resource]bool{}}
 }
 
-// wanted is a resource that a file describes.
-type wanted struct {
+// declaration is a resource that a file describes.
+type declaration struct {
 	kind  *kind
 	raw   object
 	at    path
 	agent string // the key of its agent, if it has one
 }
 
-// wantedOf returns the resources that a file describes.
-func (c *company) wantedOf(s *source) (all []wanted) {
-	root := path{in: s}
+// declarationsIn returns the resources that a file describes.
+func (c *company) declarationsIn(s *source) (all []declaration) {
+	root := path{source: s}
 	for _, k := range []*kind{dataset, knowledgeBaseChat, mcpServer, tool, agent, campaign} {
 		value, isTold := s.content.get(k.list)
 		c.reported[k] = c.reported[k] || isTold
 		l, _ := value.(list)
 		for i, raw := range l {
-			all = append(all, wanted{kind: k, raw: raw.(object), at: root.member(k.list).index(i)})
+			all = append(all, declaration{kind: k, raw: raw.(object), at: root.member(k.list).index(i)})
 		}
 	}
 	for i, raw := range s.content.list("agentTests") {
-		for _, w := range testsOf(raw.(object), root.member("agentTests").index(i)) {
+		for _, w := range testDeclarations(raw.(object), root.member("agentTests").index(i)) {
 			all = append(all, c.withRows(w))
 		}
 	}
 	return all
 }
 
-// testsOf returns the folders and tests of an agent, with the defaults of their group.
-func testsOf(group object, at path) []wanted {
+// testDeclarations returns the folders and tests of an agent, with the defaults of their group.
+func testDeclarations(group object, at path) []declaration {
 	of := group.text("agent")
-	all := []wanted{{kind: subAgent, at: at.member("agent"), agent: of}}
+	all := []declaration{{kind: subAgent, at: at.member("agent"), agent: of}}
 	for _, k := range []*kind{folder, simulation, classification} {
 		for i, one := range group.list(k.list) {
 			raw := one.(object)
 			if k == simulation {
 				raw = withDefaults(raw, group)
 			}
-			all = append(all, wanted{k, raw.with("agentId", of), at.member(k.list).index(i), of})
+			all = append(all, declaration{k, raw.with("agentId", of), at.member(k.list).index(i), of})
 		}
 	}
 	return all
@@ -82,23 +82,23 @@ func withDefaults(raw, group object) object {
 
 // describe matches the resources of the files to those of the server.
 func (c *company) describe(sources []*source) error {
-	var all []wanted
+	var all []declaration
 	for _, s := range sources {
-		all = append(all, c.wantedOf(s)...)
+		all = append(all, c.declarationsIn(s)...)
 	}
 	for _, k := range kinds {
-		c.find(k, all)
-		c.distinct(k)
+		c.match(k, all)
+		c.checkUniqueKeys(k)
 	}
 	c.noteNames()
 	for _, w := range all {
 		if w.kind == subAgent {
-			if of := c.named(agent, w.agent, nil, w.at); of != nil {
+			if of := c.lookup(agent, w.agent, nil, w.at); of != nil {
 				c.reportedTests[of] = true
 			}
 		}
 	}
-	if err := c.wrong.err(); err != nil {
+	if err := c.faults.err(); err != nil {
 		return err
 	}
 	for _, k := range kinds {
@@ -108,21 +108,21 @@ func (c *company) describe(sources []*source) error {
 			}
 		}
 	}
-	return c.wrong.err()
+	return c.faults.err()
 }
 
-// named returns the resource with the key in the files, or with the key, name or id on the server. If there is not
+// lookup returns the resource with the key in the files, or with the key, name or id on the server. If there is not
 // exactly one, it returns nil and records an error at the place.
-func (c *company) named(k *kind, key string, of *resource, at path) *resource {
+func (c *company) lookup(k *kind, key string, of *resource, at path) *resource {
 	var onServer []*resource
 	for _, t := range c.resources[k] {
 		if t.agent != of && k == folder {
 			continue
 		}
-		if t.at.in != nil && t.reference() == key {
+		if t.at.source != nil && t.reference() == key {
 			return t
 		}
-		if t.at.in == nil && (t.name() == key && k != tool || t.reference() == key || t.id == key) {
+		if t.at.source == nil && (t.name() == key && k != tool || t.reference() == key || t.id == key) {
 			onServer = append(onServer, t)
 		}
 	}
@@ -130,12 +130,12 @@ func (c *company) named(k *kind, key string, of *resource, at path) *resource {
 		return onServer[0]
 	}
 	if len(onServer) > 1 {
-		c.wrong.addFault(at, "the server has %d %ss with the name %q: use one of the ids %s instead",
+		c.faults.addFault(at, "the server has %d %ss with the name %q: use one of the ids %s instead",
 			len(onServer), k.name, key,
 			idsOf(onServer))
 		return nil
 	}
-	c.wrong.addFault(at, "no %s has the key or name %q in the files or on the server", k.name, key)
+	c.faults.addFault(at, "no %s has the key or name %q in the files or on the server", k.name, key)
 	return nil
 }
 
@@ -146,9 +146,9 @@ func (c *company) normalize(t *resource) {
 	case tool, mcpServer:
 		raw = t.withHeaderNames(raw)
 	case dataset:
-		t.documents = documentsIn(t, &c.wrong)
+		t.documents = documentsIn(t, &c.faults)
 	}
-	t.given = t.kind.shape().normal(raw, c.resolveFor(t), t.at).(object)
+	t.desired = t.kind.shape().normalize(raw, c.resolveFor(t), t.at).(object)
 	if t.kind == agent {
 		c.addSubAgents(t)
 	}
@@ -161,12 +161,12 @@ func (c *company) resolveFor(t *resource) resolve {
 		switch to {
 		case subAgent:
 			if found = t.agent.subAgents[key]; found == nil {
-				c.wrong.addFault(at, "agent %q has no sub-agent with the technical name %q", t.agent.name(), key)
+				c.faults.addFault(at, "agent %q has no sub-agent with the technical name %q", t.agent.name(), key)
 			}
 		case folder:
-			found = c.named(folder, key, t.agent, at)
+			found = c.lookup(folder, key, t.agent, at)
 		default:
-			found = c.named(to, key, nil, at)
+			found = c.lookup(to, key, nil, at)
 		}
 		if found == nil {
 			return nil
@@ -177,7 +177,7 @@ func (c *company) resolveFor(t *resource) resolve {
 
 // addSubAgents sets the agent's sub-agents to those in the files, and drops all others.
 func (c *company) addSubAgents(t *resource) {
-	value, isGiven := t.given.get("subAgents")
+	value, isGiven := t.desired.get("subAgents")
 	if !isGiven {
 		return
 	}
@@ -186,7 +186,7 @@ func (c *company) addSubAgents(t *resource) {
 	for _, one := range value.(list) {
 		name := one.(object).text("technicalName")
 		if t.subAgents[name] != nil {
-			c.wrong.addFault(t.at.member("subAgents"), "has two entries with the technical name %q", name)
+			c.faults.addFault(t.at.member("subAgents"), "has two entries with the technical name %q", name)
 		}
 		if t.subAgents[name] = before[name]; before[name] == nil {
 			t.subAgents[name] = &resource{kind: subAgent, agent: t, raw: one.(object)}
@@ -208,7 +208,7 @@ func (t *resource) withHeaderNames(raw object) object {
 		for _, h := range t.headers {
 			names = append(names, h.name)
 		}
-	} else if now := t.present.object("endpoint"); now != nil {
+	} else if now := t.actual.object("endpoint"); now != nil {
 		names = now.list("headerNames")
 	}
 	return raw.with("endpoint", endpoint.without("headers").with("headerNames", names))

@@ -47,7 +47,7 @@ func documentsIn(t *resource, wrong *faults) []document {
 			wrong.addFault(at, "must be a path within the folder %s", knowledgeFolder)
 			continue
 		}
-		d.folder, d.path = filepath.Dir(at.in.name), filepath.Join(knowledgeFolder, filepath.FromSlash(file))
+		d.folder, d.path = filepath.Dir(at.source.name), filepath.Join(knowledgeFolder, filepath.FromSlash(file))
 		if err := d.readDigest(); err != nil {
 			wrong.addFault(at, "%v", err)
 			continue

@@ -37,16 +37,16 @@ type source struct {
 
 // path is a place in a file.
 type path struct {
-	in    *source
-	steps []string
+	source *source
+	steps  []string
 }
 
-func (p path) member(name string) path { return path{p.in, append(slices.Clip(p.steps), name)} }
+func (p path) member(name string) path { return path{p.source, append(slices.Clip(p.steps), name)} }
 func (p path) index(i int) path        { return p.member(strconv.Itoa(i)) }
 
 // String returns the file, the line and the path, such as "agents.yaml:12: agents[0].prompt".
 func (p path) String() string {
-	if p.in == nil {
+	if p.source == nil {
 		return ""
 	}
 	var steps strings.Builder
@@ -60,7 +60,7 @@ func (p path) String() string {
 		}
 		steps.WriteString(step)
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s:%d: %s", p.in.name, lineOf(p.in.root, p.steps), steps.String()), ": ")
+	return strings.TrimSuffix(fmt.Sprintf("%s:%d: %s", p.source.name, lineOf(p.source.root, p.steps), steps.String()), ": ")
 }
 
 // lineOf returns the line of a path, or of the nearest node that exists.
@@ -276,7 +276,7 @@ var rules = sync.OnceValues(func() (*jsonschema.Schema, map[string]any) {
 func checkSource(s *source) (wrong faults) {
 	compiled, _ := rules()
 	// The validator expects numbers as its own decoder returns them, so the content is encoded and decoded again.
-	encoded, err := json.Marshal(plain(s.content))
+	encoded, err := json.Marshal(toJSONValue(s.content))
 	if err != nil {
 		return faults{fmt.Sprintf("%s: %v", s.name, err)}
 	}

@@ -16,29 +16,29 @@ type nameKey struct {
 
 // claim is a resource of a file that is looked up by its name.
 type claim struct {
-	wanted
+	declaration
 	resource *resource
 	nameKey
 }
 
-// find matches each wanted resource of a kind to one on the server, or to a new one. Ids are matched first, because
+// match matches each wanted resource of a kind to one on the server, or to a new one. Ids are matched first, because
 // another resource may have the same name now.
-func (c *company) find(k *kind, all []wanted) {
+func (c *company) match(k *kind, all []declaration) {
 	var claims []claim
 	wanting := map[nameKey]int{}
 	for _, w := range all {
-		if w.kind == k && c.knows(w) {
-			c.findByID(w)
+		if w.kind == k && c.isKnownID(w) {
+			c.matchByID(w)
 		}
 	}
 	for _, w := range all {
 		// The server does not know this id, because another server may have created it. The name decides.
-		if w.kind != k || c.knows(w) {
+		if w.kind != k || c.isKnownID(w) {
 			continue
 		}
 		t := &resource{kind: k, raw: w.raw}
 		if w.agent != "" {
-			if t.agent = c.named(agent, w.agent, nil, w.at); t.agent == nil {
+			if t.agent = c.lookup(agent, w.agent, nil, w.at); t.agent == nil {
 				continue
 			}
 		}
@@ -46,39 +46,40 @@ func (c *company) find(k *kind, all []wanted) {
 		claims = append(claims, claim{w, t, at})
 		wanting[at]++
 	}
-	c.findByName(k, claims, wanting)
+	c.matchByName(k, claims, wanting)
 }
 
-// findByName pairs resources of the files with resources of the server that have the same name, in order. Resources
+// matchByName pairs resources of the files with resources of the server that have the same name, in order. Resources
 // without a counterpart are new. It is an error if the server has more resources with a name than the files.
-func (c *company) findByName(k *kind, claims []claim, wanting map[nameKey]int) {
-	there := map[nameKey][]*resource{}
+func (c *company) matchByName(k *kind, claims []claim, wanting map[nameKey]int) {
+	onServer := map[nameKey][]*resource{}
 	for _, t := range c.resources[k] {
 		if t.raw == nil {
-			at := c.nameKeyNow(t)
-			there[at] = append(there[at], t)
+			at := c.currentNameKey(t)
+			onServer[at] = append(onServer[at], t)
 		}
 	}
-	for _, same := range there {
+	for _, same := range onServer {
 		// Ids ascend in the order of creation.
 		slices.SortFunc(same, func(a, b *resource) int { return strings.Compare(a.id, b.id) })
 	}
 	taken := map[nameKey]int{}
 	for _, w := range claims {
-		same, n := there[w.nameKey], taken[w.nameKey]
+		same, n := onServer[w.nameKey], taken[w.nameKey]
 		taken[w.nameKey]++
 		switch {
 		case len(same) > wanting[w.nameKey]:
-			c.wrong.addFault(w.at, "the server has %d objects with the name %q, with the ids %s: add the right id to the file, "+
-				"or rename or delete the others", len(same), w.raw.text("name"), idsOf(same))
+			c.faults.addFault(w.at,
+				"the server has %d objects with the name %q, with the ids %s: add the right id to the file, "+
+					"or rename or delete the others", len(same), w.raw.text("name"), idsOf(same))
 		case n < len(same):
 			if wanting[w.nameKey] > 1 {
 				c.paired++
 			}
-			c.assign(same[n], w.wanted)
+			c.assign(same[n], w.declaration)
 		default:
 			c.resources[k] = append(c.resources[k], w.resource)
-			c.assign(w.resource, w.wanted)
+			c.assign(w.resource, w.declaration)
 		}
 	}
 }
@@ -94,22 +95,22 @@ func (t *resource) nameToFind(of object) string {
 	return of.text("name")
 }
 
-// findByID matches a wanted resource to the one on the server that has its id.
-func (c *company) findByID(w wanted) {
+// matchByID matches a wanted resource to the one on the server that has its id.
+func (c *company) matchByID(w declaration) {
 	known := c.byID[w.raw.text("id")]
 	if known.kind != w.kind {
-		c.wrong.addFault(w.at.member("id"), "is the id of a %s, not of a %s: correct or remove it", known.kind.name,
+		c.faults.addFault(w.at.member("id"), "is the id of a %s, not of a %s: correct or remove it", known.kind.name,
 			w.kind.name)
 		return
 	}
-	if w.agent != "" && c.named(agent, w.agent, nil, w.at) == nil {
+	if w.agent != "" && c.lookup(agent, w.agent, nil, w.at) == nil {
 		return
 	}
 	c.assign(known, w)
 }
 
-// knows reports whether the server has the id that the files give.
-func (c *company) knows(w wanted) bool { return c.byID[w.raw.text("id")] != nil }
+// isKnownID reports whether the server has the id that the files give.
+func (c *company) isKnownID(w declaration) bool { return c.byID[w.raw.text("id")] != nil }
 
 func idsOf(resources []*resource) string {
 	ids := make([]string, len(resources))
@@ -121,9 +122,9 @@ func idsOf(resources []*resource) string {
 }
 
 // assign assigns the resource w of the files to t.
-func (c *company) assign(t *resource, w wanted) {
-	if t.raw != nil && t.at.in != nil {
-		c.wrong.addFault(w.at, "is the same %s as the one at %s: remove one of them", w.kind.name, t.at)
+func (c *company) assign(t *resource, w declaration) {
+	if t.raw != nil && t.at.source != nil {
+		c.faults.addFault(w.at, "is the same %s as the one at %s: remove one of them", w.kind.name, t.at)
 		return
 	}
 	t.raw, t.at = w.raw, w.at
@@ -136,13 +137,13 @@ func (c *company) folderOf(t *resource, at path) *resource {
 	if key == "" || t.kind != simulation && t.kind != classification {
 		return nil
 	}
-	return c.named(folder, key, t.agent, at.member("folderId"))
+	return c.lookup(folder, key, t.agent, at.member("folderId"))
 }
 
 func (c *company) folderOfNode(t *resource) *resource { return c.byID[t.node.text("folderId")] }
 
-// distinct refuses two resources of the files with the same key.
-func (c *company) distinct(k *kind) {
+// checkUniqueKeys refuses two resources of the files with the same key.
+func (c *company) checkUniqueKeys(k *kind) {
 	type called struct {
 		agent *resource
 		key   string
@@ -154,28 +155,28 @@ func (c *company) distinct(k *kind) {
 	for _, t := range c.resources[k] {
 		// Nothing refers to campaigns by key either. But unless they have ids, two campaigns with the same name are a
 		// mistake.
-		if t.at.in == nil || k == campaign && t.raw.text("id") != "" {
+		if t.at.source == nil || k == campaign && t.raw.text("id") != "" {
 			continue
 		}
 		as := called{t.agent, t.reference()}
 		if other := seen[as]; other != nil {
-			c.wrong.addFault(t.at, "has the key %q, which the %s at %s already has", as.key, k.name, other.at)
+			c.faults.addFault(t.at, "has the key %q, which the %s at %s already has", as.key, k.name, other.at)
 		}
 		seen[as] = t
 	}
 }
 
-// nameKeyNow returns the nameKey of a resource on the server.
-func (c *company) nameKeyNow(t *resource) nameKey {
+// currentNameKey returns the nameKey of a resource on the server.
+func (c *company) currentNameKey(t *resource) nameKey {
 	return nameKey{t.agent, c.folderOfNode(t), t.nameToFind(t.node)}
 }
 
-// nameKeyOf returns the nameKey of a resource after the change set is applied.
-func (c *company) nameKeyOf(t *resource) nameKey {
+// nextNameKey returns the nameKey of a resource after the change set is applied.
+func (c *company) nextNameKey(t *resource) nameKey {
 	at := nameKey{t.agent, nil, cmp.Or(t.nameToFind(t.raw), t.nameToFind(t.node))}
-	in, isGiven := t.given.get("folderId")
+	in, isGiven := t.desired.get("folderId")
 	if !isGiven {
-		in, _ = t.present.get("folderId")
+		in, _ = t.actual.get("folderId")
 	}
 	at.folder, _ = in.(*resource)
 	return at
@@ -184,36 +185,37 @@ func (c *company) nameKeyOf(t *resource) nameKey {
 // uniquely lists the kinds whose names are unique on the server. Both kinds of tests share one set of names.
 var uniquely = [][]*kind{{mcpServer}, {tool}, {folder}, {simulation, classification}}
 
-// repeats refuses duplicate names, because the server would refuse them halfway through the change set. Only tests may
-// share a name, because REST can create such tests. Their ids in the files show that the name is not a mistake.
-func (c *company) repeats(changes []*change, o options) {
+// checkUniqueNames refuses duplicate names, because the server would refuse them halfway through the change set. Only
+// tests may share a name, because REST can create such tests. Their ids in the files show that the name is not a
+// mistake.
+func (c *company) checkUniqueNames(changes []*change, o options) {
 	for _, together := range uniquely {
 		at, holders := map[nameKey][]*resource{}, map[nameKey][]*resource{}
 		for _, k := range together {
 			for _, t := range c.resources[k] {
-				at[c.nameKeyOf(t)] = append(at[c.nameKeyOf(t)], t)
-				if t.present != nil {
-					holders[c.nameKeyNow(t)] = append(holders[c.nameKeyNow(t)], t)
+				at[c.nextNameKey(t)] = append(at[c.nextNameKey(t)], t)
+				if t.actual != nil {
+					holders[c.currentNameKey(t)] = append(holders[c.currentNameKey(t)], t)
 				}
 			}
 		}
 		for _, ch := range changes {
 			t := ch.resource
-			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.nameKeyOf(t) == c.nameKeyNow(t) {
+			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.nextNameKey(t) == c.currentNameKey(t) {
 				continue
 			}
 			isTest := t.kind == simulation || t.kind == classification
-			others := slices.DeleteFunc(slices.Clone(at[c.nameKeyOf(t)]), func(other *resource) bool { return other == t })
+			others := slices.DeleteFunc(slices.Clone(at[c.nextNameKey(t)]), func(other *resource) bool { return other == t })
 			if len(others) == 0 {
-				c.refuseHeldNames(ch, holders[c.nameKeyOf(t)], isTest)
-				now := c.nameKeyNow(t)
+				c.refuseHeldNames(ch, holders[c.nextNameKey(t)], isTest)
+				now := c.currentNameKey(t)
 				holders[now] = slices.DeleteFunc(holders[now], func(other *resource) bool { return other == t })
 				continue
 			}
 			stays := slices.IndexFunc(others, func(other *resource) bool { return !o.prune || !c.isPruned(other) })
 			ch.mayRepeat = isTest && ch.verb == "create" && (stays < 0 || t.raw.text("id") != "")
 			if other := others[max(0, stays)]; !ch.mayRepeat {
-				c.wrong.addFault(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.location())
+				c.faults.addFault(t.at, "has the same name as the %s %s; give it another one", other.kind.name, other.location())
 			}
 		}
 	}
@@ -227,7 +229,7 @@ func (c *company) refuseHeldNames(ch *change, holders []*resource, isTest bool) 
 	case isTest && ch.verb == "create":
 		ch.mayRepeat = true
 	default:
-		c.wrong.addFault(ch.resource.at, "has a name that the %s with the id %s still has on the server: first apply the "+
+		c.faults.addFault(ch.resource.at, "has a name that the %s with the id %s still has on the server: first apply the "+
 			"files that rename that one",
 			holders[0].kind.name, holders[0].id)
 	}
@@ -235,7 +237,7 @@ func (c *company) refuseHeldNames(ch *change, holders []*resource, isTest bool) 
 
 // location describes where a resource is: in the files, or only on the server.
 func (t *resource) location() string {
-	if t.at.in != nil {
+	if t.at.source != nil {
 		return "at " + t.at.String()
 	}
 	return fmt.Sprintf("with the id %s, which only the server has", t.id)

@@ -18,16 +18,16 @@ import (
 )
 
 // importers import the tests of other tools as simulations. The key is the name of the tool.
-var importers = map[string]func(c *carriedTests) error{
+var importers = map[string]func(c *importedTests) error{
 	"promptfoo": fromPromptfoo, "tau2-bench": fromTau2Bench, "retell": fromRetell, "elevenlabs": fromElevenLabs,
 }
 
 // maxForeign bounds a file of another tool, in bytes.
 const maxForeign = 64 << 20
 
-// carriedTests has the tests that were imported from a file, each with a unique name. Its report lists what was
+// importedTests has the tests that were imported from a file, each with a unique name. Its report lists what was
 // imported, approximated and left out.
-type carriedTests struct {
+type importedTests struct {
 	// folder is the directory of the file. name is the file's name in it.
 	folder *os.Root
 	name   string
@@ -36,15 +36,15 @@ type carriedTests struct {
 	names  map[string]bool
 }
 
-// carryOver imports a file of another tool, with the files that it refers to in the same directory. It returns an error
-// if no test can be imported. The returned report is never nil.
-func carryOver(tool, file string) (*carriedTests, error) {
+// importFile imports a file of another tool, with the files that it refers to in the same directory. It returns an
+// error if no test can be imported. The returned report is never nil.
+func importFile(tool, file string) (*importedTests, error) {
 	folder, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
-		return &carriedTests{}, err
+		return &importedTests{}, err
 	}
 	defer func() { _ = folder.Close() }()
-	c := &carriedTests{folder: folder, name: filepath.Base(file), names: map[string]bool{}}
+	c := &importedTests{folder: folder, name: filepath.Base(file), names: map[string]bool{}}
 	if err := importers[tool](c); err != nil {
 		return c, fmt.Errorf("%s: %w", file, err)
 	}
@@ -55,7 +55,7 @@ func carryOver(tool, file string) (*carriedTests, error) {
 }
 
 // readFile returns a file in the folder.
-func (c *carriedTests) readFile(name string) ([]byte, error) {
+func (c *importedTests) readFile(name string) ([]byte, error) {
 	file, err := c.folder.Open(filepath.FromSlash(name))
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
@@ -71,8 +71,8 @@ func (c *carriedTests) readFile(name string) ([]byte, error) {
 	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }
 
-// begin returns a new test with a unique name.
-func (c *carriedTests) begin(at place, name, orElse string) *carried {
+// newTest returns a new test with a unique name.
+func (c *importedTests) newTest(at position, name, orElse string) *importedTest {
 	if name = firstLine(name, 240); name == "" {
 		name = orElse
 	}
@@ -81,11 +81,11 @@ func (c *carriedTests) begin(at place, name, orElse string) *carried {
 		unique = fmt.Sprintf("%s (%d)", name, n)
 	}
 	c.names[unique] = true
-	return &carried{name: unique, at: at, in: c}
+	return &importedTest{name: unique, at: at, importer: c}
 }
 
-// others reports the members that are not among the known ones, so that none is lost silently.
-func (c *carriedTests) others(of string, o object, at place, known ...string) {
+// reportUnknown reports the members that are not among the known ones, so that none is lost silently.
+func (c *importedTests) reportUnknown(of string, o object, at position, known ...string) {
 	for _, m := range o {
 		if m.value != nil && !slices.Contains(known, m.name) {
 			c.report.addNote(leftOut, at.member(m.name), of, "%s: agentgraph has no equivalent", m.name)
@@ -93,49 +93,49 @@ func (c *carriedTests) others(of string, o object, at place, known ...string) {
 	}
 }
 
-// carried is a test that is being imported.
-type carried struct {
-	in               *carriedTests
+// importedTest is a test that is being imported.
+type importedTest struct {
+	importer         *importedTests
 	name, scenario   string
 	criteria, checks list
 	more             object
 	// at has the place of the part that is being imported.
-	at place
+	at position
 	// isDropped is set if the test would have another meaning without a part that cannot be imported.
 	isDropped bool
 	// label names the owner of the part in the report, if it is not the test itself.
 	label string
 }
 
-// of returns the owner of the part that is being imported.
-func (t *carried) of() string {
+// owner returns the owner of the part that is being imported.
+func (t *importedTest) owner() string {
 	if t.label != "" {
 		return t.label
 	}
 	return t.name
 }
 
-func (t *carried) leave(what, why string, args ...any) {
-	t.in.report.addNote(leftOut, t.at, t.of(), what+": "+why, args...)
+func (t *importedTest) noteLeftOut(what, why string, args ...any) {
+	t.importer.report.addNote(leftOut, t.at, t.owner(), what+": "+why, args...)
 }
 
-func (t *carried) approximate(what, why string, args ...any) {
-	t.in.report.addNote(approximated, t.at, t.of(), what+": "+why, args...)
+func (t *importedTest) noteApproximated(what, why string, args ...any) {
+	t.importer.report.addNote(approximated, t.at, t.owner(), what+": "+why, args...)
 }
 
-func (t *carried) skip(what, why string, args ...any) {
-	t.in.report.addNote(notNeeded, t.at, t.of(), what+": "+why, args...)
+func (t *importedTest) noteNotNeeded(what, why string, args ...any) {
+	t.importer.report.addNote(notNeeded, t.at, t.owner(), what+": "+why, args...)
 }
 
 // drop leaves the whole test out of the import.
-func (t *carried) drop(why string, args ...any) {
+func (t *importedTest) drop(why string, args ...any) {
 	if !t.isDropped {
-		t.leave("the whole test", why, args...)
+		t.noteLeftOut("the whole test", why, args...)
 	}
 	t.isDropped = true
 }
 
-func (t *carried) check(expectation string, value any, weight any) {
+func (t *importedTest) addCheck(expectation string, value any, weight any) {
 	check := object{{"expect", object{{expectation, value}}}}
 	if weight != nil {
 		check = append(check, member{"weight", weight})
@@ -143,19 +143,21 @@ func (t *carried) check(expectation string, value any, weight any) {
 	t.checks = append(t.checks, check)
 }
 
-// criterion adds a criterion, cut to the maximum length.
-func (t *carried) criterion(text string) {
-	if cut := cutTo(text, 2000); cut != text {
-		t.approximate("a criterion", "only its first 2,000 characters are kept")
+// addCriterion adds a criterion, cut to the maximum length.
+func (t *importedTest) addCriterion(text string) {
+	if cut := truncate(text, 2000); cut != text {
+		t.noteApproximated("a criterion", "only its first 2,000 characters are kept")
 		text = cut
 	}
 	t.criteria = append(t.criteria, text)
 }
 
-func (t *carried) with(name string, value any) { t.more = append(t.more, member{name, value}) }
+func (t *importedTest) setMember(name string, value any) {
+	t.more = append(t.more, member{name, value})
+}
 
 // addTest adds the test, unless it has nothing that can be judged.
-func (c *carriedTests) addTest(t *carried, at place) {
+func (c *importedTests) addTest(t *importedTest, at position) {
 	t.at = at
 	if len(t.criteria)+len(t.checks) == 0 {
 		t.drop("none of its checks and criteria can be converted")
@@ -163,20 +165,21 @@ func (c *carriedTests) addTest(t *carried, at place) {
 	if t.isDropped {
 		return
 	}
-	t.bound()
-	if cutTo(t.scenario, 10_000) != t.scenario {
-		t.approximate("the scenario", "only its first 10,000 characters are kept")
+	t.enforceLimits()
+	if truncate(t.scenario, 10_000) != t.scenario {
+		t.noteApproximated("the scenario", "only its first 10,000 characters are kept")
 	}
-	test := object{{"name", t.name}, {"scenario", cutTo(t.scenario, 10_000)}, {"criteria", append(list{}, t.criteria...)}}
+	test := object{{"name", t.name}, {"scenario", truncate(t.scenario, 10_000)},
+		{"criteria", append(list{}, t.criteria...)}}
 	if len(t.checks) > 0 {
 		test = append(test, member{"checks", t.checks})
 	}
 	test = append(test, t.more...)
 	c.tests = append(c.tests, test)
-	parts := []string{counted(len(t.checks), "check"),
-		strings.Replace(counted(len(t.criteria), "criterion"), "criterions", "criteria", 1)}
+	parts := []string{pluralize(len(t.checks), "check"),
+		strings.Replace(pluralize(len(t.criteria), "criterion"), "criterions", "criteria", 1)}
 	if rows := test.list("rows"); len(rows) > 0 {
-		parts = append(parts, counted(len(rows), "row"))
+		parts = append(parts, pluralize(len(rows), "row"))
 	}
 	c.report.addNote(carriedOver, at, t.name, strings.Join(parts, ", "))
 }
@@ -190,12 +193,12 @@ const (
 	maxRowBytes    = 450_000
 )
 
-// bound removes checks, criteria and rows that exceed the limits.
-func (t *carried) bound() {
+// enforceLimits removes checks, criteria and rows that exceed the limits.
+func (t *importedTest) enforceLimits() {
 	expressions, schemas := 0, 0
 	var kept list
 	for _, check := range t.checks {
-		text := shown(check)
+		text := asText(check)
 		expressions += strings.Count(text, `{"matches":`)
 		schemas += strings.Count(text, `{"resultJson":`)
 		if len(kept) < maxChecks && expressions <= maxExpressions && schemas <= maxSchemas {
@@ -203,19 +206,20 @@ func (t *carried) bound() {
 		}
 	}
 	if len(kept) < len(t.checks) {
-		t.leave("checks", "of its %d checks, only %d are kept: a test has at most %d, with %d regular expressions and "+
+		t.noteLeftOut("checks", "of its %d checks, only %d are kept: a test has at most %d, with %d regular expressions and "+
 			"%d schemas",
 			len(t.checks), len(kept), maxChecks, maxExpressions, maxSchemas)
 		t.checks = kept
 	}
 	if len(t.criteria) > maxCriteria {
-		t.leave("criteria", "of its %d criteria, only the first %d are kept", len(t.criteria), maxCriteria)
+		t.noteLeftOut("criteria", "of its %d criteria, only the first %d are kept", len(t.criteria), maxCriteria)
 		t.criteria = t.criteria[:maxCriteria]
 	}
 	rows, size := t.more.list("rows"), 0
 	for i, row := range rows {
-		if size += len(shown(row)); size > maxRowBytes {
-			t.leave("rows", "of its %d rows, only the first %d are kept: the rows of a test have at most %d bytes", len(rows), i,
+		if size += len(asText(row)); size > maxRowBytes {
+			t.noteLeftOut("rows", "of its %d rows, only the first %d are kept: the rows of a test have at most %d bytes",
+				len(rows), i,
 				maxRowBytes)
 			t.more = t.more.with("rows", rows[:i])
 			break
@@ -237,22 +241,22 @@ func decoded(text []byte) (any, error) {
 
 // cases returns the objects of the file, and the place of their list. The file is a list, a single object, or an object
 // with the list in one of the members.
-func (c *carriedTests) cases(members ...string) ([]object, place, error) {
+func (c *importedTests) cases(members ...string) ([]object, position, error) {
 	text, err := c.readFile(c.name)
 	if err != nil {
-		return nil, place{}, err
+		return nil, position{}, err
 	}
 	value, err := decoded(text)
 	if err != nil {
-		return nil, place{}, err
+		return nil, position{}, err
 	}
-	at := place{linesOf(c.name, text), ""}
+	at := position{linesOf(c.name, text), ""}
 	if whole, isObject := value.(object); isObject {
 		value = list{whole}
 		for _, name := range members {
 			if inner := whole.list(name); inner != nil {
 				value, at = inner, at.member(name)
-				c.others("the file", whole, place{at.in, ""}, name, "has_more", "next_cursor", "pagination_key")
+				c.reportUnknown("the file", whole, position{at.in, ""}, name, "has_more", "next_cursor", "pagination_key")
 			}
 		}
 	}
@@ -271,8 +275,8 @@ func (c *carriedTests) cases(members ...string) ([]object, place, error) {
 	return cases, at, nil
 }
 
-// shown returns any value as text, in the form that conditions on arguments compare.
-func shown(value any) string {
+// asText returns any value as text, in the form that conditions on arguments compare.
+func asText(value any) string {
 	if text, isText := value.(string); isText {
 		return text
 	}
@@ -296,29 +300,29 @@ func number(value any) (float64, bool) {
 
 func firstLine(text string, most int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(cutTo(line, most))
+	return strings.TrimSpace(truncate(line, most))
 }
 
-func cutTo(text string, most int) string {
+func truncate(text string, most int) string {
 	characters := []rune(text)
 	return string(characters[:min(len(characters), most)])
 }
 
 var doubleBraces = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}`)
 
-// placeholders converts the placeholders of other tools, which have two braces, to ours.
-func placeholders(text string) string { return doubleBraces.ReplaceAllString(text, "{$1}") }
+// convertPlaceholders converts the placeholders of other tools, which have two braces, to ours.
+func convertPlaceholders(text string) string { return doubleBraces.ReplaceAllString(text, "{$1}") }
 
-// inserted replaces the placeholders in messages by the values of the variables. In a test without rows, nothing else
-// fills them.
-func inserted(messages list, variables object) list {
+// fillVariables replaces the placeholders in messages by the values of the variables. In a test without rows, nothing
+// else fills them.
+func fillVariables(messages list, variables object) list {
 	for i, one := range messages {
 		message := one.(object)
 		text := message.text("text")
 		for _, m := range variables {
-			text = strings.ReplaceAll(text, "{"+m.name+"}", shown(m.value))
+			text = strings.ReplaceAll(text, "{"+m.name+"}", asText(m.value))
 		}
-		messages[i] = message.with("text", cutTo(text, 10_000))
+		messages[i] = message.with("text", truncate(text, 10_000))
 	}
 	return messages
 }

@@ -18,53 +18,53 @@ var elevenLabsKnown = []string{
 }
 
 // fromElevenLabs imports tests of agents: simulations, and tests of the next reply or call.
-func fromElevenLabs(c *carriedTests) error {
+func fromElevenLabs(c *importedTests) error {
 	cases, at, err := c.cases("tests", "items")
 	if err != nil {
 		return err
 	}
 	for i, one := range cases {
 		here := at.index(i)
-		t := c.begin(here, one.text("name"), fmt.Sprintf("ElevenLabs test %d", i+1))
-		c.others(t.name, one, here, elevenLabsKnown...)
+		t := c.newTest(here, one.text("name"), fmt.Sprintf("ElevenLabs test %d", i+1))
+		c.reportUnknown(t.name, one, here, elevenLabsKnown...)
 		if variables := one.object("dynamic_variables"); len(variables) > 0 {
-			t.with("variables", variables)
+			t.setMember("variables", variables)
 		}
-		if messages := messagesOf(t, one.list("chat_history"), "message"); len(messages) > 0 {
-			t.with("conversationContext", inserted(messages, one.object("dynamic_variables")))
+		if messages := importMessages(t, one.list("chat_history"), "message"); len(messages) > 0 {
+			t.setMember("conversationContext", fillVariables(messages, one.object("dynamic_variables")))
 		}
 		t.conditions(one)
 		switch kind := one.text("type"); kind {
 		case "simulation":
-			t.scenario = placeholders(one.text("simulation_scenario"))
+			t.scenario = convertPlaceholders(one.text("simulation_scenario"))
 			turns, isGiven := one.get("simulation_max_turns")
 			if of, isNumber := number(turns); isGiven && isNumber {
 				if of > model.MaxTurns {
-					t.approximate("simulation_max_turns", "%v is more than the maximum, %d", of, model.MaxTurns)
+					t.noteApproximated("simulation_max_turns", "%v is more than the maximum, %d", of, model.MaxTurns)
 				}
-				t.with("maxTurns", int64(max(1, min(model.MaxTurns, of))))
+				t.setMember("maxTurns", int64(max(1, min(model.MaxTurns, of))))
 			} else {
-				t.with("maxTurns", int64(5))
+				t.setMember("maxTurns", int64(5))
 			}
 		case "tool":
 			t.calls(one)
 			fallthrough
 		case "llm", "":
 			t.scenario = "You have said all you wanted to say."
-			t.with("maxTurns", int64(1))
+			t.setMember("maxTurns", int64(1))
 		default:
 			t.drop("its type is %s", kind)
 		}
 		for _, name := range []string{"tool_mock_config", "tool_mock_overrides", "environment", "simulation_environment"} {
 			if value, _ := one.get(name); value != nil && value != "" {
 				t.at = here.member(name)
-				t.leave(name, "agentgraph has no equivalent, or has other names for tools")
+				t.noteLeftOut(name, "agentgraph has no equivalent, or has other names for tools")
 			}
 		}
 		for _, name := range []string{"evaluation_model", "simulated_user_model"} {
 			if value, _ := one.get(name); value != nil && value != "" {
 				t.at = here.member(name)
-				t.skip(name, "the server's settings choose the models of the judge and the contact")
+				t.noteNotNeeded(name, "the server's settings choose the models of the judge and the contact")
 			}
 		}
 		if t.scenario == "" {
@@ -76,7 +76,7 @@ func fromElevenLabs(c *carriedTests) error {
 }
 
 // conditions imports the conditions that a model judges, with their examples.
-func (t *carried) conditions(test object) {
+func (t *importedTest) conditions(test object) {
 	conditions := list{}
 	if text := test.text("success_condition"); text != "" {
 		conditions = append(conditions, text)
@@ -90,7 +90,7 @@ func (t *carried) conditions(test object) {
 		if isText {
 			conditions = append(conditions, text)
 		} else {
-			t.leave("success_conditions", "%s is not a string", shown(one))
+			t.noteLeftOut("success_conditions", "%s is not a string", asText(one))
 		}
 	}
 	examples := ""
@@ -101,15 +101,15 @@ func (t *carried) conditions(test object) {
 		}
 	}
 	for _, condition := range conditions {
-		t.criterion(placeholders(condition.(string)) + examples)
+		t.addCriterion(convertPlaceholders(condition.(string)) + examples)
 	}
 	if len(conditions) == 0 && examples != "" {
-		t.criterion("The agent's last message resembles the examples of success, not the examples of failure." + examples)
+		t.addCriterion("The agent's last message resembles the examples of success, not the examples of failure." + examples)
 	}
 }
 
 // calls imports the expected tool call with its arguments.
-func (t *carried) calls(test object) {
+func (t *importedTest) calls(test object) {
 	wanted := test.object("tool_call_parameters")
 	tool := wanted.object("referenced_tool")
 	id := strings.ToLower(tool.text("id"))
@@ -120,17 +120,17 @@ func (t *carried) calls(test object) {
 	}
 	switch {
 	case id == "":
-		t.leave("tool_call_parameters", "the check names no tool")
+		t.noteLeftOut("tool_call_parameters", "the check names no tool")
 		return
 	case id == "end_call" && isAbsent != true:
-		t.check("endedBy", "Agent", nil)
+		t.addCheck("endedBy", "Agent", nil)
 		return
 	case strings.HasPrefix(id, "transfer_to"):
 		call = append(call, member{"kind", "CallTransfer"})
 	default:
 		call = append(call, member{"technicalName", id})
 		if tool.text("type") != "system" {
-			t.approximate("the tool "+id, "the check names the tool by its id: write its technical name instead")
+			t.noteApproximated("the tool "+id, "the check names the tool by its id: write its technical name instead")
 		}
 	}
 	var where list
@@ -141,17 +141,17 @@ func (t *carried) calls(test object) {
 		switch eval.text("type") {
 		case "exact":
 			expected, _ := eval.get("expected_value")
-			condition = append(condition, member{"equals", placeholders(shown(expected))})
+			condition = append(condition, member{"equals", convertPlaceholders(asText(expected))})
 		case "regex":
 			condition = append(condition, member{"matches", eval.text("pattern")})
 		case "anything":
 			condition = append(condition, member{"present", true})
 		case "llm":
-			t.criterion(fmt.Sprintf("The agent calls %s with the argument %s, for which this holds: %s", id, path,
+			t.addCriterion(fmt.Sprintf("The agent calls %s with the argument %s, for which this holds: %s", id, path,
 				eval.text("description")))
 			condition = append(condition, member{"present", true})
 		default:
-			t.leave("the parameter "+path, "the condition %s is not known", shown(eval))
+			t.noteLeftOut("the parameter "+path, "the condition %s is not known", asText(eval))
 			continue
 		}
 		where = append(where, condition)
@@ -159,8 +159,8 @@ func (t *carried) calls(test object) {
 	if len(where) > 0 {
 		call = append(call, member{"where", where})
 	}
-	t.check(expectation, call, nil)
+	t.addCheck(expectation, call, nil)
 	if only, isGiven := test.get("check_any_tool_matches"); isGiven && only == false && isAbsent != true {
-		t.approximate("check_any_tool_matches", "other calls do not fail the test")
+		t.noteApproximated("check_any_tool_matches", "other calls do not fail the test")
 	}
 }

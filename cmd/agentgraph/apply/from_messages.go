@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// messagesOf imports the conversation so far. The calls before an answer of the agent belong to that answer. member is
-// the name of the member that contains a message's text.
-func messagesOf(t *carried, history list, member string) (messages list) {
+// importMessages imports the conversation so far. The calls before an answer of the agent belong to that answer. member
+// is the name of the member that contains a message's text.
+func importMessages(t *importedTest, history list, member string) (messages list) {
 	calls := pastCalls{}
 	for i, one := range history {
 		message, _ := one.(object)
@@ -16,29 +16,29 @@ func messagesOf(t *carried, history list, member string) (messages list) {
 		if role == "agent" {
 			role = "assistant"
 		}
-		if cutTo(text, 10_000) != text {
-			t.approximate(fmt.Sprintf("message %d", i+1), "only its first 10,000 characters are kept")
+		if truncate(text, 10_000) != text {
+			t.noteApproximated(fmt.Sprintf("message %d", i+1), "only its first 10,000 characters are kept")
 		}
-		if !calls.note(message, role) {
-			t.leave(fmt.Sprintf("message %d", i+1), "its call is in no earlier message")
+		if !calls.addMessage(message, role) {
+			t.noteLeftOut(fmt.Sprintf("message %d", i+1), "its call is in no earlier message")
 		}
 		if role != "assistant" && role != "user" || strings.TrimSpace(text) == "" {
 			continue
 		}
-		carried := object{{"role", role}, {"text", cutTo(placeholders(text), 10_000)}}
+		carried := object{{"role", role}, {"text", truncate(convertPlaceholders(text), 10_000)}}
 		answers := len(messages) > 0 && messages[len(messages)-1].(object).text("role") == "user"
 		if made := calls.takeCalls(); len(made) > 0 && role == "assistant" && answers {
 			carried = append(carried, toolCalls(made))
 		} else if len(made) > 0 {
-			t.leave(fmt.Sprintf("message %d", i+1), "its calls do not belong to an answer of the agent to the contact")
+			t.noteLeftOut(fmt.Sprintf("message %d", i+1), "its calls do not belong to an answer of the agent to the contact")
 		}
 		messages = append(messages, carried)
 	}
 	if made := calls.takeCalls(); len(made) > 0 {
-		t.leave("the conversation so far", "its tool calls after the last message")
+		t.noteLeftOut("the conversation so far", "its tool calls after the last message")
 	}
 	if len(messages) > 200 {
-		t.leave("the conversation so far", "of its %d messages, only the last 200 are kept", len(messages))
+		t.noteLeftOut("the conversation so far", "of its %d messages, only the last 200 are kept", len(messages))
 		messages = messages[len(messages)-200:]
 	}
 	return messages
@@ -48,12 +48,12 @@ func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made
 
 // pastCalls are calls without a later answer so far, and their ids.
 type pastCalls struct {
-	made list
-	ids  []string
+	calls list
+	ids   []string
 }
 
-// note adds the calls of a message, and the results for earlier calls. It returns false if a result has no call.
-func (p *pastCalls) note(message object, role string) (areKnown bool) {
+// addMessage adds the calls of a message, and the results for earlier calls. It returns false if a result has no call.
+func (p *pastCalls) addMessage(message object, role string) (areKnown bool) {
 	areKnown = true
 	for _, one := range message.list("tool_calls") {
 		call, _ := one.(object)
@@ -66,7 +66,7 @@ func (p *pastCalls) note(message object, role string) (areKnown bool) {
 			name = function.text("name")
 			arguments, _ = decoded.(object)
 		}
-		p.made = append(p.made, object{{"technicalName", cutTo(name, 64)}, {"arguments", append(object{}, arguments...)},
+		p.calls = append(p.calls, object{{"technicalName", truncate(name, 64)}, {"arguments", append(object{}, arguments...)},
 			{"result", ""}})
 		p.ids = append(p.ids, call.text("id")+call.text("request_id"))
 	}
@@ -81,21 +81,22 @@ func (p *pastCalls) note(message object, role string) (areKnown bool) {
 			areKnown = false
 			continue
 		}
-		call, text := p.made[at].(object).without("result"), cutTo(result.text("content")+result.text("result_value"), 10_000)
+		call, text := p.calls[at].(object).without("result"), truncate(result.text("content")+result.text("result_value"),
+			10_000)
 		of := "result"
 		for _, flag := range []string{"error", "is_error"} {
 			if failed, _ := result.get(flag); failed == true {
 				of = "error"
 			}
 		}
-		p.made[at] = append(call, member{of, text})
+		p.calls[at] = append(call, member{of, text})
 	}
 	return areKnown
 }
 
 // takeCalls returns the calls and clears them.
 func (p *pastCalls) takeCalls() list {
-	made := p.made
-	p.made, p.ids = nil, nil
+	made := p.calls
+	p.calls, p.ids = nil, nil
 	return made
 }

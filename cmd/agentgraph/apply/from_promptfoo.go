@@ -12,8 +12,8 @@ import (
 const simulatedUser = "promptfoo:simulated-user"
 
 // fromPromptfoo imports a promptfoo configuration, or a list of its tests.
-func fromPromptfoo(c *carriedTests) error {
-	p := &promptfoo{carriedTests: c}
+func fromPromptfoo(c *importedTests) error {
+	p := &promptfoo{importedTests: c}
 	value, at, err := p.load(c.name)
 	if err != nil {
 		return err
@@ -36,10 +36,10 @@ func fromPromptfoo(c *carriedTests) error {
 
 // promptfoo is a configuration that is being imported.
 type promptfoo struct {
-	*carriedTests
+	*importedTests
 	prompts    []promptfooPrompt
 	defaults   object
-	defaultsAt place
+	defaultsAt position
 	cases      []promptfooCase
 	// loading has the files whose references are being resolved.
 	loading map[string]bool
@@ -50,7 +50,7 @@ type promptfoo struct {
 // promptfooCase is a test without the defaults.
 type promptfooCase struct {
 	test object
-	at   place
+	at   position
 }
 
 // promptfooSettings are settings of promptfoo itself, which no test needs.
@@ -59,14 +59,14 @@ var promptfooSettings = []string{
 	"commandLineOptions", "tracing",
 }
 
-func (p *promptfoo) configuration(config object, at place) {
+func (p *promptfoo) configuration(config object, at position) {
 	known := append([]string{"prompts", "tests", "defaultTest", "scenarios", "assertionTemplates", "providers", "targets"},
 		promptfooSettings...)
 	if _, isGiven := config.get("redteam"); isGiven {
 		p.report.addNote(leftOut, at.member("redteam"), "the configuration", "redteam: promptfoo generates these tests at "+
 			"run time")
 	}
-	p.others("the configuration", config, at, append(known, "redteam")...)
+	p.reportUnknown("the configuration", config, at, append(known, "redteam")...)
 	for _, m := range config {
 		switch {
 		case m.name == "providers" || m.name == "targets":
@@ -79,7 +79,7 @@ func (p *promptfoo) configuration(config object, at place) {
 	p.defaultsAt = at.member("defaultTest")
 	defaults, _ := config.get("defaultTest")
 	if name, isText := defaults.(string); isText {
-		defaults = p.referred(name, "defaultTest", &p.defaultsAt)
+		defaults = p.loadReferenced(name, "defaultTest", &p.defaultsAt)
 	}
 	p.defaults, _ = defaults.(object)
 	prompts, _ := config.get("prompts")
@@ -88,11 +88,11 @@ func (p *promptfoo) configuration(config object, at place) {
 	p.collect(tests, at.member("tests"))
 	scenarios, _ := config.get("scenarios")
 	p.scenarios(scenarios, at.member("scenarios"))
-	p.carryCases()
+	p.importCases()
 }
 
 // providers reports settings of providers that change their answers.
-func (p *promptfoo) providers(value any, at place) {
+func (p *promptfoo) providers(value any, at position) {
 	all, _ := value.(list)
 	for i, one := range all {
 		provider, _ := one.(object)
@@ -106,7 +106,7 @@ func (p *promptfoo) providers(value any, at place) {
 }
 
 // collect gathers tests from a list, a file, or an object that names a file. Entries of a list may be files too.
-func (p *promptfoo) collect(value any, at place) {
+func (p *promptfoo) collect(value any, at position) {
 	switch v := value.(type) {
 	case list:
 		for i, one := range v {
@@ -122,18 +122,18 @@ func (p *promptfoo) collect(value any, at place) {
 		p.collectFile(v, at)
 	case object:
 		name := v.text("path")
-		p.others(name, v, at, "path")
+		p.reportUnknown(name, v, at, "path")
 		p.collectFile(name, at)
 	case nil, unresolved:
 	default:
-		p.report.addNote(leftOut, at, "the configuration", "tests: %s is neither a test nor a file", shown(value))
+		p.report.addNote(leftOut, at, "the configuration", "tests: %s is neither a test nor a file", asText(value))
 	}
 }
 
 // collectFile gathers the tests of another file.
-func (p *promptfoo) collectFile(name string, at place) {
+func (p *promptfoo) collectFile(name string, at position) {
 	file := filepath.Clean(strings.TrimPrefix(name, "file://"))
-	if problem := unreadable(name); problem != "" {
+	if problem := unreadableReason(name); problem != "" {
 		p.report.addNote(leftOut, at, "the configuration", "tests: %s %s", name, problem)
 		return
 	}
@@ -145,14 +145,14 @@ func (p *promptfoo) collectFile(name string, at place) {
 		err = p.collectLines(file)
 	default:
 		var value any
-		var inside place
+		var inside position
 		if value, inside, err = p.load(file); err != nil {
 			break
 		}
 		if whole, isObject := value.(object); isObject {
 			if inner, hasTests := whole.get("tests"); hasTests {
 				value, inside = inner, inside.member("tests")
-				p.others(file, whole, place{inside.in, ""}, "tests")
+				p.reportUnknown(file, whole, position{inside.in, ""}, "tests")
 			}
 		}
 		if _, isText := value.(string); isText {
@@ -170,15 +170,15 @@ func (p *promptfoo) collectFile(name string, at place) {
 }
 
 // scenarios gathers the tests of scenarios: each test with each set of data.
-func (p *promptfoo) scenarios(value any, at place) {
+func (p *promptfoo) scenarios(value any, at position) {
 	if name, isText := value.(string); isText {
-		value = p.referred(name, "scenarios", &at)
+		value = p.loadReferenced(name, "scenarios", &at)
 	}
 	all, _ := value.(list)
 	for i, one := range all {
 		here := at.index(i)
 		if name, isText := one.(string); isText {
-			inner := p.referred(name, "scenarios", &here)
+			inner := p.loadReferenced(name, "scenarios", &here)
 			if several, isList := inner.(list); isList {
 				p.scenarios(several, here)
 				continue
@@ -186,7 +186,7 @@ func (p *promptfoo) scenarios(value any, at place) {
 			one = inner
 		}
 		scenario, _ := one.(object)
-		p.others("a scenario", scenario, here, "description", "config", "tests")
+		p.reportUnknown("a scenario", scenario, here, "description", "config", "tests")
 		outer := p.cases
 		p.cases = nil
 		tests, _ := scenario.get("tests")
@@ -196,7 +196,7 @@ func (p *promptfoo) scenarios(value any, at place) {
 		config, _ := scenario.get("config")
 		configAt := here.member("config")
 		if name, isText := config.(string); isText {
-			config = p.referred(name, "config", &configAt)
+			config = p.loadReferenced(name, "config", &configAt)
 		}
 		data, _ := config.(list)
 		for _, with := range data {

@@ -11,13 +11,13 @@ import (
 
 // promptfooTest is a promptfoo test that is being imported.
 type promptfooTest struct {
-	*carried
+	*importedTest
 	p *promptfoo
 	// test is the test case with the defaults applied, except the default assertions. own is the test case as written.
-	test, own object
-	ownAt     place
-	texts     texts
-	weights   list
+	test, testCase object
+	testCaseAt     position
+	texts          templateVariables
+	weights        list
 	// isScored is set if a threshold decides, so that the test can pass although assertions fail.
 	isScored bool
 	// turn is the number of the test's turn in a conversation, from 1. It is 0 if the test is not part of one. title is
@@ -26,8 +26,8 @@ type promptfooTest struct {
 	title string
 }
 
-// carryCases imports the tests. Tests of the same conversation become one.
-func (p *promptfoo) carryCases() {
+// importCases imports the tests. Tests of the same conversation become one.
+func (p *promptfoo) importCases() {
 	hasHistory := len(p.prompts) > 0 && strings.Contains(p.prompts[0].text, "_conversation")
 	conversations, order := map[string][]int{}, []string{}
 	for i, one := range p.cases {
@@ -36,7 +36,7 @@ func (p *promptfoo) carryCases() {
 		}
 		merged := merge(p.defaults, one.test)
 		id, isGiven := merged.object("metadata").get("conversationId")
-		key := "conversation " + shown(id)
+		key := "conversation " + asText(id)
 		if !isGiven && hasHistory {
 			key = "conversation"
 		} else if !isGiven {
@@ -54,93 +54,93 @@ func (p *promptfoo) carryCases() {
 		}
 		i := conversations[key][0]
 		one := p.cases[i]
-		c := p.begin(one.at, merge(p.defaults, one.test).text("description"), fmt.Sprintf("promptfoo test %d", i+1))
-		t := p.of(c, one)
+		c := p.newTest(one.at, merge(p.defaults, one.test).text("description"), fmt.Sprintf("promptfoo test %d", i+1))
+		t := p.newPromptfooTest(c, one)
 		t.readThreshold()
-		if t.vars() {
-			t.ask()
+		if t.importVars() {
+			t.importInput()
 			t.asserts()
 		}
-		t.rest()
-		p.addTest(t.carried, one.at)
+		t.finish()
+		p.addTest(t.importedTest, one.at)
 	}
 }
 
-func (p *promptfoo) of(c *carried, one promptfooCase) *promptfooTest {
+func (p *promptfoo) newPromptfooTest(c *importedTest, one promptfooCase) *promptfooTest {
 	c.at = one.at
-	return &promptfooTest{carried: c, p: p, test: merge(p.defaults, one.test), own: one.test, ownAt: one.at}
+	return &promptfooTest{importedTest: c, p: p, test: merge(p.defaults, one.test), testCase: one.test, testCaseAt: one.at}
 }
 
-// rest adds the weights, and reports the members that were not imported.
-func (t *promptfooTest) rest() {
+// finish adds the weights, and reports the members that were not imported.
+func (t *promptfooTest) finish() {
 	if len(t.weights) > 0 && t.isScored {
-		t.with("criteriaWeights", t.weights)
+		t.setMember("criteriaWeights", t.weights)
 	}
 	known := []string{"description", "vars", "assert", "threshold", "options", "metadata", "provider", "providers"}
-	t.in.others(cmp.Or(t.title, t.name), t.own, t.ownAt, known...)
-	t.in.others("defaultTest", t.p.defaults, t.p.defaultsAt, known...)
+	t.importer.reportUnknown(cmp.Or(t.title, t.name), t.testCase, t.testCaseAt, known...)
+	t.importer.reportUnknown("defaultTest", t.p.defaults, t.p.defaultsAt, known...)
 	for i, of := range []struct {
 		o  object
-		at place
-	}{{t.p.defaults, t.p.defaultsAt}, {t.own, t.ownAt}} {
+		at position
+	}{{t.p.defaults, t.p.defaultsAt}, {t.testCase, t.testCaseAt}} {
 		t.at, t.label = of.at, map[bool]string{true: "defaultTest", false: t.title}[i == 0]
 		for _, m := range of.o.object("options") {
 			switch m.name {
 			case "prefix", "suffix", "disableVarExpansion":
 			case "provider", "rubricPrompt":
-				t.leave("options."+m.name, "the server's judge decides")
+				t.noteLeftOut("options."+m.name, "the server's judge decides")
 			case "transform", "postprocess":
-				t.leave("options."+m.name, "it is code, which agentgraph does not run")
+				t.noteLeftOut("options."+m.name, "it is code, which agentgraph does not run")
 			default:
-				t.leave("options."+m.name, "agentgraph has no equivalent")
+				t.noteLeftOut("options."+m.name, "agentgraph has no equivalent")
 			}
 		}
 		for _, m := range of.o.object("metadata") {
 			if m.name != "conversationId" {
-				t.skip("metadata."+m.name, "it is a label")
+				t.noteNotNeeded("metadata."+m.name, "it is a label")
 			}
 		}
 		for _, name := range []string{"provider", "providers"} {
 			if value, isGiven := of.o.get(name); isGiven && !isSimulatedUser(value) {
-				t.skip(name, "the agent answers instead")
+				t.noteNotNeeded(name, "the agent answers instead")
 			}
 		}
 	}
-	t.at = t.ownAt
+	t.at = t.testCaseAt
 }
 
 func (t *promptfooTest) readThreshold() {
 	value, isGiven := t.test.get("threshold")
 	at, isNumber := number(value)
 	if t.isScored = isNumber && at >= 0 && at <= 1; t.isScored {
-		t.with("passAt", at)
+		t.setMember("passAt", at)
 	} else if isGiven {
-		t.leave("threshold", "%s is not a number from 0 to 1", shown(value))
+		t.noteLeftOut("threshold", "%s is not a number from 0 to 1", asText(value))
 	}
 }
 
 // conversation imports tests that continue each other as the turns of one test.
-func (p *promptfoo) conversation(name string, of []int) {
-	first := p.cases[of[0]]
-	c := p.begin(first.at, p.cases[of[0]].test.text("description"), "promptfoo "+name)
+func (p *promptfoo) conversation(name string, caseIndexes []int) {
+	first := p.cases[caseIndexes[0]]
+	c := p.newTest(first.at, p.cases[caseIndexes[0]].test.text("description"), "promptfoo "+name)
 	c.scenario = "You have asked all you wanted to know."
 	var says list
 	var variables object
-	for n, i := range of {
-		t := p.of(c, p.cases[i])
+	for n, i := range caseIndexes {
+		t := p.newPromptfooTest(c, p.cases[i])
 		t.turn = len(says) + 1
 		t.title = p.titleOf(c.name, n, i)
 		c.label = t.title
 		if len(says) == model.MaxTurns {
-			t.leave("the whole test", "a conversation has at most %d turns", model.MaxTurns)
+			t.noteLeftOut("the whole test", "a conversation has at most %d turns", model.MaxTurns)
 			continue
 		}
 		if c.isDropped {
-			t.leave("the whole test", "its conversation cannot be converted")
+			t.noteLeftOut("the whole test", "its conversation cannot be converted")
 			continue
 		}
 		if value, isGiven := t.test.get("threshold"); isGiven {
-			c.approximate("threshold", "instead of %s, all assertions of the turn must hold", shown(value))
+			c.noteApproximated("threshold", "instead of %s, all assertions of the turn must hold", asText(value))
 		}
 		if text := t.said(); text != "" {
 			says = append(says, text)
@@ -151,21 +151,21 @@ func (p *promptfoo) conversation(name string, of []int) {
 			}
 			t.asserts()
 		}
-		t.rest()
+		t.finish()
 	}
-	c.at, c.label = first.at, p.titleOf(c.name, 0, of[0])
+	c.at, c.label = first.at, p.titleOf(c.name, 0, caseIndexes[0])
 	if len(c.criteria)+len(c.checks) == 0 {
 		c.drop("none of the checks in its conversation can be converted")
 	}
 	if c.isDropped {
-		p.leaveTurns(c, of)
+		p.leaveTurns(c, caseIndexes)
 	}
 	c.label = ""
 	if len(variables) > 0 {
-		c.with("variables", variables)
+		c.setMember("variables", variables)
 	}
-	c.with("contactSays", says)
-	c.with("maxTurns", int64(max(1, len(says))))
+	c.setMember("contactSays", says)
+	c.setMember("maxTurns", int64(max(1, len(says))))
 	p.addTest(c, first.at)
 }
 
@@ -178,11 +178,11 @@ func (p *promptfoo) titleOf(conversation string, turn, i int) string {
 }
 
 // leaveTurns reports the tests of a conversation that is left out, because each turn needs the others.
-func (p *promptfoo) leaveTurns(c *carried, of []int) {
-	for n, i := range of {
+func (p *promptfoo) leaveTurns(c *importedTest, caseIndexes []int) {
+	for n, i := range caseIndexes {
 		at, title := p.cases[i].at, p.titleOf(c.name, n, i)
 		isSaid := slices.ContainsFunc(p.report.notes, func(n note) bool {
-			return n.outcome == leftOut && n.at == at && n.of == title && strings.HasPrefix(n.text, "the whole test")
+			return n.outcome == leftOut && n.at == at && n.owner == title && strings.HasPrefix(n.text, "the whole test")
 		})
 		if !isSaid {
 			p.report.addNote(leftOut, at, title, "the whole test: its conversation cannot be converted")
@@ -192,7 +192,7 @@ func (p *promptfoo) leaveTurns(c *carried, of []int) {
 
 // said returns what the contact says in a turn. It returns "" if the turn or the whole conversation is left out.
 func (t *promptfooTest) said() string {
-	if !t.vars() {
+	if !t.importVars() {
 		return ""
 	}
 	if len(t.texts.rows) > 0 {
@@ -209,9 +209,9 @@ func (t *promptfooTest) said() string {
 	}
 	switch {
 	case strings.TrimSpace(text) == "":
-		t.leave("the whole test", "the contact says nothing in it, so the conversation continues without this turn")
+		t.noteLeftOut("the whole test", "the contact says nothing in it, so the conversation continues without this turn")
 		return ""
-	case cutTo(text, 4000) != text:
+	case truncate(text, 4000) != text:
 		t.drop("its message has more than 4,000 characters")
 		return ""
 	}

@@ -19,11 +19,11 @@ func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
 			if areTemplates && len(t.p.prompts) > 0 {
 				at, of = t.p.prompts[0].at, "the prompt"
 			}
-			t.in.report.addNote(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
+			t.importer.report.addNote(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
 			continue
 		}
 		if areTemplates {
-			text, isFilled := t.text("the prompt", message.text("content"))
+			text, isFilled := t.fillTemplate("the prompt", message.text("content"))
 			if !isFilled {
 				t.drop("the variables of its prompt cannot be filled in")
 				return nil
@@ -45,7 +45,7 @@ func (t *promptfooTest) filled(message object) object {
 	fill = func(value any) any {
 		switch v := value.(type) {
 		case string:
-			text, _ := t.text("a call of the prompt", v)
+			text, _ := t.fillTemplate("a call of the prompt", v)
 			return text
 		case list:
 			for i, one := range v {
@@ -90,13 +90,13 @@ func areMessages(all list) bool {
 func plainMessage(one any) (message object, problem string) {
 	message, _ = one.(object)
 	if message.text("role") == "" {
-		return object{{"role", message[0].name}, {"content", shown(message[0].value)}}, ""
+		return object{{"role", message[0].name}, {"content", asText(message[0].value)}}, ""
 	}
 	content, _ := message.get("content")
 	parts, isList := content.(list)
 	if !isList {
-		if strings.HasPrefix(shown(content), "file://") {
-			return nil, fmt.Sprintf("a message is in another file, %s", shown(content))
+		if strings.HasPrefix(asText(content), "file://") {
+			return nil, fmt.Sprintf("a message is in another file, %s", asText(content))
 		}
 		return message, ""
 	}

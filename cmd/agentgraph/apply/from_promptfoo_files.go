@@ -11,11 +11,11 @@ import (
 // promptfooPrompt is a prompt. Its text is a template.
 type promptfooPrompt struct {
 	text string
-	at   place
+	at   position
 }
 
 // readPrompts reads the prompts of a configuration. The importer uses the first one as the contact's message.
-func (p *promptfoo) readPrompts(value any, at place) {
+func (p *promptfoo) readPrompts(value any, at position) {
 	switch v := value.(type) {
 	case string:
 		p.readPrompt(v, at)
@@ -26,7 +26,7 @@ func (p *promptfoo) readPrompts(value any, at place) {
 	case object:
 		for _, name := range []string{"raw", "id"} {
 			if text := v.text(name); text != "" {
-				p.others("a prompt", v, at, "raw", "id", "label", "description")
+				p.reportUnknown("a prompt", v, at, "raw", "id", "label", "description")
 				p.readPrompt(text, at)
 				return
 			}
@@ -43,14 +43,14 @@ func (p *promptfoo) readPrompts(value any, at place) {
 var promptFiles = regexp.MustCompile(
 	`^[^\s{}]+\.(txt|md|json|jsonl|ya?ml|j2|csv|prompty|js|cjs|mjs|ts|mts|cts|py|rb|sh)(:[\w.]+)?$`)
 
-func (p *promptfoo) readPrompt(text string, at place) {
+func (p *promptfoo) readPrompt(text string, at position) {
 	leave := func(format string, args ...any) { p.report.addNote(leftOut, at, "a prompt", format, args...) }
 	switch {
 	case strings.HasPrefix(text, "exec:"):
 		leave("%s is code, which agentgraph does not run", text)
 		return
 	case !strings.HasPrefix(text, "file://") && (strings.Contains(text, "\n") || !promptFiles.MatchString(text)):
-		if unread := unreadable(text); strings.Contains(text, "://") && !strings.ContainsAny(text, " \n") {
+		if unread := unreadableReason(text); strings.Contains(text, "://") && !strings.ContainsAny(text, " \n") {
 			leave("%s %s", text, unread)
 			return
 		}
@@ -62,7 +62,7 @@ func (p *promptfoo) readPrompt(text string, at place) {
 		leave("%s", problem)
 		return
 	}
-	at = place{&sourceLines{file, map[string]int{}}, ""}
+	at = position{&sourceLines{file, map[string]int{}}, ""}
 	before := len(p.prompts)
 	lines := strings.ReplaceAll(string(content), "\r\n", "\n")
 	for _, part := range promptsIn(strings.ToLower(filepath.Ext(file)), lines) {
@@ -89,7 +89,7 @@ func promptsIn(ending, content string) []string {
 	case ".yaml", ".yml":
 		if value, err := decoded([]byte(content)); err == nil {
 			if messages, isList := value.(list); isList && areMessages(messages) {
-				return []string{shown(messages)}
+				return []string{asText(messages)}
 			}
 		}
 	}

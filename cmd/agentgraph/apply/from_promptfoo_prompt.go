@@ -12,8 +12,8 @@ import (
 var spoken = []string{"question", "query", "input", "message", "user_input", "userInput", "user_message", "prompt",
 	"text"}
 
-// ask imports the input of the agent: messages, or the scenario of a simulated user.
-func (t *promptfooTest) ask() {
+// importInput imports the input of the agent: messages, or the scenario of a simulated user.
+func (t *promptfooTest) importInput() {
 	if provider, _ := t.test.get("provider"); isSimulatedUser(provider) {
 		t.simulate(provider)
 		return
@@ -25,17 +25,17 @@ func (t *promptfooTest) ask() {
 		return
 	}
 	if last := messages[len(messages)-1].(object); last.text("role") == "assistant" {
-		t.approximate("the prompt", "its last message is from the agent, so the contact speaks next")
+		t.noteApproximated("the prompt", "its last message is from the agent, so the contact speaks next")
 	}
-	t.with("conversationContext", messagesOf(t.carried, messages, "content"))
-	t.with("maxTurns", int64(1))
+	t.setMember("conversationContext", importMessages(t.importedTest, messages, "content"))
+	t.setMember("maxTurns", int64(1))
 }
 
 // message returns the messages for the agent: the prompt with its variables filled in.
 func (t *promptfooTest) message() list {
 	if len(t.p.prompts) == 0 {
 		t.leaveFrame("no prompt can be read")
-		return t.spoken("no prompt can be read")
+		return t.messageFromVariable("no prompt can be read")
 	}
 	prompt := t.p.prompts[0]
 	options := t.test.object("options")
@@ -46,9 +46,9 @@ func (t *promptfooTest) message() list {
 		return t.chat(messages, true)
 	}
 	if strings.Contains(prompt.text, "{%") {
-		return t.looped(prompt)
+		return t.loopMessages(prompt)
 	}
-	text, isFilled := t.text("the prompt", options.text("prefix")+prompt.text+options.text("suffix"))
+	text, isFilled := t.fillTemplate("the prompt", options.text("prefix")+prompt.text+options.text("suffix"))
 	if !isFilled {
 		t.drop("the variables of its prompt cannot be filled in")
 		return nil
@@ -70,7 +70,7 @@ func (t *promptfooTest) message() list {
 func (t *promptfooTest) leaveFrame(why string) {
 	for _, name := range []string{"prefix", "suffix"} {
 		if t.test.object("options").text(name) != "" {
-			t.leave("options."+name, "%s", why)
+			t.noteLeftOut("options."+name, "%s", why)
 		}
 	}
 }
@@ -78,8 +78,9 @@ func (t *promptfooTest) leaveFrame(why string) {
 // singleBraces matches our placeholders, which promptfoo takes literally.
 var singleBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
 
-// text fills a template, and reports what it cannot fill. It puts spaces inside single braces that a run would replace.
-func (t *promptfooTest) text(what, template string) (string, bool) {
+// fillTemplate fills a template, and reports what it cannot fill. It puts spaces inside single braces that a run would
+// replace.
+func (t *promptfooTest) fillTemplate(what, template string) (string, bool) {
 	fillable := t.texts.rows
 	if !strings.HasSuffix(what, "the prompt") || t.turn > 0 {
 		// Only rows are filled into the messages that a test starts with.
@@ -88,41 +89,41 @@ func (t *promptfooTest) text(what, template string) (string, bool) {
 	text, missing, err := t.texts.fill(template, func(text string) string {
 		return singleBraces.ReplaceAllStringFunc(text, func(found string) string {
 			name := found[1 : len(found)-1]
-			if _, isFilled := reachAll(fillable, name); !isFilled {
+			if _, isFilled := valueAtPath(fillable, name); !isFilled {
 				return found
 			}
-			t.approximate(what, "%s is written { %s }, because agentgraph would fill it in", found, name)
+			t.noteApproximated(what, "%s is written { %s }, because agentgraph would fill it in", found, name)
 			return "{ " + name + " }"
 		})
 	})
 	if err != nil {
-		t.leave(what, "%v", err)
+		t.noteLeftOut(what, "%v", err)
 		return "", false
 	}
-	return text, t.misses(what, missing)
+	return text, t.reportMissing(what, missing)
 }
 
-// misses reports variables without a value. It returns false if one of them needs the output of another test.
-func (t *promptfooTest) misses(what string, missing []string) bool {
+// reportMissing reports variables without a value. It returns false if one of them needs the output of another test.
+func (t *promptfooTest) reportMissing(what string, missing []string) bool {
 	for _, name := range missing {
 		if slices.Contains(t.p.outputs, name) {
-			t.leave(what, "{{%s}} is the output of another test", name)
+			t.noteLeftOut(what, "{{%s}} is the output of another test", name)
 			return false
 		}
 	}
 	if len(missing) > 0 {
-		t.approximate(what, "no variable fills {{%s}}, so the text is empty there", strings.Join(missing, "}}, {{"))
+		t.noteApproximated(what, "no variable fills {{%s}}, so the text is empty there", strings.Join(missing, "}}, {{"))
 	}
 	return true
 }
 
-// spoken returns a message with the variable that usually contains what the user says.
-func (t *promptfooTest) spoken(why string) list {
+// messageFromVariable returns a message with the variable that usually contains what the user says.
+func (t *promptfooTest) messageFromVariable(why string) list {
 	all := slices.Concat(t.texts.rows, t.texts.bag)
 	for _, m := range all {
 		if slices.Contains(spoken, m.name) || len(all) == 1 {
-			t.approximate("the prompt", "%s, so the message to the agent is the variable %s", why, m.name)
-			if text, isFilled := t.text("the prompt", "{{"+m.name+"}}"); isFilled {
+			t.noteApproximated("the prompt", "%s, so the message to the agent is the variable %s", why, m.name)
+			if text, isFilled := t.fillTemplate("the prompt", "{{"+m.name+"}}"); isFilled {
 				return list{object{{"role", "user"}, {"content", text}}}
 			}
 		}
@@ -133,11 +134,11 @@ func (t *promptfooTest) spoken(why string) list {
 
 var lastVariable = regexp.MustCompile(`\{\{-?\s*(\w+)`)
 
-// looped imports a prompt that writes the earlier messages in a loop, followed by a new one.
-func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
+// loopMessages imports a prompt that writes the earlier messages in a loop, followed by a new one.
+func (t *promptfooTest) loopMessages(prompt promptfooPrompt) (messages list) {
 	loops := loopIn.FindAllStringSubmatch(prompt.text, -1)
 	if len(loops) == 0 {
-		_, _ = t.text("the prompt", prompt.text) // reports the parts that cannot be evaluated
+		_, _ = t.fillTemplate("the prompt", prompt.text) // reports the parts that cannot be evaluated
 		t.drop("the variables of its prompt cannot be filled in")
 		return nil
 	}
@@ -158,9 +159,9 @@ func (t *promptfooTest) looped(prompt promptfooPrompt) (messages list) {
 	if len(last) == 0 {
 		return messages
 	}
-	t.approximate("the prompt", "its template code is not evaluated: the message to the agent is "+
+	t.noteApproximated("the prompt", "its template code is not evaluated: the message to the agent is "+
 		"{{%s}}", last[len(last)-1][1])
-	text, isFilled := t.text("the prompt", "{{"+last[len(last)-1][1]+"}}")
+	text, isFilled := t.fillTemplate("the prompt", "{{"+last[len(last)-1][1]+"}}")
 	if !isFilled || text == "" {
 		return nil
 	}
@@ -179,12 +180,12 @@ func isSimulatedUser(provider any) bool {
 func (t *promptfooTest) simulate(provider any) {
 	whole, _ := provider.(object)
 	config := whole.object("config")
-	t.in.others(t.name, config, t.at.member("provider"), "instructions", "maxTurns", "initialMessages")
+	t.importer.reportUnknown(t.name, config, t.at.member("provider"), "instructions", "maxTurns", "initialMessages")
 	template := config.text("instructions")
 	if template == "" {
 		template = "{{instructions}}"
 	}
-	scenario, isFilled := t.text("instructions", template)
+	scenario, isFilled := t.fillTemplate("instructions", template)
 	if t.scenario = strings.TrimSpace(scenario); !isFilled || t.scenario == "" {
 		t.drop("its simulated user has no instructions")
 		return
@@ -194,30 +195,31 @@ func (t *promptfooTest) simulate(provider any) {
 	}
 	t.leaveFrame("the agent has its own prompt")
 	if len(t.p.prompts) > 0 {
-		t.in.report.addNote(notNeeded, t.p.prompts[0].at, "the configuration", "prompts: the agent has its own prompt")
+		t.importer.report.addNote(notNeeded, t.p.prompts[0].at, "the configuration", "prompts: the agent has its own prompt")
 	}
 	turns := 10.0
 	if value, isGiven := config.get("maxTurns"); isGiven {
 		turns, _ = number(value)
 	}
 	if turns < 1 || turns > model.MaxTurns {
-		t.approximate("maxTurns", "it is %v, but a test has 1 to %d turns", turns, model.MaxTurns)
+		t.noteApproximated("maxTurns", "it is %v, but a test has 1 to %d turns", turns, model.MaxTurns)
 	}
-	t.with("maxTurns", int64(max(1, min(model.MaxTurns, turns))))
+	t.setMember("maxTurns", int64(max(1, min(model.MaxTurns, turns))))
 	beginning, _ := config.get("initialMessages")
 	if text, isText := beginning.(string); isText {
-		value, problem := t.valueOf(text)
+		value, problem := t.readVariable(text)
 		if problem != "" {
-			t.leave("initialMessages", "%s", problem)
+			t.noteLeftOut("initialMessages", "%s", problem)
 		}
 		beginning = value
 	}
 	if messages, isList := beginning.(list); isList && areMessages(messages) {
-		t.with("conversationContext", messagesOf(t.carried, t.chat(messages, true), "content"))
+		t.setMember("conversationContext", importMessages(t.importedTest, t.chat(messages, true), "content"))
 	} else if beginning != nil {
-		t.leave("initialMessages", "%s is not a list of messages", shown(beginning))
+		t.noteLeftOut("initialMessages", "%s is not a list of messages", asText(beginning))
 	}
 	if len(t.test.list("assert"))+len(t.p.defaults.list("assert")) > 0 {
-		t.approximate("assertions", "promptfoo examines the whole conversation, but agentgraph only the agent's messages")
+		t.noteApproximated("assertions",
+			"promptfoo examines the whole conversation, but agentgraph only the agent's messages")
 	}
 }

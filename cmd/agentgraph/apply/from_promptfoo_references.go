@@ -9,16 +9,16 @@ import (
 )
 
 // load reads a YAML or JSON file, with each $ref resolved.
-func (p *promptfoo) load(name string) (any, place, error) {
+func (p *promptfoo) load(name string) (any, position, error) {
 	text, err := p.readFile(name)
 	if err != nil {
-		return nil, place{}, err
+		return nil, position{}, err
 	}
 	value, err := decoded(text)
 	if err != nil {
-		return nil, place{}, fmt.Errorf("%s: %w", name, err)
+		return nil, position{}, fmt.Errorf("%s: %w", name, err)
 	}
-	at := place{linesOf(name, text), ""}
+	at := position{linesOf(name, text), ""}
 	resolved := 0
 	if p.loading == nil {
 		p.loading = map[string]bool{}
@@ -33,7 +33,7 @@ const maxReferences = 10_000
 
 // resolve replaces references such as {"$ref": "#/assertionTemplates/polite"} by the referenced values. whole has the
 // content of the file.
-func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
+func (p *promptfoo) resolve(value, whole any, at position, resolved *int) any {
 	switch v := value.(type) {
 	case list:
 		for i, one := range v {
@@ -43,7 +43,7 @@ func (p *promptfoo) resolve(value, whole any, at place, resolved *int) any {
 	case object:
 		ref, isRef := v.get("$ref")
 		if name, isText := ref.(string); isRef && isText {
-			found, problem := p.found(name, whole)
+			found, problem := p.lookupRef(name, whole)
 			if *resolved++; problem == "" && *resolved > maxReferences {
 				problem = fmt.Sprintf("is beyond the maximum of %d references", maxReferences)
 			}
@@ -86,11 +86,11 @@ func isUnresolved(value any) bool {
 	return false
 }
 
-// found returns the value of a reference, in this file or another one. problem explains why there is none.
-func (p *promptfoo) found(reference string, whole any) (found any, problem string) {
+// lookupRef returns the value of a reference, in this file or another one. problem explains why there is none.
+func (p *promptfoo) lookupRef(reference string, whole any) (found any, problem string) {
 	name, pointer, _ := strings.Cut(reference, "#")
 	if name != "" {
-		if problem := unreadable(name); problem != "" {
+		if problem := unreadableReason(name); problem != "" {
 			return nil, problem
 		}
 		file := filepath.Clean(strings.TrimPrefix(name, "file://"))
@@ -105,15 +105,15 @@ func (p *promptfoo) found(reference string, whole any) (found any, problem strin
 	if pointer == "" && name != "" {
 		return whole, ""
 	}
-	found, isFound := pointed(whole, "#"+pointer)
+	found, isFound := atPointer(whole, "#"+pointer)
 	if !isFound {
 		return nil, "is not found"
 	}
 	return found, ""
 }
 
-// pointed returns the value at a JSON pointer such as #/a/0.
-func pointed(whole any, pointer string) (any, bool) {
+// atPointer returns the value at a JSON pointer such as #/a/0.
+func atPointer(whole any, pointer string) (any, bool) {
 	steps, isLocal := strings.CutPrefix(pointer, "#/")
 	if !isLocal {
 		return nil, false
@@ -122,7 +122,7 @@ func pointed(whole any, pointer string) (any, bool) {
 	for step := range strings.SplitSeq(steps, "/") {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		var isFound bool
-		if value, isFound = reach(value, step); !isFound {
+		if value, isFound = childValue(value, step); !isFound {
 			return nil, false
 		}
 	}
@@ -131,14 +131,15 @@ func pointed(whole any, pointer string) (any, bool) {
 	return value, err == nil && !strings.Contains(string(text), `"$ref":"`+pointer+`"`)
 }
 
-// referred returns the content of a file in the folder. If it cannot read the file, it reports that and returns nil.
-func (p *promptfoo) referred(name, of string, at *place) any {
+// loadReferenced returns the content of a file in the folder. If it cannot read the file, it reports that and returns
+// nil.
+func (p *promptfoo) loadReferenced(name, of string, at *position) any {
 	fail := func(format string, args ...any) any {
 		p.report.addNote(leftOut, *at, "the configuration", of+": "+format, args...)
 		return nil
 	}
 	file := strings.TrimPrefix(name, "file://")
-	if problem := unreadable(name); problem != "" {
+	if problem := unreadableReason(name); problem != "" {
 		return fail("%s %s", name, problem)
 	}
 	value, inside, err := p.load(filepath.Clean(file))
@@ -151,7 +152,7 @@ func (p *promptfoo) referred(name, of string, at *place) any {
 
 // file reads a file that a reference names. problem explains why it cannot be read.
 func (p *promptfoo) file(reference string) (name string, text []byte, problem string) {
-	if problem := unreadable(reference); problem != "" {
+	if problem := unreadableReason(reference); problem != "" {
 		return "", nil, reference + " " + problem
 	}
 	name = filepath.Clean(strings.TrimPrefix(reference, "file://"))
@@ -169,8 +170,8 @@ var (
 		".wav", ".mp4"}
 )
 
-// unreadable explains why a file that a reference names is not read. It returns "" if the file can be read.
-func unreadable(name string) string {
+// unreadableReason explains why a file that a reference names is not read. It returns "" if the file can be read.
+func unreadableReason(name string) string {
 	file := strings.TrimPrefix(name, "file://")
 	ending := strings.ToLower(filepath.Ext(strings.SplitN(file, ":", 2)[0]))
 	switch {

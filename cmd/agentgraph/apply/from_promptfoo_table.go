@@ -23,7 +23,7 @@ func (p *promptfoo) collectCSV(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s contains no table", file)
 	}
-	at := place{&sourceLines{file, map[string]int{}}, ""}
+	at := position{&sourceLines{file, map[string]int{}}, ""}
 	for n := 0; ; n++ {
 		record, err := reader.Read()
 		if errors.Is(err, io.EOF) {
@@ -41,7 +41,7 @@ func (p *promptfoo) collectCSV(file string) error {
 var numberedExpectation = regexp.MustCompile(`^__config:__expected(\d*):threshold$`)
 
 // testOfRow converts a row to a test, as promptfoo does. Columns are variables, unless they begin with two underscores.
-func (p *promptfoo) testOfRow(header, record []string, at place) (test object) {
+func (p *promptfoo) testOfRow(header, record []string, at position) (test object) {
 	var vars, options, metadata object
 	var asserts list
 	thresholds := map[int]float64{}
@@ -126,7 +126,7 @@ func (p *promptfoo) collectLines(file string) error {
 	if err != nil {
 		return err
 	}
-	at := place{&sourceLines{file, map[string]int{}}, ""}
+	at := position{&sourceLines{file, map[string]int{}}, ""}
 	n := 0
 	for line := range bytes.Lines(text) {
 		n++

@@ -17,8 +17,8 @@ var (
 	loopIn       = regexp.MustCompile(`\{%-?\s*for\s+[\w\s,]+\s+in\s+(\w+)`)
 )
 
-// texts fills promptfoo's templates, which are Nunjucks.
-type texts struct {
+// templateVariables fills promptfoo's templates, which are Nunjucks.
+type templateVariables struct {
 	// bag has the variables with the same value in all rows.
 	bag object
 	// rows are the variables that differ between rows. They remain in the text as placeholders.
@@ -28,7 +28,8 @@ type texts struct {
 // fill fills the variables of a template. literal converts the text around the placeholders of a row. If it is nil,
 // that text stays unchanged. Variables without a value become empty, as in promptfoo, and missing lists them. It is an
 // error if an expression cannot be evaluated.
-func (t texts) fill(template string, literal func(string) string) (filled string, missing []string, err error) {
+func (t templateVariables) fill(template string, literal func(string) string) (filled string, missing []string,
+	err error) {
 	if literal == nil {
 		literal = func(text string) string { return text }
 	}
@@ -37,10 +38,10 @@ func (t texts) fill(template string, literal func(string) string) (filled string
 		return "", nil, fmt.Errorf("its template code {%% %s … %%} is not evaluated", code[1])
 	}
 	var out strings.Builder
-	rest := 0
+	end := 0
 	for _, at := range expressionIn.FindAllStringSubmatchIndex(template, -1) {
-		out.WriteString(literal(template[rest:at[0]]))
-		rest = at[1]
+		out.WriteString(literal(template[end:at[0]]))
+		end = at[1]
 		expression := template[at[2]:at[3]]
 		name, filters := splitFilters(expression)
 		root, _, _ := strings.Cut(name, ".")
@@ -60,7 +61,7 @@ func (t texts) fill(template string, literal func(string) string) (filled string
 		}
 		out.WriteString(literal(value))
 	}
-	out.WriteString(literal(template[rest:]))
+	out.WriteString(literal(template[end:]))
 	return out.String(), missing, nil
 }
 
@@ -74,15 +75,15 @@ func splitFilters(expression string) (name string, filters []string) {
 }
 
 // evaluate returns the value of an expression: a variable or a path into one, and a few filters.
-func (t texts) evaluate(expression, name string, filters []string) (text string, isKnown bool, err error) {
+func (t templateVariables) evaluate(expression, name string, filters []string) (text string, isKnown bool, err error) {
 	if !bareName.MatchString(name) || strings.HasPrefix(name, "env.") {
 		return "", false, fmt.Errorf("the expression {{ %s }} is not evaluated", expression)
 	}
-	value, isKnown := reachAll(t.bag, name)
+	value, isKnown := valueAtPath(t.bag, name)
 	if !isKnown {
 		return "", false, nil
 	}
-	text = shown(value)
+	text = asText(value)
 	for _, filter := range filters {
 		switch filter {
 		case "dump", "tojson":
@@ -105,18 +106,18 @@ func (t texts) evaluate(expression, name string, filters []string) (text string,
 	return text, true, nil
 }
 
-// reachAll returns the value at a path with dots.
-func reachAll(value any, path string) (found any, isKnown bool) {
+// valueAtPath returns the value at a path with dots.
+func valueAtPath(value any, path string) (found any, isKnown bool) {
 	for step := range strings.SplitSeq(path, ".") {
-		if value, isKnown = reach(value, step); !isKnown {
+		if value, isKnown = childValue(value, step); !isKnown {
 			return nil, false
 		}
 	}
 	return value, true
 }
 
-// reach returns a member of an object, or an entry of a list.
-func reach(value any, step string) (any, bool) {
+// childValue returns a member of an object, or an entry of a list.
+func childValue(value any, step string) (any, bool) {
 	switch v := value.(type) {
 	case object:
 		return v.get(step)
@@ -135,8 +136,8 @@ const (
 	maxFilled  = 1 << 20
 )
 
-// settle fills in variables in the values of other variables. missing lists the variables without a value.
-func settle(bag object) (settled object, missing []string, err error) {
+// resolveVariables fills in variables in the values of other variables. missing lists the variables without a value.
+func resolveVariables(bag object) (settled object, missing []string, err error) {
 	for range maxNesting {
 		isSettled := true
 		settled = make(object, len(bag))
@@ -146,7 +147,7 @@ func settle(bag object) (settled object, missing []string, err error) {
 			if !isText || !strings.Contains(text, "{{") && !codeIn.MatchString(text) && !commentIn.MatchString(text) {
 				continue
 			}
-			filled, unknown, err := texts{bag: bag.without(m.name)}.fill(text, nil)
+			filled, unknown, err := templateVariables{bag: bag.without(m.name)}.fill(text, nil)
 			missing = append(missing, unknown...)
 			if err != nil {
 				return nil, nil, fmt.Errorf("vars.%s: %w", m.name, err)

@@ -14,14 +14,14 @@ const maxVariable = 10_000
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// vars imports the variables. Each combination of values from lists of texts becomes a row. It returns false if the
-// test is dropped.
-func (t *promptfooTest) vars() bool {
+// importVars imports the variables. Each combination of values from lists of texts becomes a row. It returns false if
+// the test is dropped.
+func (t *promptfooTest) importVars() bool {
 	bags, all := []object{{}}, 1.0
 	given, _ := t.test.get("vars")
 	at := t.at.member("vars")
 	if name, isText := given.(string); isText {
-		given = t.p.referred(name, "vars", &at)
+		given = t.p.loadReferenced(name, "vars", &at)
 	}
 	if isUnresolved(given) {
 		t.drop("vars: the target of their $ref does not exist")
@@ -30,7 +30,7 @@ func (t *promptfooTest) vars() bool {
 	together, _ := given.(object)
 	isWhole, _ := t.test.object("options").get("disableVarExpansion")
 	for _, m := range together {
-		value, problem := t.valueOf(m.value)
+		value, problem := t.readVariable(m.value)
 		if problem != "" {
 			t.drop("vars.%s: %s", m.name, problem)
 			return false
@@ -50,15 +50,15 @@ func (t *promptfooTest) vars() bool {
 		bags, all = combined, all*float64(len(values))
 	}
 	if all > model.MaxRows {
-		t.leave("vars", "of %.0f combinations of values, only the first %d are kept", all, model.MaxRows)
+		t.noteLeftOut("vars", "of %.0f combinations of values, only the first %d are kept", all, model.MaxRows)
 	}
 	for i, bag := range bags {
-		settled, missing, err := settle(bag)
+		settled, missing, err := resolveVariables(bag)
 		if err != nil {
 			t.drop("%v", err)
 			return false
 		}
-		if !t.misses("vars", missing) {
+		if !t.reportMissing("vars", missing) {
 			t.drop("its variables cannot be filled in")
 			return false
 		}
@@ -73,8 +73,8 @@ func isText(value any) bool {
 	return isText
 }
 
-// valueOf returns the value of a variable, which may be in a file, or why it cannot be read.
-func (t *promptfooTest) valueOf(value any) (any, string) {
+// readVariable returns the value of a variable, which may be in a file, or why it cannot be read.
+func (t *promptfooTest) readVariable(value any) (any, string) {
 	if isUnresolved(value) {
 		return nil, "the target of its $ref does not exist"
 	}
@@ -111,15 +111,16 @@ func (t *promptfooTest) split(bags []object) {
 	for _, m := range t.texts.bag {
 		switch {
 		case m.value == nil:
-		case !variableName.MatchString(m.name) || len([]rune(shown(m.value))) > maxVariable:
-			t.skip("vars."+m.name, "its value is inserted into the texts, because it is too long for a variable of the "+
-				"agent or its name is not allowed")
+		case !variableName.MatchString(m.name) || len([]rune(asText(m.value))) > maxVariable:
+			t.noteNotNeeded("vars."+m.name,
+				"its value is inserted into the texts, because it is too long for a variable of the "+
+					"agent or its name is not allowed")
 		default:
 			named = append(named, m)
 		}
 	}
 	if len(named) > 0 && t.turn == 0 {
-		t.with("variables", named)
+		t.setMember("variables", named)
 	}
 	if len(t.texts.rows) == 0 {
 		return
@@ -135,5 +136,5 @@ func (t *promptfooTest) split(bags []object) {
 			rows = append(rows, object{{"values", values}})
 		}
 	}
-	t.with("rows", rows)
+	t.setMember("rows", rows)
 }

@@ -27,13 +27,13 @@ const (
 // note describes how a part of another tool's file was imported.
 type note struct {
 	outcome outcome
-	at      place
-	// of names the test, or the part of the file.
-	of, text string
+	at      position
+	// owner names the test, or the part of the file.
+	owner, text string
 }
 
 func (n note) String() string {
-	return client.Printable(fmt.Sprintf("%s  %s: %s", n.at, n.of, n.text))
+	return client.Printable(fmt.Sprintf("%s  %s: %s", n.at, n.owner, n.text))
 }
 
 // report is the outcome of importing a file.
@@ -43,7 +43,7 @@ type report struct {
 }
 
 // addNote appends a note, unless it is a duplicate: the defaults of a file are the same for all of its tests.
-func (r *report) addNote(outcome outcome, at place, of, text string, args ...any) {
+func (r *report) addNote(outcome outcome, at position, of, text string, args ...any) {
 	if len(args) > 0 {
 		text = fmt.Sprintf(text, args...)
 	}
@@ -58,13 +58,13 @@ func (r *report) addNote(outcome outcome, at place, of, text string, args ...any
 }
 
 // placeOf returns the place of an imported test.
-func (r *report) placeOf(test string) place {
+func (r *report) placeOf(test string) position {
 	for _, n := range r.notes {
-		if n.outcome == carriedOver && n.of == test {
+		if n.outcome == carriedOver && n.owner == test {
 			return n.at
 		}
 	}
-	return place{}
+	return position{}
 }
 
 func (r *report) count(o outcome) (n int) {
@@ -99,27 +99,28 @@ func (r *report) write(to io.Writer) {
 
 func (r *report) sum() string {
 	return fmt.Sprintf("%s carried over, %s approximated, %s left out.",
-		counted(r.count(carriedOver), "test"), counted(r.count(approximated), "part"), counted(r.count(leftOut), "part"))
+		pluralize(r.count(carriedOver), "test"), pluralize(r.count(approximated), "part"),
+		pluralize(r.count(leftOut), "part"))
 }
 
-func counted(n int, what string) string {
+func pluralize(n int, what string) string {
 	if n != 1 {
 		what += "s"
 	}
 	return strconv.Itoa(n) + " " + what
 }
 
-// place is a place in a file.
-type place struct {
+// position is a place in a file.
+type position struct {
 	in   *sourceLines
 	path string
 }
 
-func (p place) member(name string) place { return place{p.in, p.path + "/" + name} }
-func (p place) index(i int) place        { return p.member(strconv.Itoa(i)) }
+func (p position) member(name string) position { return position{p.in, p.path + "/" + name} }
+func (p position) index(i int) position        { return p.member(strconv.Itoa(i)) }
 
 // String returns the file and the line of the place, or of the nearest ancestor with a known line.
-func (p place) String() string {
+func (p position) String() string {
 	if p.in == nil {
 		return "-"
 	}

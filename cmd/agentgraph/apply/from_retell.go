@@ -6,40 +6,41 @@ import (
 )
 
 // fromRetell imports simulation test cases in the format of Retell's API.
-func fromRetell(c *carriedTests) error {
+func fromRetell(c *importedTests) error {
 	cases, at, err := c.cases("items", "test_case_definitions")
 	if err != nil {
 		return err
 	}
 	for i, one := range cases {
 		here := at.index(i)
-		t := c.begin(here, one.text("name"), fmt.Sprintf("Retell test case %d", i+1))
-		c.others(t.name, one, here, "test_case_definition_id", "type", "name", "response_engine", "user_prompt", "metrics",
+		t := c.newTest(here, one.text("name"), fmt.Sprintf("Retell test case %d", i+1))
+		c.reportUnknown(t.name, one, here, "test_case_definition_id", "type", "name", "response_engine", "user_prompt",
+			"metrics",
 			"dynamic_variables",
 			"tool_mocks", "llm_model", "creation_timestamp", "user_modified_timestamp")
 		if kind := one.text("type"); kind != "" && kind != "simulation" {
 			t.drop("its type is %s", kind)
 		}
-		if t.scenario = placeholders(one.text("user_prompt")); t.scenario == "" {
+		if t.scenario = convertPlaceholders(one.text("user_prompt")); t.scenario == "" {
 			t.drop("it has no user_prompt")
 		}
 		t.at = here.member("metrics")
 		for _, metric := range one.list("metrics") {
-			t.criterion(placeholders(shown(metric)))
+			t.addCriterion(convertPlaceholders(asText(metric)))
 		}
 		if variables := one.object("dynamic_variables"); len(variables) > 0 {
-			t.with("variables", variables)
+			t.setMember("variables", variables)
 		}
 		if mocking := mockingOfRetell(t, one.list("tool_mocks"), here.member("tool_mocks")); len(mocking) > 0 {
-			t.with("toolMocking", mocking)
+			t.setMember("toolMocking", mocking)
 		}
 		t.at = here.member("response_engine")
 		if _, isGiven := one.get("response_engine"); isGiven {
-			t.skip("response_engine", "the agent answers instead")
+			t.noteNotNeeded("response_engine", "the agent answers instead")
 		}
 		if model := one.text("llm_model"); model != "" {
 			t.at = here.member("llm_model")
-			t.skip("llm_model", "%s is ignored: the server's --contact-model plays the contact", model)
+			t.noteNotNeeded("llm_model", "%s is ignored: the server's --contact-model plays the contact", model)
 		}
 		c.addTest(t, here)
 	}
@@ -48,12 +49,12 @@ func fromRetell(c *carriedTests) error {
 
 // mockingOfRetell imports mocks. A mock with an output is for a tool. A mock with only a boolean result is for a
 // transfer, if its name says so.
-func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
+func mockingOfRetell(t *importedTest, mocks list, at position) (mocking object) {
 	var tools list
 	for i, one := range mocks {
 		mock, _ := one.(object)
 		t.at = at.index(i)
-		t.in.others(t.name+": a mock", mock, t.at, "tool_name", "input_match_rule", "output", "result")
+		t.importer.reportUnknown(t.name+": a mock", mock, t.at, "tool_name", "input_match_rule", "output", "result")
 		name := mock.text("tool_name")
 		result, _ := mock.get("result")
 		output, hasOutput := mock.get("output")
@@ -63,18 +64,18 @@ func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 			if result == false {
 				mocking = mocking.with("callTransferFailure", "Failed")
 			}
-			t.approximate("the mock of "+name, "it becomes a mock of the call transfer")
+			t.noteApproximated("the mock of "+name, "it becomes a mock of the call transfer")
 			continue
 		}
-		rule := object{{"resultTemplate", shown(output)}}
+		rule := object{{"resultTemplate", asText(output)}}
 		switch {
 		case result == false && hasOutput:
-			t.approximate("the mock of "+name, "its result false is ignored: the agent sees only its output")
+			t.noteApproximated("the mock of "+name, "its result false is ignored: the agent sees only its output")
 		case result == false:
 			rule = object{{"failure", object{{"kind", "HttpError"}}}}
 		case !hasOutput:
 			rule = object{}
-			t.approximate("the mock of "+name, "it has no output, so the mock returns that the call succeeded")
+			t.noteApproximated("the mock of "+name, "it has no output, so the mock returns that the call succeeded")
 		}
 		if when := t.whenOfRetell(name, mock.object("input_match_rule")); len(when) > 0 {
 			rule = append(object{{"when", when}}, rule...)
@@ -88,12 +89,13 @@ func mockingOfRetell(t *carried, mocks list, at place) (mocking object) {
 }
 
 // whenOfRetell returns a mock's conditions on the arguments.
-func (t *carried) whenOfRetell(name string, rule object) (when list) {
+func (t *importedTest) whenOfRetell(name string, rule object) (when list) {
 	if kind := rule.text("type"); kind != "" && kind != "any" && kind != "partial_match" {
-		t.approximate("the mock of "+name, "its input_match_rule %s becomes partial_match: other arguments are ignored", kind)
+		t.noteApproximated("the mock of "+name, "its input_match_rule %s becomes partial_match: other arguments are ignored",
+			kind)
 	}
 	for _, argument := range rule.object("args") {
-		when = append(when, object{{"argument", argument.name}, {"equals", shown(argument.value)}})
+		when = append(when, object{{"argument", argument.name}, {"equals", asText(argument.value)}})
 	}
 	return when
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // fromTau2Bench imports the tasks of a tau2-bench domain.
-func fromTau2Bench(c *carriedTests) error {
+func fromTau2Bench(c *importedTests) error {
 	tasks, at, err := c.cases("tasks")
 	if err != nil {
 		return err
@@ -20,23 +20,24 @@ func fromTau2Bench(c *carriedTests) error {
 		id, _ := task.get("id")
 		name := fmt.Sprintf("Task %d", i+1)
 		if id != nil {
-			name = "Task " + shown(id)
+			name = "Task " + asText(id)
 		}
 		if purpose := firstLine(task.object("description").text("purpose"), 200); purpose != "" {
 			name += ": " + purpose
 		}
 		here := at.index(i)
-		t := c.begin(here, name, name)
-		c.others(t.name, task, here, "id", "description", "user_scenario", "ticket", "initial_state", "evaluation_criteria",
+		t := c.newTest(here, name, name)
+		c.reportUnknown(t.name, task, here, "id", "description", "user_scenario", "ticket", "initial_state",
+			"evaluation_criteria",
 			"annotations", "issues",
 			"user_tools", "required_documents")
 		for _, part := range []string{"ticket", "annotations", "issues", "required_documents"} {
 			if value, _ := task.get(part); value != nil {
-				t.skip(part, "it is for readers, or for runs without a user")
+				t.noteNotNeeded(part, "it is for readers, or for runs without a user")
 			}
 		}
 		if tools := task.list("user_tools"); len(tools) > 0 {
-			t.leave("user_tools", "the contact of agentgraph cannot call tools")
+			t.noteLeftOut("user_tools", "the contact of agentgraph cannot call tools")
 		}
 		if t.scenario = scenarioOfTask(task.object("user_scenario")); t.scenario == "" {
 			t.drop("it has no user_scenario")
@@ -49,24 +50,24 @@ func fromTau2Bench(c *carriedTests) error {
 		}
 		if len(t.checks)+len(t.criteria) > 0 {
 			// A conversation that does not end has no reward.
-			t.check("turnsAtMost", int64(model.MaxTurns-1), nil)
+			t.addCheck("turnsAtMost", int64(model.MaxTurns-1), nil)
 		}
-		t.with("maxTurns", int64(model.MaxTurns))
+		t.setMember("maxTurns", int64(model.MaxTurns))
 		c.addTest(t, here)
 	}
 	return nil
 }
 
 // beginning imports the state before the conversation.
-func (t *carried) beginning(start object) {
+func (t *importedTest) beginning(start object) {
 	t.at = t.at.member("initial_state")
 	for _, part := range []string{"initialization_data", "initialization_actions"} {
 		if value, _ := start.get(part); value != nil {
-			t.leave("initial_state."+part, "agentgraph has no access to the state behind tools: mock the tools")
+			t.noteLeftOut("initial_state."+part, "agentgraph has no access to the state behind tools: mock the tools")
 		}
 	}
-	if messages := messagesOf(t, start.list("message_history"), "content"); len(messages) > 0 {
-		t.with("conversationContext", messages)
+	if messages := importMessages(t, start.list("message_history"), "content"); len(messages) > 0 {
+		t.setMember("conversationContext", messages)
 	}
 	t.at.path = strings.TrimSuffix(t.at.path, "/initial_state")
 }
@@ -130,9 +131,10 @@ func writesOf(tasks []object) (writes []string) {
 }
 
 // evaluation imports the criteria of a task that its reward_basis selects.
-func (t *carried) evaluation(criteria object, writes []string) {
+func (t *importedTest) evaluation(criteria object, writes []string) {
 	at := t.at.member("evaluation_criteria")
-	t.in.others(t.name, criteria, at, "actions", "communicate_info", "nl_assertions", "env_assertions", "reward_basis")
+	t.importer.reportUnknown(t.name, criteria, at, "actions", "communicate_info", "nl_assertions", "env_assertions",
+		"reward_basis")
 	basis := t.rewardBasis(criteria, at.member("reward_basis"))
 	counts := func(kind string) bool { return slices.Contains(basis, any(kind)) }
 	var gold []object
@@ -142,14 +144,14 @@ func (t *carried) evaluation(criteria object, writes []string) {
 		requestor := action.text("requestor")
 		switch {
 		case requestor != "" && requestor != "assistant" && (counts("DB") || counts("ACTION")):
-			t.leave("action "+action.text("name"), "the contact of agentgraph cannot call tools")
+			t.noteLeftOut("action "+action.text("name"), "the contact of agentgraph cannot call tools")
 		case requestor == "" || requestor == "assistant":
 			gold = append(gold, action)
 		}
 	}
 	t.at = at.member("actions")
 	if counts("DB") {
-		t.exactWrites(gold, writes)
+		t.checkExactWrites(gold, writes)
 	}
 	if counts("ACTION") {
 		t.required(gold)
@@ -157,29 +159,29 @@ func (t *carried) evaluation(criteria object, writes []string) {
 	t.at = at.member("communicate_info")
 	for _, info := range criteria.list("communicate_info") {
 		if counts("COMMUNICATE") {
-			t.check("says", object{{"matches", spelled(shown(info))}}, nil)
+			t.addCheck("says", object{{"matches", looseNumberPattern(asText(info))}}, nil)
 		}
 	}
 	t.at = at.member("nl_assertions")
 	for _, assertion := range criteria.list("nl_assertions") {
 		if counts("NL_ASSERTION") {
-			t.criterion(placeholders(shown(assertion)))
+			t.addCriterion(convertPlaceholders(asText(assertion)))
 		}
 	}
 	t.at = at.member("env_assertions")
 	if len(criteria.list("env_assertions")) > 0 && counts("ENV_ASSERTION") {
-		t.leave("env_assertions", "agentgraph has no access to the state behind tools")
+		t.noteLeftOut("env_assertions", "agentgraph has no access to the state behind tools")
 	}
 	for _, of := range [][2]string{{"communicate_info", "COMMUNICATE"}, {"nl_assertions", "NL_ASSERTION"},
 		{"env_assertions", "ENV_ASSERTION"}} {
 		if t.at = at.member(of[0]); len(criteria.list(of[0])) > 0 && !counts(of[1]) {
-			t.skip(of[0], "reward_basis does not count it")
+			t.noteNotNeeded(of[0], "reward_basis does not count it")
 		}
 	}
 }
 
 // rewardBasis returns the kinds of criteria that count for the reward of a task.
-func (t *carried) rewardBasis(criteria object, at place) list {
+func (t *importedTest) rewardBasis(criteria object, at position) list {
 	value, _ := criteria.get("reward_basis")
 	basis, isList := value.(list)
 	if value == nil {
@@ -191,15 +193,15 @@ func (t *carried) rewardBasis(criteria object, at place) list {
 	t.at = at
 	for _, kind := range basis {
 		if !slices.Contains(list{"DB", "ACTION", "COMMUNICATE", "NL_ASSERTION", "ENV_ASSERTION"}, kind) {
-			t.leave("reward_basis "+shown(kind), "agentgraph has no equivalent")
+			t.noteLeftOut("reward_basis "+asText(kind), "agentgraph has no equivalent")
 		}
 	}
 	return basis
 }
 
-// spelled returns a regular expression that matches a text as tau2-bench does. It ignores case, and commas in numbers
-// are optional.
-func spelled(text string) string {
+// looseNumberPattern returns a regular expression that matches a text as tau2-bench does. It ignores case, and commas
+// in numbers are optional.
+func looseNumberPattern(text string) string {
 	return "(?i)" + digitPairs.ReplaceAllStringFunc(regexp.QuoteMeta(text), func(digits string) string {
 		return strings.Join(strings.Split(digits, ""), ",?")
 	})
@@ -207,36 +209,37 @@ func spelled(text string) string {
 
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
-// exactWrites adds checks that the agent makes the same writes as the reference solution, each equally often, and no
-// others. Failed calls of the solution's tools do not count. Reads are not checked.
-func (t *carried) exactWrites(gold []object, writes []string) {
+// checkExactWrites adds checks that the agent makes the same writes as the reference solution, each equally often, and
+// no others. Failed calls of the solution's tools do not count. Reads are not checked.
+func (t *importedTest) checkExactWrites(gold []object, writes []string) {
 	for _, name := range writes {
-		var of []object
+		var expectedCalls []object
 		for _, action := range gold {
 			if action.text("name") == name {
-				of = append(of, t.callOf(action, nil))
+				expectedCalls = append(expectedCalls, t.callOf(action, nil))
 			}
 		}
-		if len(of) == 0 {
-			t.check("neverCalled", object{{"technicalName", name}}, nil)
+		if len(expectedCalls) == 0 {
+			t.addCheck("neverCalled", object{{"technicalName", name}}, nil)
 			continue
 		}
-		for i, call := range of {
+		for i, call := range expectedCalls {
 			same := 0
-			for _, other := range of {
+			for _, other := range expectedCalls {
 				if isEqual(other, call) {
 					same++
 				}
 			}
-			if slices.IndexFunc(of, func(other object) bool { return isEqual(other, call) }) == i {
-				t.check("called", append(slices.Clip(call), times(same)...), nil)
+			if slices.IndexFunc(expectedCalls, func(other object) bool { return isEqual(other, call) }) == i {
+				t.addCheck("called", append(slices.Clip(call), times(same)...), nil)
 			}
 		}
-		t.check("called", append(object{{"technicalName", name}}, times(len(of))...), nil)
+		t.addCheck("called", append(object{{"technicalName", name}}, times(len(expectedCalls))...), nil)
 	}
-	t.approximate("the state of the database", "the calls that write are compared one by one, not the resulting state")
+	t.noteApproximated("the state of the database",
+		"the calls that write are compared one by one, not the resulting state")
 	if guessed := slices.DeleteFunc(slices.Clone(writes), isKnownWrite); len(guessed) > 0 {
-		t.approximate("the tools that change data", "judging by their names, these tools change "+
+		t.noteApproximated("the tools that change data", "judging by their names, these tools change "+
 			"data: "+strings.Join(guessed, ", "))
 	}
 }
@@ -255,7 +258,7 @@ func isKnownWrite(name string) bool {
 }
 
 // required adds checks that the agent makes each call of the reference solution.
-func (t *carried) required(gold []object) {
+func (t *importedTest) required(gold []object) {
 	for _, action := range gold {
 		compared, isChosen := action.get("compare_args")
 		chosen, _ := compared.(list)
@@ -264,21 +267,21 @@ func (t *carried) required(gold []object) {
 		} else if chosen == nil {
 			chosen = list{}
 		}
-		t.check("called", t.callOf(action, chosen), nil)
+		t.addCheck("called", t.callOf(action, chosen), nil)
 	}
 }
 
 // callOf returns a call with the arguments of an action. If chosen is not nil, the call has only the arguments in
 // chosen.
-func (t *carried) callOf(action object, chosen list) object {
+func (t *importedTest) callOf(action object, chosen list) object {
 	var where list
 	for _, argument := range action.object("arguments") {
 		if chosen == nil || slices.Contains(chosen, any(argument.name)) {
-			where = append(where, object{{"argument", argument.name}, {"equals", shown(argument.value)}})
+			where = append(where, object{{"argument", argument.name}, {"equals", asText(argument.value)}})
 		}
 	}
 	if len(where) > 20 {
-		t.approximate("action "+action.text("name"), "of its %d arguments, only the first 20 are compared", len(where))
+		t.noteApproximated("action "+action.text("name"), "of its %d arguments, only the first 20 are compared", len(where))
 		where = where[:20]
 	}
 	call := object{{"technicalName", action.text("name")}}

@@ -29,7 +29,7 @@ func TestForeignTestsAreConverted(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, files, 1)
 			tool, _, _ := strings.Cut(name, ".")
-			carried, err := carryOver(tool, files[0])
+			carried, err := importFile(tool, files[0])
 			require.NoError(t, err)
 			became := carriedSample(t, carried)
 			golden := "testdata/carried/" + name + ".yaml"
@@ -45,9 +45,9 @@ func TestForeignTestsAreConverted(t *testing.T) {
 }
 
 // carriedSample returns the output of import, with the report as a comment.
-func carriedSample(t *testing.T, carried *carriedTests) []byte {
+func carriedSample(t *testing.T, carried *importedTests) []byte {
 	t.Helper()
-	became, err := written{"tests",
+	became, err := outputFile{"tests",
 		object{{"agentTests", list{object{{"agent", "Clinic"}, {"simulations", carried.tests}}}}}}.encode()
 	require.NoError(t, err)
 	report := &strings.Builder{}
@@ -90,7 +90,7 @@ func TestForeignFilesWithoutTestsAreRefused(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "main.yaml")
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := carryOver(tool, file)
+		_, err := importFile(tool, file)
 		require.Error(t, err, tool)
 	}
 }
@@ -142,8 +142,8 @@ func TestFilesBecomePrompts(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 		folder, err := os.OpenRoot(dir)
 		require.NoError(t, err)
-		p := &promptfoo{carriedTests: &carriedTests{folder: folder}}
-		p.readPrompts(file, place{})
+		p := &promptfoo{importedTests: &importedTests{folder: folder}}
+		p.readPrompts(file, position{})
 		var got []string
 		for _, prompt := range p.prompts {
 			got = append(got, prompt.text)
@@ -172,7 +172,7 @@ func TestValueCombinationsAreBounded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "main.json")
 	require.NoError(t, os.WriteFile(file, []byte(`{"prompts":["{{u}}"],"tests":[{"vars":{`+strings.Join(vars, ",")+
 		`},"assert":[{"type":"contains","value":"a"}]}]}`), 0o600))
-	carried, err := carryOver("promptfoo", file)
+	carried, err := importFile("promptfoo", file)
 	require.NoError(t, err)
 	require.Len(t, carried.tests[0].(object).list("rows"), model.MaxRows)
 	report := &strings.Builder{}

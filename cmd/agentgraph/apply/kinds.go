@@ -30,7 +30,7 @@ var (
 	optional  = shape{form: text, isNullable: true}
 )
 
-func initially(value any) shape { return shape{form: scalar, initial: value} }
+func withDefault(value any) shape { return shape{form: scalar, initial: value} }
 
 func listOf(of shape) shape { return shape{form: sequence, initial: list{}, of: &of} }
 
@@ -44,9 +44,9 @@ func mergedOf(members ...field) shape {
 	return shape{form: merged, initial: object{}, members: members}
 }
 
-func one(to *kind) shape { return shape{form: reference, to: to} }
+func referenceTo(to *kind) shape { return shape{form: reference, to: to} }
 
-func in(name string, s shape) field { return field{name: name, shape: s} }
+func newField(name string, s shape) field { return field{name: name, shape: s} }
 
 var dataset = &kind{
 	name: "dataset", list: "datasets", typeName: "Dataset", payload: "dataset", id: "datasetId",
@@ -56,12 +56,12 @@ var dataset = &kind{
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
-		in("name", plainText), in("description", optional), in("chunkMethod", initially("naive")),
-		in("parserConfig", mergedOf(
-			in("chunkTokenNum", initially(int64(512))), in("layoutRecognize", initially(true)),
-			in("delimiter", shape{form: delimiter, initial: "\n"}), in("taskPageSize", initially(int64(12))),
+		newField("name", plainText), newField("description", optional), newField("chunkMethod", withDefault("naive")),
+		newField("parserConfig", mergedOf(
+			newField("chunkTokenNum", withDefault(int64(512))), newField("layoutRecognize", withDefault(true)),
+			newField("delimiter", shape{form: delimiter, initial: "\n"}), newField("taskPageSize", withDefault(int64(12))),
 		)),
-		in("language", initially("auto")),
+		newField("language", withDefault("auto")),
 	},
 }
 
@@ -82,31 +82,34 @@ var knowledgeBaseChat = &kind{
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
-		in("name", plainText), in("datasetIds", distinctOf(one(dataset))),
-		in("llmSettings", mergedOf(
-			in("temperature", initially(0.1)), in("topP", initially(0.3)),
-			in("presencePenalty", initially(0.4)), in("frequencyPenalty", initially(0.7)),
+		newField("name", plainText), newField("datasetIds", distinctOf(referenceTo(dataset))),
+		newField("llmSettings", mergedOf(
+			newField("temperature", withDefault(0.1)), newField("topP", withDefault(0.3)),
+			newField("presencePenalty", withDefault(0.4)), newField("frequencyPenalty", withDefault(0.7)),
 		)),
-		in("promptSettings", mergedOf(
-			in("similarityThreshold", initially(0.2)), in("keywordsSimilarityWeight", initially(0.7)),
-			in("topN", initially(int64(6))),
-			in("prompt", initially("Answer from the knowledge below. When it does not hold the answer, say so.\n\n{knowledge}")),
-			in("opener", initially("")), in("emptyResponse", initially("")), in("rerankModel", initially("")),
-			in("showQuote", initially(true)),
+		newField("promptSettings", mergedOf(
+			newField("similarityThreshold", withDefault(0.2)), newField("keywordsSimilarityWeight", withDefault(0.7)),
+			newField("topN", withDefault(int64(6))),
+			newField("prompt", withDefault(
+				"Answer from the knowledge below. When it does not hold the answer, say so.\n\n{knowledge}")),
+			newField("opener", withDefault("")), newField("emptyResponse", withDefault("")),
+			newField("rerankModel", withDefault("")),
+			newField("showQuote", withDefault(true)),
 		)),
 	},
 }
 
 var endpoint = recordOf(
-	in("method", initially("POST")), in("url", plainText), in("timeoutSeconds", initially(int64(10))),
-	in("headerNames", setOf(plainText)),
+	newField("method", withDefault("POST")), newField("url", plainText),
+	newField("timeoutSeconds", withDefault(int64(10))),
+	newField("headerNames", setOf(plainText)),
 )
 
 var mcpServer = &kind{
 	name: "MCP server", list: "mcpServers", typeName: "McpServer", payload: "mcpServer", id: "mcpServerId",
 	query:   `{ page: mcpServers { id name endpoint { method url headerNames timeoutSeconds } createdAt updatedAt } }`,
 	isWhole: true,
-	members: []field{in("name", plainText), in("endpoint", endpoint)},
+	members: []field{newField("name", plainText), newField("endpoint", endpoint)},
 }
 
 var tool = &kind{
@@ -117,11 +120,11 @@ var tool = &kind{
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
-		in("name", plainText), in("technicalName", plainText), in("description", optional),
-		in("parameters", shape{form: schema, initial: object{{"type", "object"}, {"properties", object{}}}}),
-		in("endpoint", endpoint),
-		in("mcpServerId", shape{form: reference, to: mcpServer, isNullable: true}), in("mcpName", optional),
-		in("approval", initially("Auto")),
+		newField("name", plainText), newField("technicalName", plainText), newField("description", optional),
+		newField("parameters", shape{form: schema, initial: object{{"type", "object"}, {"properties", object{}}}}),
+		newField("endpoint", endpoint),
+		newField("mcpServerId", shape{form: reference, to: mcpServer, isNullable: true}), newField("mcpName", optional),
+		newField("approval", withDefault("Auto")),
 	},
 }
 
@@ -141,25 +144,27 @@ var agent = &kind{
 }
 
 var subAgentMembers = []field{
-	in("name", plainText), in("technicalName", plainText), in("description", initially("")),
-	in("delegateAgentId", one(agent)),
+	newField("name", plainText), newField("technicalName", plainText), newField("description", withDefault("")),
+	newField("delegateAgentId", referenceTo(agent)),
 }
 
 func init() {
 	agent.members = []field{
-		in("name", plainText), in("channel", plainText), in("direction", plainText), in("language", plainText),
-		in("tags", distinctOf(plainText)), in("prompt", plainText), in("outboundWelcomeMessage", optional),
-		in("inboundWelcomeMessage", optional),
-		in("fields", listOf(recordOf(in("name", plainText), in("isMandatory", initially(false)),
-			in("isSystem", initially(false))))),
-		in("classificationTags",
-			listOf(recordOf(in("name", plainText), in("definition", initially("")), in("isSystem", initially(false))))),
-		in("extractedValues", listOf(recordOf(in("name", plainText), in("definition", initially("")),
-			in("type", initially("Text"))))),
-		in("isCallTransferEnabled", initially(false)), in("model", optional),
+		newField("name", plainText), newField("channel", plainText), newField("direction", plainText),
+		newField("language", plainText),
+		newField("tags", distinctOf(plainText)), newField("prompt", plainText), newField("outboundWelcomeMessage", optional),
+		newField("inboundWelcomeMessage", optional),
+		newField("fields", listOf(recordOf(newField("name", plainText), newField("isMandatory", withDefault(false)),
+			newField("isSystem", withDefault(false))))),
+		newField("classificationTags",
+			listOf(recordOf(newField("name", plainText), newField("definition", withDefault("")),
+				newField("isSystem", withDefault(false))))),
+		newField("extractedValues", listOf(recordOf(newField("name", plainText), newField("definition", withDefault("")),
+			newField("type", withDefault("Text"))))),
+		newField("isCallTransferEnabled", withDefault(false)), newField("model", optional),
 		{name: "knowledgeBaseChatId", shape: shape{form: reference, to: knowledgeBaseChat, isNullable: true},
 			isSeparate: true},
-		{name: "toolIds", shape: setOf(one(tool)), isSeparate: true},
+		{name: "toolIds", shape: setOf(referenceTo(tool)), isSeparate: true},
 		{name: "subAgents", shape: setOf(recordOf(subAgentMembers...)), isSeparate: true},
 	}
 }
@@ -170,8 +175,8 @@ var folder = &kind{
 		nodes { id agentId name color body createdAt updatedAt } pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
-		{name: "agentId", shape: one(agent), isFixed: true},
-		in("name", plainText), in("color", initially("#6B7280")), in("body", initially("")),
+		{name: "agentId", shape: referenceTo(agent), isFixed: true},
+		newField("name", plainText), newField("color", withDefault("#6B7280")), newField("body", withDefault("")),
 	},
 }
 
@@ -179,51 +184,61 @@ var folder = &kind{
 var subAgent = &kind{name: "sub-agent"}
 
 var (
-	messages = listOf(recordOf(in("role", plainText), in("text", plainText), in("timestamp", shape{form: moment}),
-		in("toolCalls", listOf(recordOf(in("technicalName", plainText), in("arguments", textValues), in("result", plainText),
-			in("error", plainText))))))
+	messages = listOf(recordOf(newField("role", plainText), newField("text", plainText),
+		newField("timestamp", shape{form: moment}),
+		newField("toolCalls", listOf(recordOf(newField("technicalName", plainText), newField("arguments", textValues),
+			newField("result", plainText),
+			newField("error", plainText))))))
 	textValues = shape{form: values, initial: object{}}
-	conditions = listOf(recordOf(in("argument", plainText), in("equals", plainText), in("matches", plainText),
-		in("present", plainText)))
+	conditions = listOf(recordOf(newField("argument", plainText), newField("equals", plainText),
+		newField("matches", plainText),
+		newField("present", plainText)))
 	mockedBy = []field{
-		in("resultTemplate", optional), in("delaySeconds", initially(int64(0))),
-		in("rules", listOf(recordOf(
-			in("when", conditions),
-			in("callIndex", plainText), in("resultTemplate", optional), in("delaySeconds", initially(int64(0))),
-			in("failure", recordOf(in("kind", plainText), in("status", plainText), in("body", plainText))),
+		newField("resultTemplate", optional), newField("delaySeconds", withDefault(int64(0))),
+		newField("rules", listOf(recordOf(
+			newField("when", conditions),
+			newField("callIndex", plainText), newField("resultTemplate", optional),
+			newField("delaySeconds", withDefault(int64(0))),
+			newField("failure", recordOf(newField("kind", plainText), newField("status", plainText),
+				newField("body", plainText))),
 		))),
 	}
 	mocking = shape{form: record, initial: object{}, members: []field{
-		in("mockAllTools", initially(false)), in("mockAllSubAgents", initially(false)),
-		in("mockCallTransfer", initially(false)),
-		in("callTransferFailure", plainText), in("sideEffects", initially("Allow")),
-		in("mockedTools", listOf(recordOf(append([]field{in("toolId", one(tool))}, mockedBy...)...))),
-		in("mockedSubAgents", listOf(recordOf(append([]field{in("subAgentId", one(subAgent))}, mockedBy...)...))),
+		newField("mockAllTools", withDefault(false)), newField("mockAllSubAgents", withDefault(false)),
+		newField("mockCallTransfer", withDefault(false)),
+		newField("callTransferFailure", plainText), newField("sideEffects", withDefault("Allow")),
+		newField("mockedTools", listOf(recordOf(append([]field{newField("toolId", referenceTo(tool))}, mockedBy...)...))),
+		newField("mockedSubAgents", listOf(recordOf(append([]field{newField("subAgentId", referenceTo(subAgent))},
+			mockedBy...)...))),
 	}}
 	persona = shape{form: record, initial: object{}, members: []field{
-		in("mood", plainText), in("patience", plainText), in("language", plainText), in("knowledge", plainText),
+		newField("mood", plainText), newField("patience", plainText), newField("language", plainText),
+		newField("knowledge", plainText),
 	}}
-	tableRows = listOf(recordOf(in("name", optional), in("values", textValues)))
-	ofTest    = []field{
-		{name: "agentId", shape: one(agent), isFixed: true},
-		in("folderId", shape{form: reference, to: folder, isNullable: true}), in("name", plainText),
+	tableRows   = listOf(recordOf(newField("name", optional), newField("values", textValues)))
+	testMembers = []field{
+		{name: "agentId", shape: referenceTo(agent), isFixed: true},
+		newField("folderId", shape{form: reference, to: folder, isNullable: true}), newField("name", plainText),
 	}
 )
 
 var (
-	calls = []field{in("technicalName", plainText), in("kind", plainText), in("where", conditions)}
-	said  = recordOf(in("text", plainText), in("matches", plainText), in("role", initially("assistant")),
-		in("turn", plainText))
-	checks = listOf(recordOf(in("expect", recordOf(
-		in("called", recordOf(append(calls[:len(calls):len(calls)], in("succeeded", initially(false)),
-			in("min", initially(int64(1))), in("max", plainText), in("before", plainText))...)),
-		in("neverCalled", recordOf(calls...)), in("says", said), in("neverSays", said), in("endedBy", plainText),
-		in("tag", plainText),
-		in("turnsAtMost", plainText), in("durationAtMost", plainText),
-		in("firstTokenAtMost", plainText), in("creditsAtMost", plainText),
-		in("extracts", recordOf(in("name", plainText), in("equals", plainText), in("matches", plainText))),
-		in("resultJson", recordOf(in("technicalName", plainText), in("schema", shape{form: schema}))),
-	)), in("weight", plainText)))
+	calls = []field{newField("technicalName", plainText), newField("kind", plainText), newField("where", conditions)}
+	said  = recordOf(newField("text", plainText), newField("matches", plainText),
+		newField("role", withDefault("assistant")),
+		newField("turn", plainText))
+	checks = listOf(recordOf(newField("expect", recordOf(
+		newField("called", recordOf(append(calls[:len(calls):len(calls)], newField("succeeded", withDefault(false)),
+			newField("min", withDefault(int64(1))), newField("max", plainText), newField("before", plainText))...)),
+		newField("neverCalled", recordOf(calls...)), newField("says", said), newField("neverSays", said),
+		newField("endedBy", plainText),
+		newField("tag", plainText),
+		newField("turnsAtMost", plainText), newField("durationAtMost", plainText),
+		newField("firstTokenAtMost", plainText), newField("creditsAtMost", plainText),
+		newField("extracts", recordOf(newField("name", plainText), newField("equals", plainText),
+			newField("matches", plainText))),
+		newField("resultJson", recordOf(newField("technicalName", plainText), newField("schema", shape{form: schema}))),
+	)), newField("weight", plainText)))
 )
 
 const checkFields = `expect {
@@ -248,12 +263,14 @@ var simulation = &kind{
 		} }
 		pageInfo { hasNextPage endCursor }
 	} }`,
-	members: append(ofTest[:len(ofTest):len(ofTest)],
-		in("scenario", plainText), in("criteria", listOf(plainText)),
-		in("criteriaWeights", listOf(shape{form: scalar, isNullable: true})),
-		in("checks", checks), in("passAt", initially(int64(1))), in("judgeSees", setOf(plainText)), in("persona", persona),
-		in("contactSays", listOf(shape{form: scalar, isNullable: true})), in("maxTurns", initially(int64(10))),
-		in("conversationContext", messages), in("variables", textValues), in("toolMocking", mocking), in("rows", tableRows),
+	members: append(testMembers[:len(testMembers):len(testMembers)],
+		newField("scenario", plainText), newField("criteria", listOf(plainText)),
+		newField("criteriaWeights", listOf(shape{form: scalar, isNullable: true})),
+		newField("checks", checks), newField("passAt", withDefault(int64(1))), newField("judgeSees", setOf(plainText)),
+		newField("persona", persona),
+		newField("contactSays", listOf(shape{form: scalar, isNullable: true})), newField("maxTurns", withDefault(int64(10))),
+		newField("conversationContext", messages), newField("variables", textValues), newField("toolMocking", mocking),
+		newField("rows", tableRows),
 	),
 }
 
@@ -266,9 +283,10 @@ var classification = &kind{
 		} }
 		pageInfo { hasNextPage endCursor }
 	} }`,
-	members: append(ofTest[:len(ofTest):len(ofTest)],
-		in("tagExpected", plainText),
-		in("conversationContext", recordOf(in("messages", messages), in("dataBag", textValues))), in("rows", tableRows),
+	members: append(testMembers[:len(testMembers):len(testMembers)],
+		newField("tagExpected", plainText),
+		newField("conversationContext", recordOf(newField("messages", messages), newField("dataBag", textValues))),
+		newField("rows", tableRows),
 	),
 }
 
@@ -281,11 +299,12 @@ var campaign = &kind{
 		pageInfo { hasNextPage endCursor }
 	} }`,
 	members: []field{
-		{name: "agentId", shape: one(agent), isFixed: true},
-		in("name", plainText), in("maxAttempts", initially(int64(3))), in("retryDelayMinutes", initially(int64(60))),
-		in("defaultRegion", optional),
-		{name: "fields", shape: listOf(recordOf(in("name", plainText), in("description", optional),
-			in("isMandatory", initially(false)))), isSeparate: true},
+		{name: "agentId", shape: referenceTo(agent), isFixed: true},
+		newField("name", plainText), newField("maxAttempts", withDefault(int64(3))),
+		newField("retryDelayMinutes", withDefault(int64(60))),
+		newField("defaultRegion", optional),
+		{name: "fields", shape: listOf(recordOf(newField("name", plainText), newField("description", optional),
+			newField("isMandatory", withDefault(false)))), isSeparate: true},
 	},
 }
 

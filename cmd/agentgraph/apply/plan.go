@@ -8,9 +8,9 @@ import (
 
 // difference is a member that changes. old and now are normal forms.
 type difference struct {
-	name     string
-	shape    shape
-	old, now any
+	name         string
+	shape        shape
+	old, desired any
 }
 
 // change is the change of one resource.
@@ -19,14 +19,14 @@ type change struct {
 	verb     string
 	resource *resource
 	// The members in own are sent with the resource itself, and those in separate by separate requests.
-	own, separate []difference
+	inline, separate []difference
 	// headers says whether the values of a tool's headers are sent.
 	headers bool
 	// mayRepeat says whether a new test may have the name of another one.
 	mayRepeat bool
 	// added lists the new documents of a dataset. gone lists the deleted ones.
-	added []document
-	gone  []storedDocument
+	added            []document
+	deletedDocuments []storedDocument
 	// isDone is set once the change was applied, at least in part.
 	isDone bool
 }
@@ -71,10 +71,10 @@ func (c *company) changes(o options) (*changeSet, error) {
 				continue
 			}
 			p.changes = append(p.changes, ch)
-			if ch.verb == "create" || len(ch.own) > 0 || ch.headers {
+			if ch.verb == "create" || len(ch.inline) > 0 || ch.headers {
 				p.steps = append(p.steps, step{ch, ch.write})
 			}
-			if len(ch.added)+len(ch.gone) > 0 {
+			if len(ch.added)+len(ch.deletedDocuments) > 0 {
 				p.steps = append(p.steps, step{ch, ch.writeDocuments})
 			}
 			if len(ch.separate) > 0 {
@@ -85,7 +85,7 @@ func (c *company) changes(o options) (*changeSet, error) {
 			p.steps, connections = append(p.steps, connections...), nil
 		}
 	}
-	c.repeats(p.changes, o)
+	c.checkUniqueNames(p.changes, o)
 	if o.prune {
 		for _, k := range slices.Backward(kinds) {
 			for _, t := range c.resources[k] {
@@ -97,9 +97,9 @@ func (c *company) changes(o options) (*changeSet, error) {
 		}
 	}
 	p.steps = append(p.steps, deletions...)
-	c.renamed(o)
+	c.noteRenames(o)
 	p.notes = c.notes
-	return p, c.wrong.err()
+	return p, c.faults.err()
 }
 
 // isPruned reports whether a resource is deleted because the files do not name it.
@@ -117,39 +117,39 @@ func (c *company) isPruned(t *resource) bool {
 // changeOf returns how a resource changes, or nil if it does not.
 func (c *company) changeOf(t *resource, o options) *change {
 	ch := &change{verb: "change", resource: t}
-	if t.present == nil {
+	if t.actual == nil {
 		ch.verb = "create"
 	}
 	for _, d := range differencesOf(t) {
 		switch f := t.kind.member(d.name); {
 		case f.isFixed && ch.verb == "change":
-			c.wrong.addFault(t.at, "this %s belongs to another agent, and cannot be moved to agent %q: create a new one "+
-				"there", t.kind.name, nameOf(d.now))
+			c.faults.addFault(t.at, "this %s belongs to another agent, and cannot be moved to agent %q: create a new one "+
+				"there", t.kind.name, nameOf(d.desired))
 		case f.isSeparate:
 			ch.separate = append(ch.separate, d)
 		default:
-			ch.own = append(ch.own, d)
+			ch.inline = append(ch.inline, d)
 		}
 	}
-	ch.headers = t.headers != nil && (o.sendHeaders || headersDiffer(ch.own))
+	ch.headers = t.headers != nil && (o.sendHeaders || headersDiffer(ch.inline))
 	for _, d := range t.documents {
 		same, others := t.storedAs(d)
 		if same == nil {
 			ch.added = append(ch.added, d)
 		}
-		ch.gone = append(ch.gone, others...)
+		ch.deletedDocuments = append(ch.deletedDocuments, others...)
 	}
 	if _, isTold := t.raw.get("documents"); o.prune && isTold {
 		for _, s := range t.stored {
 			if !slices.ContainsFunc(t.documents, func(d document) bool { return d.name == s.name }) {
-				ch.gone = append(ch.gone, s)
+				ch.deletedDocuments = append(ch.deletedDocuments, s)
 			}
 		}
 	}
 	if t.kind == campaign && ch.verb == "change" {
 		c.checkCampaignFields(ch)
 	}
-	if ch.verb == "change" && len(ch.own)+len(ch.separate)+len(ch.added)+len(ch.gone) == 0 && !ch.headers {
+	if ch.verb == "change" && len(ch.inline)+len(ch.separate)+len(ch.added)+len(ch.deletedDocuments) == 0 && !ch.headers {
 		return nil
 	}
 	c.check(ch)
@@ -162,12 +162,12 @@ func (c *company) changeOf(t *resource, o options) *change {
 // differencesOf returns the members in the files that differ from the server. For a new resource, it returns every
 // member with a value.
 func differencesOf(t *resource) (all []difference) {
-	for _, given := range t.given {
+	for _, given := range t.desired {
 		f := t.kind.member(given.name)
-		old, _ := t.present.get(given.name)
+		old, _ := t.actual.get(given.name)
 		parts, ok := given.value.(object)
 		if f.form != merged || !ok {
-			if t.present == nil && given.value != nil || !isEqual(old, given.value) {
+			if t.actual == nil && given.value != nil || !isEqual(old, given.value) {
 				all = append(all, difference{given.name, f.shape, old, given.value})
 			}
 			continue
@@ -175,7 +175,7 @@ func differencesOf(t *resource) (all []difference) {
 		before, _ := old.(object)
 		for _, part := range parts {
 			was, _ := before.get(part.name)
-			if t.present == nil || !isEqual(was, part.value) {
+			if t.actual == nil || !isEqual(was, part.value) {
 				all = append(all, difference{given.name + "." + part.name, partOf(f.shape, part.name), was, part.value})
 			}
 		}
@@ -196,7 +196,7 @@ func headersDiffer(own []difference) bool {
 	for _, d := range own {
 		if d.name == "endpoint" {
 			old, _ := d.old.(object)
-			now, _ := d.now.(object)
+			now, _ := d.desired.(object)
 			return !isEqual(old.list("headerNames"), now.list("headerNames")) || originOf(old) != originOf(now)
 		}
 	}
@@ -217,13 +217,13 @@ func (c *company) checkCampaignFields(ch *change) {
 	ch.separate = slices.DeleteFunc(ch.separate, func(d difference) bool {
 		old, _ := d.old.(list)
 		isNew := false
-		for i, one := range d.now.(list) {
+		for i, one := range d.desired.(list) {
 			name := one.(object).text("name")
 			known := slices.IndexFunc(old, func(o any) bool { return o.(object).text("name") == name })
 			if known < 0 {
 				isNew = true
 			} else if !isEqual(old[known], one) {
-				c.wrong.addFault(ch.resource.at.member("fields").index(i), "the field %q of a campaign cannot be changed", name)
+				c.faults.addFault(ch.resource.at.member("fields").index(i), "the field %q of a campaign cannot be changed", name)
 			}
 		}
 		return !isNew

@@ -24,8 +24,8 @@ import (
 // schemaFile is the name of the schema that pull writes for editors.
 const schemaFile = "agentgraph.schema.json"
 
-// written is a file to be written.
-type written struct {
+// outputFile is a file to be written.
+type outputFile struct {
 	name    string
 	content object
 }
@@ -34,14 +34,14 @@ type written struct {
 const maxTests = 2 << 20
 
 // files returns the files that describe everything on the server. withIDs adds ids, so that users can rename resources.
-func (c *company) files(withIDs bool) []written {
+func (c *company) files(withIDs bool) []outputFile {
 	for _, k := range kinds {
-		c.order(k)
+		c.assignKeys(k)
 	}
-	var files []written
+	var files []outputFile
 	add := func(name string, content object) {
 		if len(content) > 0 {
-			files = append(files, written{name, content})
+			files = append(files, outputFile{name, content})
 		}
 	}
 	lists := func(kinds ...*kind) (content object) {
@@ -86,18 +86,18 @@ func (c *company) testGroups(of *resource, withIDs bool) (groups []object) {
 	return groups
 }
 
-// order sorts the server's resources of a kind, and gives each a key.
-func (c *company) order(k *kind) {
+// assignKeys sorts the server's resources of a kind, and gives each a key.
+func (c *company) assignKeys(k *kind) {
 	slices.SortFunc(c.resources[k], func(a, b *resource) int {
 		return cmp.Or(strings.Compare(a.name(), b.name()),
 			strings.Compare(c.folderOfNode(a).nameOrNone(), c.folderOfNode(b).nameOrNone()), strings.Compare(a.id, b.id))
 	})
 	named, taken := map[nameKey][]*resource{}, map[nameKey]bool{}
 	for _, t := range c.resources[k] {
-		named[c.nameKeyNow(t)] = append(named[c.nameKeyNow(t)], t)
+		named[c.currentNameKey(t)] = append(named[c.currentNameKey(t)], t)
 	}
 	for _, t := range c.resources[k] {
-		same := named[c.nameKeyNow(t)]
+		same := named[c.currentNameKey(t)]
 		if t.isAmbiguous = len(same) > 1; t.isAmbiguous && t == same[0] {
 			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d objects with this name, so the files include "+
 				"their ids: %s", t,
@@ -131,9 +131,9 @@ func keyFrom(name string, k *kind) string {
 }
 
 // listed returns the resources of a kind, or only those of one agent, in the format of files.
-func (c *company) listed(k *kind, of *resource, withIDs bool) (all list) {
+func (c *company) listed(k *kind, owner *resource, withIDs bool) (all list) {
 	for _, t := range c.resources[k] {
-		if t.agent == of {
+		if t.agent == owner {
 			all = append(all, t.file(withIDs))
 		}
 	}
@@ -150,8 +150,8 @@ func (t *resource) file(withIDs bool) object {
 		content = append(content, member{"id", t.id})
 	}
 	for _, f := range t.kind.members {
-		value, _ := t.present.get(f.name)
-		mcp, _ := t.present.get("mcpServerId")
+		value, _ := t.actual.get(f.name)
+		mcp, _ := t.actual.get("mcpServerId")
 		switch {
 		case f.name == "agentId" && t.agent != nil:
 			continue
@@ -160,7 +160,7 @@ func (t *resource) file(withIDs bool) object {
 		case t.kind == tool && mcp == nil && (f.name == "mcpServerId" || f.name == "mcpName"):
 			continue
 		}
-		file := f.written(value)
+		file := f.fileValue(value)
 		if endpoint, ok := file.(object); ok && f.name == "endpoint" {
 			file = t.withHeaders(endpoint)
 		}
@@ -297,7 +297,7 @@ func writeWithin(root *os.Root, name string, content []byte) (err error) {
 
 // encode returns the text of a file. It decodes the text again to check it. Content that YAML would change is written
 // as JSON, which is valid YAML.
-func (w written) encode() ([]byte, error) {
+func (w outputFile) encode() ([]byte, error) {
 	body, err := yaml.MarshalWithOptions(toYAML(w.content), yamlOptions...)
 	if err != nil {
 		return nil, err

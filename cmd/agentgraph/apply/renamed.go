@@ -22,9 +22,9 @@ var commonMembers = []string{
 	"tagExpected", "defaultRegion",
 }
 
-// renamed adds a note for each resource that was probably renamed. It refuses a change set that would delete the old
-// resource with its history.
-func (c *company) renamed(o options) {
+// noteRenames adds a note for each resource that was probably renamed. It refuses a change set that would delete the
+// old resource with its history.
+func (c *company) noteRenames(o options) {
 	for _, k := range kinds {
 		var left []*resource
 		for _, t := range c.resources[k] {
@@ -36,7 +36,7 @@ func (c *company) renamed(o options) {
 			continue
 		}
 		for _, t := range c.resources[k] {
-			if t.raw == nil || t.present != nil {
+			if t.raw == nil || t.actual != nil {
 				continue
 			}
 			for _, old := range left {
@@ -44,7 +44,7 @@ func (c *company) renamed(o options) {
 					continue
 				}
 				if o.prune && k != campaign {
-					c.wrong.addFault(t.at, "looks like a renamed %s. To keep its history, add \"id: %s\" here. If it is a new "+
+					c.faults.addFault(t.at, "looks like a renamed %s. To keep its history, add \"id: %s\" here. If it is a new "+
 						"object, apply once without --prune", old, old.id)
 					continue
 				}
@@ -64,7 +64,7 @@ func isSimilar(t, old *resource) bool {
 	if isSameButForTheName(t, old) {
 		return true
 	}
-	given, present := memberLines(t, t.given), memberLines(t, old.present)
+	given, present := memberLines(t, t.desired), memberLines(t, old.actual)
 	for _, d := range t.documents {
 		given = append(given, d.digest)
 	}
@@ -90,7 +90,7 @@ func isSimilar(t, old *resource) bool {
 // isSameButForTheName reports whether the files describe the old resource except for its name, with at least one
 // distinctive member.
 func isSameButForTheName(t, old *resource) bool {
-	for _, d := range differencesOf(&resource{kind: t.kind, given: t.given, present: old.present}) {
+	for _, d := range differencesOf(&resource{kind: t.kind, desired: t.desired, actual: old.actual}) {
 		if d.name != "name" && d.name != "technicalName" && !t.kind.member(d.name).isFixed {
 			return false
 		}
@@ -100,19 +100,19 @@ func isSameButForTheName(t, old *resource) bool {
 			return false
 		}
 	}
-	return len(t.documents) > 0 || slices.ContainsFunc(t.given, t.isDistinctive)
+	return len(t.documents) > 0 || slices.ContainsFunc(t.desired, t.isDistinctive)
 }
 
 // isDistinctive reports whether a member is distinctive, so that equal values suggest the same resource.
 func (t *resource) isDistinctive(m member) bool {
 	f := t.kind.member(m.name)
 	isCommon := f.isFixed || slices.Contains(commonMembers, m.name) || m.value == nil
-	return !isCommon && !isEqual(m.value, f.normal(nil, nil, path{}))
+	return !isCommon && !isEqual(m.value, f.normalize(nil, nil, path{}))
 }
 
 // memberLines returns the distinctive members that the files give for an object, as lines.
 func memberLines(t *resource, from object) (lines []string) {
-	for _, given := range t.given {
+	for _, given := range t.desired {
 		value, _ := from.get(given.name)
 		if !t.isDistinctive(member{given.name, value}) {
 			continue
@@ -121,7 +121,7 @@ func memberLines(t *resource, from object) (lines []string) {
 		shortest := 1
 		if !isText {
 			shortest = longLine
-			file := object{{given.name, t.kind.member(given.name).written(value)}}
+			file := object{{given.name, t.kind.member(given.name).fileValue(value)}}
 			written, err := yaml.MarshalWithOptions(toYAML(file), yamlOptions...)
 			if err != nil {
 				continue
@@ -144,7 +144,7 @@ func (c *company) noteNames() {
 		for _, t := range c.resources[k] {
 			switch id := t.raw.text("id"); {
 			case id == "" || id == t.id:
-			case t.present != nil:
+			case t.actual != nil:
 				found++
 			default:
 				created++

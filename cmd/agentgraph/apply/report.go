@@ -69,16 +69,16 @@ func (ch *change) report() changeReport {
 	if t.agent != nil {
 		one.Agent = new(t.agent.name())
 	}
-	if t.at.in != nil {
+	if t.at.source != nil {
 		one.File = new(t.at.String())
 	}
-	for _, d := range slices.Concat(ch.own, ch.separate) {
-		one.Fields = append(one.Fields, differenceReport{d.name, d.shape.written(d.old), d.shape.written(d.now)})
+	for _, d := range slices.Concat(ch.inline, ch.separate) {
+		one.Fields = append(one.Fields, differenceReport{d.name, d.shape.fileValue(d.old), d.shape.fileValue(d.desired)})
 	}
 	for _, d := range ch.added {
 		one.Added = append(one.Added, documentReport{d.name, d.size})
 	}
-	for _, s := range ch.gone {
+	for _, s := range ch.deletedDocuments {
 		one.Gone = append(one.Gone, documentReport{s.name, s.size})
 	}
 	return one

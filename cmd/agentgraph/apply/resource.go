@@ -17,11 +17,11 @@ type resource struct {
 
 	// raw is its description in the files. given is the normal form of raw. at is the place of the description. raw and
 	// given are nil if the files do not describe it.
-	raw, given object
-	at         path
+	raw, desired object
+	at           path
 	// node is the object that the server returned. present is the normal form of node. Both are nil if the resource is
 	// not on the server.
-	node, present object
+	node, actual object
 
 	// subAgents are the sub-agents of an agent, by technical name.
 	subAgents map[string]*resource
@@ -48,7 +48,7 @@ func (t *resource) reference() string {
 // String returns a description for people, such as `agent "Front desk"`.
 func (t *resource) String() string {
 	called := fmt.Sprintf("%s %q", t.kind.name, client.Printable(cmp.Or(t.name(), t.reference())))
-	for _, of := range []object{t.given, t.present} {
+	for _, of := range []object{t.desired, t.actual} {
 		if in, _ := of.get("folderId"); in != nil {
 			called += fmt.Sprintf(" in folder %q", client.Printable(in.(*resource).name()))
 			break
@@ -69,11 +69,11 @@ func (t *resource) changedAt() string {
 func (t *resource) whole() object {
 	whole := object{}
 	for _, f := range t.kind.members {
-		now, _ := t.present.get(f.name)
-		if t.present == nil {
-			now = f.normal(nil, nil, path{})
+		now, _ := t.actual.get(f.name)
+		if t.actual == nil {
+			now = f.normalize(nil, nil, path{})
 		}
-		if wanted, isGiven := t.given.get(f.name); isGiven {
+		if wanted, isGiven := t.desired.get(f.name); isGiven {
 			if parts, ok := wanted.(object); ok && f.form == merged {
 				together, _ := now.(object)
 				for _, part := range parts {

@@ -21,15 +21,15 @@ const (
 )
 
 // withRows reads the rows of a test from a file, if the test names one.
-func (c *company) withRows(w wanted) wanted {
+func (c *company) withRows(w declaration) declaration {
 	value, _ := w.raw.get("rows")
 	name, isFile := value.(string)
 	if !isFile {
 		return w
 	}
-	rows, err := readRows(filepath.Dir(w.at.in.name), name)
+	rows, err := readRows(filepath.Dir(w.at.source.name), name)
 	if err != nil {
-		c.wrong.addFault(w.at.member("rows"), "%v", err)
+		c.faults.addFault(w.at.member("rows"), "%v", err)
 	}
 	w.raw = w.raw.with("rows", rows)
 	return w

@@ -19,8 +19,8 @@ type api struct {
 // attempts is the maximum number of attempts, over about half a minute.
 const attempts = 6
 
-// again calls do until it succeeds, its error is not temporary, or no attempts are left.
-func (a *api) again(ctx context.Context, do func() error) error {
+// retry calls do until it succeeds, its error is not temporary, or no attempts are left.
+func (a *api) retry(ctx context.Context, do func() error) error {
 	wait := a.firstWait
 	for attempt := 1; ; attempt++ {
 		err := do()
@@ -38,7 +38,7 @@ func (a *api) again(ctx context.Context, do func() error) error {
 
 // Query does the same as the client's Query, with retries.
 func (a *api) Query(ctx context.Context, document string, with client.Variables, into any) error {
-	return a.again(ctx, func() error { return a.client.Query(ctx, document, with, into) })
+	return a.retry(ctx, func() error { return a.client.Query(ctx, document, with, into) })
 }
 
 // readResources returns all resources that a query lists.
@@ -71,9 +71,9 @@ func (a *api) readWhole(ctx context.Context, query string) (nodes []object, err 
 }
 
 // load returns the server's resources of the kinds, which must be in the order of their dependencies.
-func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
+func (a *api) load(ctx context.Context, selectedKinds []*kind) (*company, error) {
 	c := newCompany()
-	for _, k := range of {
+	for _, k := range selectedKinds {
 		read := a.readResources
 		if k.isWhole {
 			read = a.readWhole
@@ -91,12 +91,12 @@ func (a *api) load(ctx context.Context, of []*kind) (*company, error) {
 			c.byID[t.id] = t
 		}
 	}
-	if slices.Contains(of, dataset) {
+	if slices.Contains(selectedKinds, dataset) {
 		if err := a.loadDocuments(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	c.present()
+	c.normalizeNodes()
 	return c, nil
 }
 
@@ -112,8 +112,8 @@ func (a *api) loadDocuments(ctx context.Context, c *company) error {
 	return err
 }
 
-// present sets the normal form of the server's resources, which can be compared.
-func (c *company) present() {
+// normalizeNodes sets the normal form of the server's resources, which can be compared.
+func (c *company) normalizeNodes() {
 	for _, t := range c.resources[agent] {
 		t.subAgents = map[string]*resource{}
 		for _, one := range t.node.list("subAgents") {
@@ -130,7 +130,7 @@ func (c *company) present() {
 	}
 	for _, k := range kinds {
 		for _, t := range c.resources[k] {
-			t.present = k.shape().normal(c.asFiles(t), found, path{}).(object)
+			t.actual = k.shape().normalize(c.asFiles(t), found, path{}).(object)
 		}
 	}
 }

@@ -52,8 +52,8 @@ type field struct {
 // resolve returns the target of a reference. Nil leaves out the object that contains the reference.
 type resolve func(to *kind, name string, at path) any
 
-// normal returns the normal form of a value, which can be compared.
-func (s shape) normal(value any, resolve resolve, at path) any {
+// normalize returns the normal form of a value, which can be compared.
+func (s shape) normalize(value any, resolve resolve, at path) any {
 	if value == nil {
 		value = s.initial
 	}
@@ -104,7 +104,7 @@ var (
 func (s shape) normalList(values list, resolve resolve, at path) list {
 	normal := list{}
 	for i, value := range values {
-		value = s.of.normal(value, resolve, at.index(i))
+		value = s.of.normalize(value, resolve, at.index(i))
 		if value == nil && !s.of.isNullable || s.form != sequence &&
 			slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
 			continue
@@ -126,7 +126,7 @@ func (s shape) normalObject(o object, resolve resolve, at path) any {
 		if !isGiven && s.form == merged {
 			continue
 		}
-		n := f.normal(value, resolve, at.member(f.name))
+		n := f.normalize(value, resolve, at.member(f.name))
 		if n == nil && f.form == reference && !f.isNullable && s.form == record {
 			return nil
 		}
@@ -155,8 +155,8 @@ func nameOf(value any) string {
 	return ""
 }
 
-// written returns a normal value in the format of files: references are names, and defaults are left out.
-func (s shape) written(value any) any {
+// fileValue returns a normal value in the format of files: references are names, and defaults are left out.
+func (s shape) fileValue(value any) any {
 	switch v := value.(type) {
 	case string:
 		if s.form == delimiter {
@@ -167,7 +167,7 @@ func (s shape) written(value any) any {
 	case list:
 		l := make(list, len(v))
 		for i, one := range v {
-			l[i] = s.of.written(one)
+			l[i] = s.of.fileValue(one)
 		}
 		return l
 	case object:
@@ -177,8 +177,8 @@ func (s shape) written(value any) any {
 		o := object{}
 		for _, f := range s.members {
 			one, isGiven := v.get(f.name)
-			if isGiven && (s.form == merged || !isEqual(one, f.normal(nil, nil, path{}))) {
-				o = append(o, member{f.name, f.written(one)})
+			if isGiven && (s.form == merged || !isEqual(one, f.normalize(nil, nil, path{}))) {
+				o = append(o, member{f.name, f.fileValue(one)})
 			}
 		}
 		return o
@@ -186,9 +186,9 @@ func (s shape) written(value any) any {
 	return value
 }
 
-// sent returns a normal value in the format of requests: references are ids, and null becomes the value that clears the
-// field.
-func (s shape) sent(value any) any {
+// requestValue returns a normal value in the format of requests: references are ids, and null becomes the value that
+// clears the field.
+func (s shape) requestValue(value any) any {
 	switch v := value.(type) {
 	case nil:
 		if s.form == text || s.form == reference {
@@ -204,7 +204,7 @@ func (s shape) sent(value any) any {
 	case list:
 		l := make(list, len(v))
 		for i, one := range v {
-			l[i] = s.of.sentWithin(one)
+			l[i] = s.of.nestedRequestValue(one)
 		}
 		return l
 	case object:
@@ -214,7 +214,7 @@ func (s shape) sent(value any) any {
 		o := object{}
 		for _, f := range s.members {
 			if one, isGiven := v.get(f.name); isGiven && (one != nil || s.form == merged) {
-				o = append(o, member{f.name, f.sentWithin(one)})
+				o = append(o, member{f.name, f.nestedRequestValue(one)})
 			}
 		}
 		return o
@@ -222,11 +222,11 @@ func (s shape) sent(value any) any {
 	return value
 }
 
-// sentWithin does the same as sent, for a part of a value that is replaced as a whole. In such parts, null stays null,
-// except that an optional text becomes empty.
-func (s shape) sentWithin(value any) any {
+// nestedRequestValue does the same as sent, for a part of a value that is replaced as a whole. In such parts, null
+// stays null, except that an optional text becomes empty.
+func (s shape) nestedRequestValue(value any) any {
 	if value == nil && s.form != text {
 		return nil
 	}
-	return s.sent(value)
+	return s.requestValue(value)
 }

@@ -57,7 +57,7 @@ func (p *changeSet) count(verb string) (n int) {
 
 func (ch *change) show(out io.Writer) {
 	_, _ = fmt.Fprintf(out, "%s %s %s%s\n", verbSymbols[ch.verb], ch.verb, ch.resource, ch.loss())
-	for _, d := range slices.Concat(ch.own, ch.separate) {
+	for _, d := range slices.Concat(ch.inline, ch.separate) {
 		d.show(out, ch.verb == "create")
 	}
 	if ch.headers {
@@ -66,7 +66,7 @@ func (ch *change) show(out io.Writer) {
 	for _, d := range ch.added {
 		_, _ = fmt.Fprintf(out, "    documents: + %s, %d bytes\n", client.Printable(d.name), d.size)
 	}
-	for _, s := range ch.gone {
+	for _, s := range ch.deletedDocuments {
 		_, _ = fmt.Fprintf(out, "    documents: - %s, %d bytes\n", client.Printable(s.name), s.size)
 	}
 	_, _ = fmt.Fprintln(out)
@@ -101,19 +101,19 @@ func isShort(shown string, value any) bool {
 }
 
 func (d difference) show(out io.Writer, isNew bool) {
-	old, now := d.textOf(d.old, true), d.textOf(d.now, true)
+	old, now := d.textOf(d.old, true), d.textOf(d.desired, true)
 	switch {
-	case isNew && isShort(now, d.now):
+	case isNew && isShort(now, d.desired):
 		_, _ = fmt.Fprintf(out, "    %s: %s\n", d.name, now)
 	case isNew:
-		now = d.textOf(d.now, false)
+		now = d.textOf(d.desired, false)
 		_, _ = fmt.Fprintf(out, "    %s: %d characters on %d lines\n", d.name, len([]rune(now)),
 			strings.Count(strings.TrimSuffix(now, "\n"), "\n")+1)
-	case isShort(now, d.now) && isShort(old, d.old):
+	case isShort(now, d.desired) && isShort(old, d.old):
 		_, _ = fmt.Fprintf(out, "    %s: %s → %s\n", d.name, old, now)
 	default:
 		_, _ = fmt.Fprintf(out, "    %s:\n", d.name)
-		unified := udiff.Unified("", "", ended(d.textOf(d.old, false)), ended(d.textOf(d.now, false)))
+		unified := udiff.Unified("", "", withNewline(d.textOf(d.old, false)), withNewline(d.textOf(d.desired, false)))
 		for i, line := range strings.Split(strings.TrimSuffix(unified, "\n"), "\n") {
 			if i > 1 { // The first two lines name files.
 				_, _ = fmt.Fprintf(out, "      %s\n", line)
@@ -122,11 +122,11 @@ func (d difference) show(out io.Writer, isNew bool) {
 	}
 }
 
-func ended(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
+func withNewline(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
 
 // textOf returns a value for people: a long text unchanged, anything else as YAML on one or several lines.
 func (d difference) textOf(value any, onOneLine bool) string {
-	written := d.shape.written(value)
+	written := d.shape.fileValue(value)
 	if text, ok := written.(string); ok && (strings.Contains(text, "\n") || len(text) > longest) {
 		return lines(text)
 	}

@@ -26,8 +26,8 @@ type testFiles struct {
 	Strict bool
 	Prune  bool
 
-	// carried has the result of importing another tool's file.
-	carried *carriedTests
+	// imported has the result of importing another tool's file.
+	imported *importedTests
 }
 
 func (c *testFiles) arguments() []cli.Argument {
@@ -80,7 +80,7 @@ func (c *testFiles) sources() ([]*source, error) {
 	for _, s := range sources {
 		for _, m := range s.content {
 			if m.name != "agentTests" {
-				at := path{in: s}.member(m.name)
+				at := path{source: s}.member(m.name)
 				return nil, client.Exit(client.ExitFailed, fmt.Errorf("%s is not a list of tests. Use agentgraph apply for other "+
 					"objects", at))
 			}
@@ -98,10 +98,10 @@ func (c *testFiles) convert() ([]byte, error) {
 		return nil, client.Exit(client.ExitUsage, errors.New("--from needs --agent, the agent that gets the tests"))
 	}
 	var err error
-	if c.carried, err = carryOver(c.From, c.File[0]); err != nil {
+	if c.imported, err = importFile(c.From, c.File[0]); err != nil {
 		return nil, client.Exit(client.ExitFailed, err)
 	}
-	tests := c.carried.tests
+	tests := c.imported.tests
 	group := object{{"agent", c.Agent}}
 	if c.Folder != "" {
 		group = append(group, member{"folders", list{object{{"key", c.Folder}, {"name", c.Folder}}}})
@@ -109,27 +109,27 @@ func (c *testFiles) convert() ([]byte, error) {
 			tests[i] = test.(object).with("folderId", c.Folder)
 		}
 	}
-	return written{"tests", object{{"agentTests", list{append(group, member{"simulations", tests})}}}}.encode()
+	return outputFile{"tests", object{{"agentTests", list{append(group, member{"simulations", tests})}}}}.encode()
 }
 
 // report prints how another tool's file was imported.
 func (c *testFiles) report(to io.Writer) {
-	if c.carried != nil && len(c.carried.report.notes) > 0 {
-		c.carried.report.write(to)
+	if c.imported != nil && len(c.imported.report.notes) > 0 {
+		c.imported.report.write(to)
 	}
 }
 
 // refuseLosses returns an error if --strict is given and the import lost something.
 func (c *testFiles) refuseLosses() error {
-	if c.carried == nil || !c.Strict {
+	if c.imported == nil || !c.Strict {
 		return nil
 	}
-	parts, left := c.carried.report.count(approximated), c.carried.report.count(leftOut)
+	parts, left := c.imported.report.count(approximated), c.imported.report.count(leftOut)
 	if parts+left == 0 {
 		return nil
 	}
 	return client.Exit(client.ExitFailed, fmt.Errorf("--strict: %s approximated, %s left out: nothing was written",
-		counted(parts, "part"), counted(left, "part")))
+		pluralize(parts, "part"), pluralize(left, "part")))
 }
 
 // changeSet compares the tests of the files with those of the server.
@@ -138,17 +138,17 @@ func (c *testFiles) changeSet(cmd *cobra.Command) (*api, *changeSet, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	server, there, err := connect(cmd, c.Flags, kindsOfTests)
+	server, current, err := connect(cmd, c.Flags, kindsOfTests)
 	if err != nil {
 		return nil, nil, err
 	}
 	if c.From != "" {
-		there.leaveMocks(sources[0], &c.carried.report)
+		current.leaveMocks(sources[0], &c.imported.report)
 	}
 	if err := c.refuseLosses(); err != nil {
 		return nil, nil, err
 	}
-	made, err := there.planFor(sources, options{prune: c.Prune})
+	made, err := current.planFor(sources, options{prune: c.Prune})
 	return server, made, err
 }
 

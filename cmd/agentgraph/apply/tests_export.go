@@ -48,7 +48,7 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 		return err
 	}
 	content := there.tests(agents, c.IDs)
-	text, err := written{"tests", content}.encode()
+	text, err := outputFile{"tests", content}.encode()
 	if err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}
@@ -80,7 +80,7 @@ func (c *TestExport) agents(cmd *cobra.Command) ([]string, error) {
 // tests returns the tests of the agents in the format of files. Without ids it returns those of all agents.
 func (c *company) tests(agents []string, withIDs bool) object {
 	for _, k := range []*kind{folder, simulation, classification} {
-		c.order(k)
+		c.assignKeys(k)
 	}
 	slices.SortFunc(c.resources[agent], func(a, b *resource) int {
 		return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+

@@ -192,19 +192,19 @@ func (q quoted) MarshalYAML() ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// plain returns a value as encoding/json would decode it, for the JSON Schema.
-func plain(value any) any {
+// toJSONValue returns a value as encoding/json would decode it, for the JSON Schema.
+func toJSONValue(value any) any {
 	switch v := value.(type) {
 	case object:
 		m := make(map[string]any, len(v))
 		for _, one := range v {
-			m[one.name] = plain(one.value)
+			m[one.name] = toJSONValue(one.value)
 		}
 		return m
 	case list:
 		l := make([]any, len(v))
 		for i, one := range v {
-			l[i] = plain(one)
+			l[i] = toJSONValue(one)
 		}
 		return l
 	}

@@ -40,7 +40,7 @@ func TestWritesAreReadBackUnchanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		content := object{{"value", anyValue(3).Draw(t, "value")}}
-		text, err := written{"x.yaml", content}.encode()
+		text, err := outputFile{"x.yaml", content}.encode()
 		require.NoError(t, err)
 		require.True(t, isReadAs(text, content), "%s", text)
 	})

@@ -57,5 +57,5 @@ func (p *changeSet) summary(warnings int) string {
 	if warnings == 0 {
 		return text
 	}
-	return text + ", " + counted(warnings, "warning")
+	return text + ", " + pluralize(warnings, "warning")
 }

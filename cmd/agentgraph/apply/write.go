@@ -46,7 +46,7 @@ func (w *writer) mutate(ctx context.Context, mutation, selection string, input o
 		strings.ToUpper(mutation[:1]), mutation[1:], mutation, selection)
 	key := uuid.NewString()
 	var answer struct{ Answer json.RawMessage }
-	err := w.api.again(ctx, func() error {
+	err := w.api.retry(ctx, func() error {
 		return w.api.client.Mutate(ctx, key, document, client.Variables{"input": input}, file, &answer)
 	})
 	if err != nil {
@@ -82,16 +82,16 @@ func (t *resource) revise(node object) {
 // input returns the input of the mutation for the resource itself.
 func (ch *change) input() object {
 	input := object{}
-	for _, d := range ch.own {
-		if ch.verb == "create" && d.now == nil {
+	for _, d := range ch.inline {
+		if ch.verb == "create" && d.desired == nil {
 			continue
 		}
 		name, part, isPart := strings.Cut(d.name, ".")
-		value := d.shape.sent(d.now)
+		value := d.shape.requestValue(d.desired)
 		switch {
 		case isPart:
 			input = input.with(name, input.object(name).with(part, value))
-		case name == "endpoint" && d.now == nil:
+		case name == "endpoint" && d.desired == nil:
 			input = input.with("removeEndpoint", true)
 		case name != "endpoint":
 			input = input.with(name, value)
@@ -108,12 +108,12 @@ func (ch *change) input() object {
 
 // endpoint returns a tool's endpoint, or nil if it is not sent. It includes the values of headers if they are sent.
 func (ch *change) endpoint() any {
-	isSent := slices.ContainsFunc(ch.own, func(d difference) bool { return d.name == "endpoint" && d.now != nil })
+	isSent := slices.ContainsFunc(ch.inline, func(d difference) bool { return d.name == "endpoint" && d.desired != nil })
 	if !isSent && !ch.headers {
 		return nil
 	}
-	value, _ := ch.resource.given.get("endpoint")
-	endpoint := ch.resource.kind.member("endpoint").sent(value).(object).without("headerNames")
+	value, _ := ch.resource.desired.get("endpoint")
+	endpoint := ch.resource.kind.member("endpoint").requestValue(value).(object).without("headerNames")
 	if !ch.headers {
 		return endpoint
 	}
@@ -147,7 +147,7 @@ func (ch *change) remove(ctx context.Context, w *writer, d difference) error {
 		var err error
 		switch d.name {
 		case "toolIds":
-			if !contains(d.now, one) {
+			if !contains(d.desired, one) {
 				_, err = w.mutate(ctx, "disconnectTool", "agent { id }",
 					object{{"agentId", ch.resource.id}, {"toolId", one.(*resource).id}}, nil)
 			}
@@ -181,9 +181,9 @@ func contains(values any, value any) bool {
 
 func (ch *change) addEntries(ctx context.Context, w *writer, d difference) error {
 	if d.name == "knowledgeBaseChatId" {
-		return ch.connectChat(ctx, w, d.now)
+		return ch.connectChat(ctx, w, d.desired)
 	}
-	for _, one := range d.now.(list) {
+	for _, one := range d.desired.(list) {
 		if contains(d.old, one) {
 			continue
 		}
@@ -193,9 +193,9 @@ func (ch *change) addEntries(ctx context.Context, w *writer, d difference) error
 			_, err = w.mutate(ctx, "connectTool", "agent { id }",
 				object{{"agentId", ch.resource.id}, {"toolId", one.(*resource).id}}, nil)
 		case "subAgents":
-			err = ch.addSubAgent(ctx, w, one.(object), d.shape.of.sent(one).(object))
+			err = ch.addSubAgent(ctx, w, one.(object), d.shape.of.requestValue(one).(object))
 		case "fields":
-			input := append(object{{"campaignId", ch.resource.id}}, d.shape.of.sent(one).(object)...)
+			input := append(object{{"campaignId", ch.resource.id}}, d.shape.of.requestValue(one).(object)...)
 			_, err = w.mutate(ctx, "addCampaignField", "campaign { id }", input, nil)
 		}
 		if err != nil {
@@ -249,7 +249,7 @@ func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 			return fmt.Errorf("document %q: %w", d.name, err)
 		}
 	}
-	for _, s := range ch.gone {
+	for _, s := range ch.deletedDocuments {
 		if _, err := w.mutate(ctx, "deleteDocument", "deletedId", object{{"documentId", s.id}}, nil); err != nil {
 			return fmt.Errorf("document %q: %w", s.name, err)
 		}

@@ -149,7 +149,7 @@ func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string)
 	if err := refuseRepetition(cmd); err != nil {
 		return err
 	}
-	given, err := resolve(cmd)
+	setFlags, err := resolve(cmd)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string)
 			return fmt.Errorf("%s: %w", strings.Join(wordsOf(cmd), " "), err)
 		}
 	}
-	if err := checkGiven(cmd, given); err != nil {
+	if err := checkFlagSet(cmd, setFlags); err != nil {
 		return err
 	}
 	return requireArguments(arguments, words)

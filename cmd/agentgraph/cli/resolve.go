@@ -100,19 +100,19 @@ func (v *value) readSecret(text, path string) (secret, source string, err error)
 	return strings.TrimSpace(string(content)), variable, nil
 }
 
-// checkGiven refuses missing required flags, and combinations of flags that exclude each other.
-func checkGiven(cmd *cobra.Command, given map[string]bool) error {
+// checkFlagSet refuses missing required flags, and combinations of flags that exclude each other.
+func checkFlagSet(cmd *cobra.Command, setFlags map[string]bool) error {
 	var missing []string
-	var twice error
+	var conflict error
 	chosen := map[string]string{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		v, isDeclared := flag.Value.(*value)
 		switch {
-		case isDeclared && v.Required && !given[v.Name]:
+		case isDeclared && v.Required && !setFlags[v.Name]:
 			missing = append(missing, v.summary())
-		case !isDeclared || v.Xor == "" || !given[v.Name]:
-		case chosen[v.Xor] != "" && twice == nil:
-			twice = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.sourceName(flag.Changed))
+		case !isDeclared || v.Xor == "" || !setFlags[v.Name]:
+		case chosen[v.Xor] != "" && conflict == nil:
+			conflict = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.sourceName(flag.Changed))
 		default:
 			chosen[v.Xor] = v.sourceName(flag.Changed)
 		}
@@ -121,7 +121,7 @@ func checkGiven(cmd *cobra.Command, given map[string]bool) error {
 		slices.Sort(missing)
 		return fmt.Errorf("missing flags: %s", strings.Join(missing, ", "))
 	}
-	return twice
+	return conflict
 }
 
 // sourceName returns the name of the flag, and of its environment variable if the value comes from there.

@@ -31,7 +31,7 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 		// The library's error would repeat the line, which may contain a secret.
 		return nil, fmt.Errorf("read settings: %s must be a YAML map of names to values", path)
 	}
-	if err := known(program, "", values); err != nil {
+	if err := checkKeys(program, "", values); err != nil {
 		return nil, fmt.Errorf("read settings: %s: %w", path, err)
 	}
 	return &settings{values}, nil
@@ -74,8 +74,8 @@ func isMap(value any) bool {
 	return isMap
 }
 
-// known refuses keys that are neither a subcommand nor a flag of the command, its parents or its subcommands.
-func known(cmd *cobra.Command, prefix string, values map[string]any) error {
+// checkKeys refuses keys that are neither a subcommand nor a flag of the command, its parents or its subcommands.
+func checkKeys(cmd *cobra.Command, prefix string, values map[string]any) error {
 	for name, value := range values {
 		below, isMap := value.(map[string]any)
 		child := childNamed(cmd, name)
@@ -83,7 +83,7 @@ func known(cmd *cobra.Command, prefix string, values map[string]any) error {
 		case isMap && child == nil:
 			return errors.New(prefix + name + " is not a command")
 		case isMap:
-			if err := known(child, prefix+name+".", below); err != nil {
+			if err := checkKeys(child, prefix+name+".", below); err != nil {
 				return err
 			}
 		case !hasFlag(cmd, name):

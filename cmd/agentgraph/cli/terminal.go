@@ -25,8 +25,8 @@ func WriteJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Agrees reads a line, and reports whether it is a yes. It returns early when ctx ends.
-func Agrees(ctx context.Context, in io.Reader) bool {
+// Confirm reads a line, and reports whether it is a yes. It returns early when ctx ends.
+func Confirm(ctx context.Context, in io.Reader) bool {
 	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(in).ReadString('\n')

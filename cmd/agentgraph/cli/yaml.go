@@ -48,10 +48,10 @@ func ParseYAML(text []byte) (ast.Node, error) {
 		root = document.Body
 	}
 	w := weigher{anchors: map[string]weight{}}
-	if w.of(root, 0); w.err != nil {
+	if w.weigh(root, 0); w.err != nil {
 		return nil, w.err
 	}
-	return root, (&merger{anchors: map[string]ast.Node{}}).writeOut(root)
+	return root, (&merger{anchors: map[string]ast.Node{}}).expand(root)
 }
 
 // DecodeYAML decodes a file with a single document. It refuses files beyond the limits.
@@ -112,8 +112,8 @@ type weigher struct {
 	err     error
 }
 
-// of returns the weight of a node at that depth.
-func (w *weigher) of(node ast.Node, depth int) (total weight) {
+// weigh returns the weight of a node at that depth.
+func (w *weigher) weigh(node ast.Node, depth int) (total weight) {
 	if node == nil || w.err != nil {
 		return total
 	}
@@ -124,22 +124,22 @@ func (w *weigher) of(node ast.Node, depth int) (total weight) {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
 		name := n.Name.GetToken().Value
-		total = w.of(n.Value, depth)
+		total = w.weigh(n.Value, depth)
 		w.anchors[name] = total
 	case *ast.AliasNode:
 		total = w.anchors[n.Value.GetToken().Value]
 	case *ast.TagNode:
-		total = w.of(n.Value, depth)
+		total = w.weigh(n.Value, depth)
 	case *ast.MappingNode:
 		for _, value := range n.Values {
-			total.addChild(w.of(value, depth))
+			total.addChild(w.weigh(value, depth))
 		}
 	case *ast.MappingValueNode:
-		total.addChild(w.of(n.Value, depth+1))
+		total.addChild(w.weigh(n.Value, depth+1))
 		total.text += len(n.Key.String())
 	case *ast.SequenceNode:
 		for _, value := range n.Values {
-			total.addChild(w.of(value, depth+1))
+			total.addChild(w.weigh(value, depth+1))
 		}
 	}
 	switch {

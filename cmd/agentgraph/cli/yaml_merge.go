@@ -11,19 +11,19 @@ type merger struct {
 	anchors map[string]ast.Node
 }
 
-// writeOut expands the merge keys of a node and its descendants.
-func (m *merger) writeOut(node ast.Node) error {
+// expand expands the merge keys of a node and its descendants.
+func (m *merger) expand(node ast.Node) error {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
-		err := m.writeOut(n.Value)
+		err := m.expand(n.Value)
 		// The anchor is not defined within its own node.
 		m.anchors[n.Name.GetToken().Value] = n.Value
 		return err
 	case *ast.TagNode:
-		return m.writeOut(n.Value)
+		return m.expand(n.Value)
 	case *ast.SequenceNode:
 		for _, value := range n.Values {
-			if err := m.writeOut(value); err != nil {
+			if err := m.expand(value); err != nil {
 				return err
 			}
 		}
@@ -36,7 +36,7 @@ func (m *merger) writeOut(node ast.Node) error {
 func (m *merger) mapping(n *ast.MappingNode) error {
 	own, merges := map[string]bool{}, false
 	for _, value := range n.Values {
-		if err := m.writeOut(value.Value); err != nil {
+		if err := m.expand(value.Value); err != nil {
 			return err
 		}
 		if value.Key.IsMergeKey() {
@@ -54,7 +54,7 @@ func (m *merger) mapping(n *ast.MappingNode) error {
 			all = append(all, value)
 			continue
 		}
-		merged, err := m.merged(value.Value, true)
+		merged, err := m.mergeValues(value.Value, true)
 		if err != nil {
 			return err
 		}
@@ -68,14 +68,15 @@ func (m *merger) mapping(n *ast.MappingNode) error {
 	return nil
 }
 
-// merged returns the values of the mapping that a merge key refers to, or of a list of mappings if mayBeList is set.
-func (m *merger) merged(node ast.Node, mayBeList bool) (all []*ast.MappingValueNode, err error) {
+// mergeValues returns the values of the mapping that a merge key refers to, or of a list of mappings if mayBeList is
+// set.
+func (m *merger) mergeValues(node ast.Node, mayBeList bool) (all []*ast.MappingValueNode, err error) {
 	switch n := node.(type) {
 	case *ast.AnchorNode:
-		return m.merged(n.Value, mayBeList)
+		return m.mergeValues(n.Value, mayBeList)
 	case *ast.AliasNode:
 		if named := m.anchors[n.Value.GetToken().Value]; named != nil {
-			return m.merged(named, mayBeList)
+			return m.mergeValues(named, mayBeList)
 		}
 	case *ast.MappingNode:
 		return n.Values, nil
@@ -84,7 +85,7 @@ func (m *merger) merged(node ast.Node, mayBeList bool) (all []*ast.MappingValueN
 			break
 		}
 		for _, value := range n.Values {
-			values, err := m.merged(value, false)
+			values, err := m.mergeValues(value, false)
 			if err != nil {
 				return nil, err
 			}

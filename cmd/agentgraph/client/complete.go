@@ -22,7 +22,7 @@ func (f *Flags) CompleteNames(of Kind) func(cmd *cobra.Command, prefix string) [
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 		defer cancel()
-		found, _ := server.NamedLike(ctx, of, prefix)
+		found, _ := server.Search(ctx, of, prefix)
 		names := make([]string, len(found))
 		for i, n := range found {
 			names[i] = Printable(n.Name)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Named is an object on a server, with its name.
-type Named struct {
+// Object is an object on a server, with its name.
+type Object struct {
 	ID   string
 	Name string
 	// Of and AgentID are the name and the id of the agent that it belongs to, if any.
@@ -52,38 +52,38 @@ const maxCandidates = 5
 
 // Find returns the object with the id or the name. Names match ignoring case, but an exact match wins. With agentIDs,
 // it searches only the objects of those agents. If several match, the error lists them.
-func (c *Client) Find(ctx context.Context, of Kind, text string, agentIDs ...string) (Named, error) {
+func (c *Client) Find(ctx context.Context, of Kind, text string, agentIDs ...string) (Object, error) {
 	return c.find(ctx, of, text, false, agentIDs)
 }
 
 // FindByPart is like Find, but also accepts a part of a name if only one object matches.
-func (c *Client) FindByPart(ctx context.Context, of Kind, text string) (Named, error) {
+func (c *Client) FindByPart(ctx context.Context, of Kind, text string) (Object, error) {
 	return c.find(ctx, of, text, true, nil)
 }
 
-func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, agentIDs []string) (Named, error) {
+func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, agentIDs []string) (Object, error) {
 	if strings.TrimSpace(text) == "" {
-		return Named{}, NotFound(fmt.Sprintf("the name %q of the %s must not be empty", text, of.noun))
+		return Object{}, NotFound(fmt.Sprintf("the name %q of the %s must not be empty", text, kind.noun))
 	}
-	isOther := func(n Named) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.AgentID) }
-	byID, err := c.byID(ctx, of, text)
+	isOther := func(n Object) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.AgentID) }
+	byID, err := c.byID(ctx, kind, text)
 	switch {
 	case err != nil:
-		return Named{}, err
+		return Object{}, err
 	case byID.ID != "" && isOther(byID):
-		return Named{}, NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", of.noun, text,
+		return Object{}, NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", kind.noun, text,
 			Printable(byID.Of)))
 	case byID.ID != "":
 		return byID, nil
 	}
-	similar, err := c.NamedLike(ctx, of, text)
+	similar, err := c.Search(ctx, kind, text)
 	if err != nil {
-		return Named{}, err
+		return Object{}, err
 	}
 	similar = slices.DeleteFunc(similar, isOther)
-	found := keep(similar, func(n Named) bool { return n.Name == text })
+	found := filter(similar, func(n Object) bool { return n.Name == text })
 	if len(found) == 0 {
-		found = keep(similar, func(n Named) bool { return strings.EqualFold(n.Name, text) })
+		found = filter(similar, func(n Object) bool { return strings.EqualFold(n.Name, text) })
 	}
 	if len(found) == 0 && byPart {
 		found = similar
@@ -92,17 +92,17 @@ func (c *Client) find(ctx context.Context, of Kind, text string, byPart bool, ag
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return Named{}, NotFound(fmt.Sprintf("%q matches several objects: %s. Pass an id "+
+		return Object{}, NotFound(fmt.Sprintf("%q matches several objects: %s. Pass an id "+
 			"instead", text, candidates(found, true)))
 	case len(similar) > 0:
-		return Named{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", of.noun, text,
+		return Object{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", kind.noun, text,
 			candidates(similar, false)))
 	}
-	return Named{}, NotFound(fmt.Sprintf("%s %q does not exist%s", of.noun, text, of.advice))
+	return Object{}, NotFound(fmt.Sprintf("%s %q does not exist%s", kind.noun, text, kind.advice))
 }
 
 // byID returns the object with the id, or the zero value if there is none.
-func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err error) {
+func (c *Client) byID(ctx context.Context, of Kind, id string) (found Object, err error) {
 	var read struct{ Node *namedNode }
 	fields := "id name"
 	if of.hasAgent {
@@ -111,7 +111,7 @@ func (c *Client) byID(ctx context.Context, of Kind, id string) (found Named, err
 	err = c.Query(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { `+fields+` } } }`, Variables{"id": id},
 		&read)
 	if err != nil || read.Node == nil {
-		return Named{}, err
+		return Object{}, err
 	}
 	return read.Node.named(), nil
 }
@@ -122,16 +122,16 @@ type namedNode struct {
 	Agent    *struct{ ID, Name string }
 }
 
-func (n namedNode) named() Named {
-	named := Named{ID: n.ID, Name: n.Name}
+func (n namedNode) named() Object {
+	named := Object{ID: n.ID, Name: n.Name}
 	if n.Agent != nil {
 		named.Of, named.AgentID = n.Agent.Name, n.Agent.ID
 	}
 	return named
 }
 
-// NamedLike returns the objects whose names contain the text, ignoring case.
-func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Named, err error) {
+// Search returns the objects whose names contain the text, ignoring case.
+func (c *Client) Search(ctx context.Context, of Kind, text string) (all []Object, err error) {
 	nodes, err := ReadAll[namedNode](ctx, c, of.list, Variables{"text": text}, 0)
 	for _, node := range nodes {
 		if strings.Contains(strings.ToLower(node.Name), strings.ToLower(text)) {
@@ -141,12 +141,12 @@ func (c *Client) NamedLike(ctx context.Context, of Kind, text string) (all []Nam
 	return all, err
 }
 
-func keep(all []Named, isKept func(Named) bool) []Named {
-	return slices.DeleteFunc(slices.Clone(all), func(n Named) bool { return !isKept(n) })
+func filter(all []Object, isKept func(Object) bool) []Object {
+	return slices.DeleteFunc(slices.Clone(all), func(n Object) bool { return !isKept(n) })
 }
 
 // candidates lists objects for an error by name. With withIDs it adds their ids and agents.
-func candidates(all []Named, withIDs bool) string {
+func candidates(all []Object, withIDs bool) string {
 	var texts []string
 	for _, n := range all[:min(len(all), maxCandidates)] {
 		text := fmt.Sprintf("%q", Printable(n.Name))

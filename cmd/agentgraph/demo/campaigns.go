@@ -66,8 +66,8 @@ type line struct {
 	Intent    *string `json:"intent"`
 }
 
-// dial invents the past of the campaign.
-func (c campaign) dial(agent *model.Agent, random *rand.Rand, now time.Time) (*dialer, error) {
+// inventHistory invents the past of the campaign.
+func (c campaign) inventHistory(agent *model.Agent, random *rand.Rand, now time.Time) (*dialer, error) {
 	created := ago(now, c.CreatedDaysAgo)
 	in := c.CreateCampaignInput
 	in.AgentID = agent.ID

@@ -31,7 +31,7 @@ type company struct {
 	// Samples answer the calls of tools, by technical name.
 	Samples map[string]*model.Mock `json:"samples"`
 	History history                `json:"history"`
-	months
+	companyHistory
 }
 
 type dataset struct {
@@ -67,8 +67,8 @@ func (a agent) prompts() []string {
 	return prompts
 }
 
-// read returns the company in a folder.
-func read(folder string) (company, error) {
+// readCompany returns the company in a folder.
+func readCompany(folder string) (company, error) {
 	var whole company
 	names, err := fs.Glob(files, folder+"/*.yaml")
 	if err != nil {

@@ -19,7 +19,7 @@ var placeholder = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
 
 func mustRead(t *testing.T, folder string) company {
 	t.Helper()
-	c, err := read(folder)
+	c, err := readCompany(folder)
 	require.NoError(t, err)
 	return c
 }

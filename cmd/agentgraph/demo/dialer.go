@@ -87,15 +87,15 @@ func (d *dialer) inventPast(n int, to stage) error {
 		times = times[1:]
 	}
 	for _, at := range times[:missed] {
-		if err := d.miss(n, at); err != nil {
+		if err := d.reportMissed(n, at); err != nil {
 			return err
 		}
 	}
 	switch to {
 	case calling, evaluating, finished:
-		return d.talk(n, times[missed], to)
+		return d.reportAnswered(n, times[missed], to)
 	case failed:
-		return d.fail(n, times[missed])
+		return d.reportFailed(n, times[missed])
 	}
 	return nil
 }
@@ -190,8 +190,8 @@ func (d *dialer) launch(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusCalling}, at)
 }
 
-// miss reports an unanswered attempt.
-func (d *dialer) miss(n int, at time.Time) error {
+// reportMissed reports an unanswered attempt.
+func (d *dialer) reportMissed(n int, at time.Time) error {
 	if err := d.launch(n, at); err != nil {
 		return err
 	}
@@ -200,8 +200,8 @@ func (d *dialer) miss(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusPending, Answered: new(false)}, over)
 }
 
-// fail reports a technical failure of an attempt.
-func (d *dialer) fail(n int, at time.Time) error {
+// reportFailed reports a technical failure of an attempt.
+func (d *dialer) reportFailed(n int, at time.Time) error {
 	if err := d.launch(n, at); err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (d *dialer) fail(n int, at time.Time) error {
 
 // failAndReset reports a technical failure, and resets the item later.
 func (d *dialer) failAndReset(n int, at time.Time) error {
-	if err := d.fail(n, at); err != nil {
+	if err := d.reportFailed(n, at); err != nil {
 		return err
 	}
 	events, err := d.items[n].Reset(at.Add(span(d.random, 10*time.Minute, 90*time.Minute)).Truncate(time.Microsecond))
@@ -220,8 +220,8 @@ func (d *dialer) failAndReset(n int, at time.Time) error {
 	return err
 }
 
-// talk reports an answered attempt, up to the stage.
-func (d *dialer) talk(n int, at time.Time, to stage) error {
+// reportAnswered reports an answered attempt, up to the stage.
+func (d *dialer) reportAnswered(n int, at time.Time, to stage) error {
 	if err := d.launch(n, at); err != nil {
 		return err
 	}

@@ -57,10 +57,10 @@ func (e pastExecution) plan() []plannedRun {
 
 // recording has the results of past runs, by the keys of the execution and the test, in the order of the attempts. A
 // test of this package records them with the real engine.
-type recording map[string]map[string][]take
+type recording map[string]map[string][]recordedRun
 
-// take is the result of one or more consecutive runs.
-type take struct {
+// recordedRun is the result of one or more consecutive runs.
+type recordedRun struct {
 	// Times is how many consecutive attempts had this result.
 	Times      int                      `json:"times"`
 	Status     model.AgentTestRunStatus `json:"status"`
@@ -101,8 +101,8 @@ func readRecording(folder string) (recording, error) {
 	return r, json.Unmarshal(text, &r)
 }
 
-// of returns the result of an attempt at a test, or nil if it was never started.
-func (r recording) of(execution string, run plannedRun) *take {
+// result returns the result of an attempt at a test, or nil if it was never started.
+func (r recording) result(execution string, run plannedRun) *recordedRun {
 	left := int(run.attempt)
 	for i, t := range r[execution][run.test] {
 		if left -= t.Times; left <= 0 {
@@ -136,7 +136,7 @@ func (s seeding) agentTests(ctx context.Context, c company, r recording) error {
 	if err != nil {
 		return err
 	}
-	past := past{seeding: s, rows: rows, recording: r, executions: map[string]*model.AgentTestExecution{}}
+	past := recordingConverter{seeding: s, rows: rows, recording: r, executions: map[string]*model.AgentTestExecution{}}
 	if past.agents, err = s.agentsByKey(ctx); err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func newHistoryFixture(t *testing.T) *historyFixture {
 }
 
 // play repeats an execution of the history and returns the results of its runs.
-func (s *historyFixture) play(t *testing.T, c company, e pastExecution) map[string][]take {
+func (s *historyFixture) play(t *testing.T, c company, e pastExecution) map[string][]recordedRun {
 	t.Helper()
 	agents := slices.IndexFunc(c.Agents, func(a agent) bool { return a.Key == e.Agent })
 	_, err := s.tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{
@@ -71,7 +71,7 @@ func (s *historyFixture) play(t *testing.T, c company, e pastExecution) map[stri
 		keys[test.ID] = key
 		in.TestIds = append(in.TestIds, test.ID)
 		if len(e.Unmocked) > 0 && test.Kind == model.AgentTestKindSimulation {
-			mocking := (past{seeding: s.seeding}).unmocked(test, e.Unmocked).ToolMocking
+			mocking := (recordingConverter{seeding: s.seeding}).unmocked(test, e.Unmocked).ToolMocking
 			_, err := s.tenant.UpdateSimulationTest(t.Context(), model.UpdateSimulationTestInput{TestID: test.ID,
 				ToolMocking: mocking})
 			require.NoError(t, err)
@@ -84,7 +84,7 @@ func (s *historyFixture) play(t *testing.T, c company, e pastExecution) map[stri
 			}})
 		require.NoError(t, err)
 	}
-	takes := map[string][]take{}
+	takes := map[string][]recordedRun{}
 	for i, run := range runTests(t, s.tenant, in) {
 		if e.CancelledAfter > 0 && i >= e.CancelledAfter {
 			break
@@ -130,7 +130,7 @@ func nameOf(t *testing.T, c company, key string) string {
 }
 
 // takeOf returns the recorded parts of a run.
-func takeOf(t *testing.T, run *model.AgentTestRun) take {
+func takeOf(t *testing.T, run *model.AgentTestRun) recordedRun {
 	t.Helper()
 	results, err := citing(run.CriteriaResults, func(id string) (string, error) {
 		place := slices.IndexFunc(run.ToolCalls, func(c *model.ToolCall) bool { return c.ID == id })
@@ -138,7 +138,7 @@ func takeOf(t *testing.T, run *model.AgentTestRun) take {
 		return strconv.Itoa(place), nil
 	})
 	require.NoError(t, err)
-	recorded := take{
+	recorded := recordedRun{
 		Times: 1, Status: run.Status, DurationMs: *run.DurationMs, ToolCalls: []recordedCall{}, TurnCount: run.TurnCount,
 		EndReason:       run.EndReason,
 		CriteriaResults: results, ClassificationResult: run.ClassificationResult, Error: run.Error,
@@ -158,8 +158,8 @@ func takeOf(t *testing.T, run *model.AgentTestRun) take {
 }
 
 // sameTake describes how two takes differ, apart from durations and numbers.
-func sameTake(a, b take) string {
-	return cmp.Diff(a, b, cmpopts.IgnoreFields(take{}, "Times", "DurationMs"),
+func sameTake(a, b recordedRun) string {
+	return cmp.Diff(a, b, cmpopts.IgnoreFields(recordedRun{}, "Times", "DurationMs"),
 		cmpopts.IgnoreFields(model.TestMessage{}, "Usage"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"),
 		cmpopts.EquateEmpty())
 }
@@ -211,7 +211,7 @@ func TestDemoHistoryEqualsRealRuns(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range content.History.Executions {
 		for _, plan := range e.plan() {
-			was, is := recorded.of(e.Key, plan), again.of(e.Key, plan)
+			was, is := recorded.result(e.Key, plan), again.result(e.Key, plan)
 			require.Equal(t, was == nil, is == nil, "%s %v", e.Key, plan)
 			if is != nil {
 				require.Empty(t, sameTake(*was, *is), "%s %v", e.Key, plan)

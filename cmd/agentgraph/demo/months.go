@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// months is the past of a company, without its tests.
-type months struct {
+// companyHistory is the past of a company, without its tests.
+type companyHistory struct {
 	Campaigns []campaign `json:"campaigns"`
 	// DeletedAgents are agents that were deleted. Only their usage remains.
 	DeletedAgents []agent             `json:"deletedAgents"`
@@ -27,8 +27,8 @@ type pastMonths struct {
 	entries   []*model.UsageEntryInput
 }
 
-// makeUp invents the past of the agents, relative to now.
-func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past pastMonths, err error) {
+// invent invents the past of the agents, relative to now.
+func (h companyHistory) invent(agents map[string]*model.Agent, now time.Time) (past pastMonths, err error) {
 	random := chance()
 	if past.entries, err = usage(h.Usage, agents, random, now); err != nil {
 		return past, err
@@ -38,7 +38,7 @@ func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past past
 		if !known {
 			return past, fmt.Errorf("campaign %s: there is no agent with the key %q", c.Name, c.AgentID)
 		}
-		d, err := c.dial(agent, random, now)
+		d, err := c.inventHistory(agent, random, now)
 		if err != nil {
 			return past, fmt.Errorf("campaign %s: %w", c.Name, err)
 		}
@@ -47,8 +47,8 @@ func (h months) makeUp(agents map[string]*model.Agent, now time.Time) (past past
 	return past, nil
 }
 
-// months writes the past of the company, and deletes the agents that should no longer exist.
-func (s seeding) months(ctx context.Context, h months, past pastMonths) error {
+// writeHistory writes the past of the company, and deletes the agents that should no longer exist.
+func (s seeding) writeHistory(ctx context.Context, h companyHistory, past pastMonths) error {
 	for _, d := range past.campaigns {
 		if err := s.tenant.ImportCampaign(ctx, d.campaign, d.items, d.events); err != nil {
 			return fmt.Errorf("campaign %s: %w", d.campaign.Name, err)

@@ -34,7 +34,7 @@ func dialed(t *testing.T, now time.Time) []*dialer {
 	random := chance()
 	var all []*dialer
 	for _, campaign := range c.Campaigns {
-		d, err := campaign.dial(agents[campaign.AgentID], random, now)
+		d, err := campaign.inventHistory(agents[campaign.AgentID], random, now)
 		require.NoError(t, err)
 		all = append(all, d)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// past converts the recording to rows.
-type past struct {
+// recordingConverter converts the recording to rows.
+type recordingConverter struct {
 	seeding
 	rows      testRows
 	recording recording
@@ -23,7 +23,7 @@ type past struct {
 const pastConcurrency = 5
 
 // execution returns the rows of an execution that started at the time at. agent has the prompt that it had then.
-func (p past) execution(e pastExecution, agent *model.Agent,
+func (p recordingConverter) execution(e pastExecution, agent *model.Agent,
 	at time.Time) (*model.AgentTestExecution, []*model.AgentTestRun, error) {
 	planned := e.plan()
 	execution := &model.AgentTestExecution{
@@ -58,7 +58,7 @@ func (p past) execution(e pastExecution, agent *model.Agent,
 			continue
 		}
 		lane := slices.Index(free[:], slices.MinFunc(free[:], time.Time.Compare))
-		if err := p.play(run, p.recording.of(e.Key, plan), free[lane]); err != nil {
+		if err := p.setResult(run, p.recording.result(e.Key, plan), free[lane]); err != nil {
 			return nil, nil, fmt.Errorf("run %d of test %s: %w", plan.attempt, plan.test, err)
 		}
 		free[lane] = *run.FinishedAt
@@ -81,7 +81,7 @@ func (p past) execution(e pastExecution, agent *model.Agent,
 }
 
 // unmocked returns the test in its earlier state, without mocks for the tools.
-func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTestRow {
+func (p recordingConverter) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTestRow {
 	if len(tools) == 0 {
 		return test
 	}
@@ -95,8 +95,8 @@ func (p past) unmocked(test *model.AgentTestRow, tools []string) *model.AgentTes
 	return &was
 }
 
-// play sets the result of a run that started at the time at.
-func (p past) play(run *model.AgentTestRun, t *take, at time.Time) error {
+// setResult sets the result of a run that started at the time at.
+func (p recordingConverter) setResult(run *model.AgentTestRun, t *recordedRun, at time.Time) error {
 	if t == nil {
 		return fmt.Errorf("it is not recorded")
 	}
@@ -168,7 +168,7 @@ func citing(results []model.CriterionResult, name func(call string) (string, err
 	return named, nil
 }
 
-func (p past) keyOf(agentID string) string {
+func (p recordingConverter) keyOf(agentID string) string {
 	for key, id := range p.seeding.agents {
 		if id == agentID {
 			return key

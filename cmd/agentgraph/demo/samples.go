@@ -11,7 +11,7 @@ import (
 func Samples() (map[string]*model.Mock, error) {
 	samples := map[string]*model.Mock{}
 	for _, folder := range folders {
-		c, err := read(folder)
+		c, err := readCompany(folder)
 		if err != nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ type content struct {
 func Read() (Companies, error) {
 	var companies Companies
 	for _, folder := range folders {
-		c, err := read(folder)
+		c, err := readCompany(folder)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 	}
 	// Inventing the past takes as long as the next writes, so both run concurrently.
 	past := sync.OnceValues(func() (pastMonths, error) {
-		return c.makeUp(agents, time.Now().UTC().Truncate(time.Microsecond))
+		return c.invent(agents, time.Now().UTC().Truncate(time.Microsecond))
 	})
 	go func() { _, _ = past() }()
 	// The graph may have cycles, so agents are connected once all of them have ids.
@@ -153,14 +153,14 @@ func (s seeding) all(ctx context.Context, c company, recorded recording) error {
 	if err != nil {
 		return err
 	}
-	return s.months(ctx, c.months, written)
+	return s.writeHistory(ctx, c.companyHistory, written)
 }
 
 func (s seeding) chat(ctx context.Context, c knowledgeBaseChat) error {
 	in := c.CreateKnowledgeBaseChatInput
 	in.DatasetIds = nil
 	for _, key := range c.DatasetIds {
-		id, err := s.datasets.of(key)
+		id, err := s.datasets.lookup(key)
 		if err != nil {
 			return err
 		}
@@ -199,7 +199,7 @@ func (s seeding) connect(ctx context.Context, a agent) error {
 	tools := make([]string, len(a.ToolIDs))
 	for i, key := range a.ToolIDs {
 		var err error
-		if tools[i], err = s.tools.of(key); err != nil {
+		if tools[i], err = s.tools.lookup(key); err != nil {
 			return err
 		}
 	}
@@ -207,7 +207,7 @@ func (s seeding) connect(ctx context.Context, a agent) error {
 		return err
 	}
 	if a.KnowledgeBaseChatID != "" {
-		id, err := s.chats.of(a.KnowledgeBaseChatID)
+		id, err := s.chats.lookup(a.KnowledgeBaseChatID)
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (s seeding) connect(ctx context.Context, a agent) error {
 	for _, in := range a.SubAgents {
 		var err error
 		in.AgentID = agentID
-		if in.DelegateAgentID, err = s.agents.of(in.DelegateAgentID); err != nil {
+		if in.DelegateAgentID, err = s.agents.lookup(in.DelegateAgentID); err != nil {
 			return err
 		}
 		edge, _, err := s.tenant.AddSubAgent(ctx, in)
@@ -234,7 +234,7 @@ func (s seeding) connect(ctx context.Context, a agent) error {
 // ids maps keys to the ids of created objects.
 type ids map[string]string
 
-func (m ids) of(key string) (string, error) {
+func (m ids) lookup(key string) (string, error) {
 	id, known := m[key]
 	if !known {
 		return "", fmt.Errorf("there is nothing with the key %q", key)

@@ -61,13 +61,13 @@ func (s seeding) testRows(all []agentTests, at time.Time) (testRows, error) {
 	return rows, nil
 }
 
-func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
-	agentID, err := s.agents.of(of.Agent)
+func (s seeding) testRowsOf(rows *testRows, group agentTests, at time.Time) error {
+	agentID, err := s.agents.lookup(group.Agent)
 	if err != nil {
 		return err
 	}
 	folders := ids{}
-	for _, f := range of.Folders {
+	for _, f := range group.Folders {
 		f.AgentID = agentID
 		folder, err := model.NewAgentTestFolder(f.CreateAgentTestFolderInput, at)
 		if err != nil {
@@ -80,7 +80,7 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 		if key == nil {
 			return nil, nil
 		}
-		id, err := folders.of(*key)
+		id, err := folders.lookup(*key)
 		return &id, err
 	}
 	add := func(key string, row *model.AgentTestRow, err error) error {
@@ -93,8 +93,8 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 		rows.tests, rows.byKey[key] = append(rows.tests, row), row
 		return nil
 	}
-	for _, in := range of.Simulations {
-		input, err := s.simulation(of, in.CreateSimulationTestInput)
+	for _, in := range group.Simulations {
+		input, err := s.simulation(group, in.CreateSimulationTestInput)
 		if err == nil {
 			input.FolderID, err = place(in.FolderID)
 		}
@@ -106,7 +106,7 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 			return err
 		}
 	}
-	for _, in := range of.Classifications {
+	for _, in := range group.Classifications {
 		input := in.CreateClassificationTestInput
 		input.AgentID = agentID
 		if input.FolderID, err = place(in.FolderID); err != nil {
@@ -124,13 +124,13 @@ func (s seeding) testRowsOf(rows *testRows, of agentTests, at time.Time) error {
 const defaultMaxTurns = 10
 
 // simulation returns the input with ids instead of keys, and with the agent's defaults.
-func (s seeding) simulation(of agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput,
+func (s seeding) simulation(group agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput,
 	error) {
-	in.AgentID = s.agents[of.Agent]
+	in.AgentID = s.agents[group.Agent]
 	if in.MaxTurns == 0 {
 		in.MaxTurns = defaultMaxTurns
 	}
-	variables := maps.Clone(of.Variables)
+	variables := maps.Clone(group.Variables)
 	if len(in.Variables) > 0 {
 		if err := json.Unmarshal(in.Variables, &variables); err != nil {
 			return in, err
@@ -142,18 +142,18 @@ func (s seeding) simulation(of agentTests, in model.CreateSimulationTestInput) (
 	}
 	in.Variables = text
 	if in.ToolMocking == nil {
-		in.ToolMocking = of.ToolMocking
+		in.ToolMocking = group.ToolMocking
 	}
 	mocking := *in.ToolMocking
 	mocking.MockedTools, mocking.MockedSubAgents = nil, nil
 	for _, mock := range in.ToolMocking.MockedTools {
-		if mock.ToolID, err = s.tools.of(mock.ToolID); err != nil {
+		if mock.ToolID, err = s.tools.lookup(mock.ToolID); err != nil {
 			return in, err
 		}
 		mocking.MockedTools = append(mocking.MockedTools, mock)
 	}
 	for _, mock := range in.ToolMocking.MockedSubAgents {
-		if mock.SubAgentID, err = s.subAgents.of(of.Agent + "." + mock.SubAgentID); err != nil {
+		if mock.SubAgentID, err = s.subAgents.lookup(group.Agent + "." + mock.SubAgentID); err != nil {
 			return in, err
 		}
 		mocking.MockedSubAgents = append(mocking.MockedSubAgents, mock)

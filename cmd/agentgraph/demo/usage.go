@@ -44,7 +44,7 @@ func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand,
 		for day := begin; day.Before(last); day = day.AddDate(0, 0, 1) {
 			at := day.Add(span(random, 8*time.Hour, 20*time.Hour)).Truncate(time.Millisecond)
 			grown := firstUsage + (1-firstUsage)*float64(day.Sub(begin))/float64(now.Sub(begin))
-			credits := u.of(day) * grown * (0.8 + 0.4*random.Float64())
+			credits := u.creditsOn(day) * grown * (0.8 + 0.4*random.Float64())
 			if at.After(last) {
 				continue
 			}
@@ -57,8 +57,8 @@ func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand,
 	return entries, nil
 }
 
-// of returns the credits of a day without growth.
-func (u agentUsage) of(day time.Time) float64 {
+// creditsOn returns the credits of a day without growth.
+func (u agentUsage) creditsOn(day time.Time) float64 {
 	credits := u.PerDay * u.Seasons[day.Month()-1]
 	if weekday := day.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
 		credits *= u.Weekend

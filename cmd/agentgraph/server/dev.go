@@ -116,19 +116,19 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	if c.Ephemeral {
 		go func() { _, _ = companies() }() // needed soon, and the database takes a while to start
 	}
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	defer func() {
 		if errors.Is(context.Cause(ctx), errDatabaseEnded) {
 			err = errDatabaseEnded // all other errors are consequences
 		}
 	}()
-	database, err := c.database(ctx, directory, cmd.InOrStdin(), cmd.ErrOrStderr(), end)
+	database, err := c.database(ctx, directory, cmd.InOrStdin(), cmd.ErrOrStderr(), cancel)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		end(nil) // stops the database on purpose
+		cancel(nil) // stops the database on purpose
 		err = errors.Join(err, database.stop())
 	}()
 	store, err := c.openStore(ctx, database.address, directory, observer, log)
@@ -142,7 +142,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	}
 	invitation := invite(store, key)
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()),
+		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.withSlowLog(c.settings()),
 		Console: c.console(invitation), Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), AuditWebhook: c.webhook(),
 		Observer: observer, Log: log, MCPReadOnly: c.MCPReadOnly,
 		Version: cli.Version(cmd), Workers: c.Workers,
@@ -186,7 +186,7 @@ func (c *Dev) openStore(
 	}
 	return db.Open(ctx, address, db.Options{
 		SecretKey: secretKey, RunsPerCompany: c.RunsPerCompany, RerankModels: c.Reranker.Models, MaxStored: c.MaxStored,
-		AuditKept: c.kept(), Log: log, Tracer: observer.Statements(),
+		AuditKept: c.retention(), Log: log, Tracer: observer.Statements(),
 	})
 }
 
@@ -278,7 +278,7 @@ func invite(store *db.Store, key *string) *console.Invitation {
 			return console.Session{}, err
 		}
 		scopes := []model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeWrite, model.APIKeyScopeSimulate}
-		token, text, err := store.Tenant(principal.CompanyID).By(principal.KeyID).
+		token, text, err := store.Tenant(principal.CompanyID).WithAPIKey(principal.KeyID).
 			CreateAccessToken(ctx, model.CreateAccessTokenInput{
 				Scopes: scopes, TTLSeconds: int32(sessionTime.Seconds()),
 			})

@@ -28,7 +28,7 @@ type devDatabase struct {
 func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log io.Writer,
 	end context.CancelCauseFunc) (devDatabase, error) {
 	if c.DatabaseURL != "" {
-		name, err := c.mayUse(ctx, in, log)
+		name, err := c.confirmDatabase(ctx, in, log)
 		return devDatabase{address: c.DatabaseURL, name: name, stop: func() error { return nil }}, err
 	}
 	server, err := local.Start(ctx, local.Options{Dir: databaseDirectory(directory), Durable: !c.Ephemeral,
@@ -61,9 +61,9 @@ func (c *Dev) database(ctx context.Context, directory string, in io.Reader, log 
 var errDatabaseEnded = errors.New("the private database server stopped unexpectedly. Read postgres.log in the " +
 	"data directory, and start agentgraph again")
 
-// mayUse returns a description of the database in DATABASE_URL. If the database has tables of other programs and none
-// of agentgraph, a flag or the user at the terminal must allow its use.
-func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, error) {
+// confirmDatabase returns a description of the database in DATABASE_URL. If the database has tables of other programs
+// and none of agentgraph, a flag or the user at the terminal must allow its use.
+func (c *Dev) confirmDatabase(ctx context.Context, in io.Reader, log io.Writer) (string, error) {
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
 	if err != nil {
 		return "", err
@@ -78,10 +78,10 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 	if contents.IsOurs || len(contents.Others) == 0 || c.UseDatabaseURL {
 		return name, nil
 	}
-	holds := fmt.Sprintf("the database %s holds %s", name, others(contents.Others))
+	holds := fmt.Sprintf("the database %s holds %s", name, describeTables(contents.Others))
 	if cli.IsTerminal(in) && cli.IsTerminal(log) {
 		_, _ = fmt.Fprintf(log, "%s\nAdd agentgraph's tables and a demo company? [y/N] ", upperFirst(holds))
-		if cli.Agrees(ctx, in) {
+		if cli.Confirm(ctx, in) {
 			return name, nil
 		}
 		return "", errors.New("nothing was written. Unset DATABASE_URL to let dev use a private database")
@@ -90,8 +90,8 @@ func (c *Dev) mayUse(ctx context.Context, in io.Reader, log io.Writer) (string, 
 		"demo company, or unset DATABASE_URL to use a private database")
 }
 
-// others lists some of the tables, with their total number.
-func others(tables []string) string {
+// describeTables lists some of the tables, with their total number.
+func describeTables(tables []string) string {
 	const shown = 3
 	if len(tables) <= shown {
 		return "other tables: " + strings.Join(tables, ", ")

@@ -67,7 +67,7 @@ func (f agentFlags) validatePrices() error {
 func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
 	options := f.EngineOptions
 	options.Provider.IdleTimeout = f.Provider.Timeout
-	options.Observer, options.Log, options.Models = observer, log, priced(f.Models, f.Prices)
+	options.Observer, options.Log, options.Models = observer, log, withDefaultPrices(f.Models, f.Prices)
 	return options
 }
 
@@ -100,8 +100,8 @@ func (f auditFlags) webhook() db.AuditWebhook {
 	return db.AuditWebhook{URL: f.AuditWebhook, Key: []byte(f.AuditWebhookSecret)}
 }
 
-// kept returns how long audit events are kept, 0 for no limit.
-func (f auditFlags) kept() time.Duration { return time.Duration(f.AuditDays) * 24 * time.Hour }
+// retention returns how long audit events are kept, 0 for no limit.
+func (f auditFlags) retention() time.Duration { return time.Duration(f.AuditDays) * 24 * time.Hour }
 
 // natsSubject matches valid prefixes of subjects.
 var natsSubject = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)

@@ -45,7 +45,7 @@ agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, []cli.Argument{
 		{Into: &c.File, Name: "file", Optional: true, Help: "YAML or JSON with conversations and verdicts. Without it, " +
 			"the command uses the 60 verdicts that are part of the program."},
-	}, c.models(), c.referees(), cli.Flags{
+	}, c.models(), c.testModels(), cli.Flags{
 		{Into: &c.Votes, Name: "votes", Default: "1", Help: "How many votes of the judge decide each criterion: 1, 3 or 5."},
 		{Into: &c.Concurrency, Name: "concurrency", Default: "5", Help: "How many criteria may be judged at once, 1 to 50."},
 	}, &c.OutputFlag)
@@ -179,7 +179,7 @@ func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*jud
 	for _, conversation := range conversations {
 		for _, criterion := range conversation.Criteria {
 			measured.Verdicts = append(measured.Verdicts, judgeVerdict{Conversation: conversation.Name,
-				Criterion: criterion.Criterion, Holds: *criterion.Holds, of: conversation})
+				Criterion: criterion.Criterion, Holds: *criterion.Holds, conversation: conversation})
 		}
 	}
 	var group errgroup.Group
@@ -187,7 +187,8 @@ func (c *judgeEval) measure(ctx context.Context, conversations []labelled) (*jud
 	for i := range measured.Verdicts {
 		v := &measured.Verdicts[i]
 		group.Go(func() error {
-			result, err := evaluator.JudgeAlone(ctx, v.of.run(), cmp.Or(v.of.EndedBy, "contact"), v.Criterion, c.Votes)
+			result, err := evaluator.JudgeAlone(ctx, v.conversation.run(), cmp.Or(v.conversation.EndedBy, "contact"),
+				v.Criterion, c.Votes)
 			if err != nil {
 				v.Error = err.Error()
 				return ctx.Err()
@@ -229,7 +230,7 @@ type judgeVerdict struct {
 	Agreement    *float64 `json:"agreement"`
 	Rationale    string   `json:"rationale"`
 	Error        string   `json:"error,omitempty"`
-	of           labelled
+	conversation labelled
 }
 
 func (m *judgeMeasured) count() {

@@ -62,12 +62,12 @@ func modelsIn(into *[]app.ModelOptions) func(string) error {
 			}
 			*into = append(*into, options)
 		}
-		return errors.Join(faultsOf(path, *into)...)
+		return errors.Join(checkNames(path, *into)...)
 	}
 }
 
-// faultsOf returns the names that occur twice, and the fallbacks that are not in the list.
-func faultsOf(path string, models []app.ModelOptions) (faults []error) {
+// checkNames returns the names that occur twice, and the fallbacks that are not in the list.
+func checkNames(path string, models []app.ModelOptions) (faults []error) {
 	for i, m := range models {
 		isAt := func(name string) int {
 			return slices.IndexFunc(models, func(other app.ModelOptions) bool { return other.Name == name })
@@ -143,8 +143,8 @@ func (m listedModel) key() (string, error) {
 	return "", nil
 }
 
-// priced returns the models with the prices of the default model where the file has none.
-func priced(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
+// withDefaultPrices returns the models with the prices of the default model where the file has none.
+func withDefaultPrices(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
 	models = slices.Clone(models)
 	for i := range models {
 		for _, price := range []struct{ into, preset *model.Credits }{

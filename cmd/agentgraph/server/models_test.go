@@ -51,7 +51,7 @@ models:
 			Model: "local"}, Prices: model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}},
 		{Name: "gem", Config: provider.Config{Format: provider.Contents, Model: "gem", Key: "from-file"},
 			Prices: model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}},
-	}, priced(models, model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}))
+	}, withDefaultPrices(models, model.Prices{Message: 10_000, InputTokens: 2_000, OutputTokens: 8_000}))
 }
 
 func TestInvalidModelsAreRefused(t *testing.T) {

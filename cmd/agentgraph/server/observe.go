@@ -47,8 +47,8 @@ func (f observeFlags) start(ctx context.Context, version string, log *slog.Logge
 	}, nil
 }
 
-// observed returns the settings with the threshold from which an operation is logged as slow.
-func (f observeFlags) observed(settings gateway.Settings) gateway.Settings {
+// withSlowLog returns the settings with the threshold from which an operation is logged as slow.
+func (f observeFlags) withSlowLog(settings gateway.Settings) gateway.Settings {
 	settings.SlowOperation = f.SlowOperation
 	return settings
 }

@@ -104,7 +104,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	}
 	database := db.Options{
 		SessionAddress: c.SessionDatabaseURL, MaxConnections: c.MaxConnections, SecretKey: secretKey,
-		RunsPerCompany: c.RunsPerCompany, RerankModels: c.Reranker.Models, MaxStored: c.MaxStored, AuditKept: c.kept(),
+		RunsPerCompany: c.RunsPerCompany, RerankModels: c.Reranker.Models, MaxStored: c.MaxStored, AuditKept: c.retention(),
 		Log: log, Tracer: observer.Statements(), NATS: c.nats(log),
 	}
 	if err := c.Use(&database); err != nil {
@@ -116,7 +116,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	}
 	defer store.Close()
 	gateway, err := app.New(app.Options{
-		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.observed(c.settings()), Console: c.console(nil),
+		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.withSlowLog(c.settings()), Console: c.console(nil),
 		Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), MCPReadOnly: c.MCPReadOnly, AuditWebhook: c.webhook(),
 		Observer: observer, Log: log,
 		Version: cli.Version(cmd), Workers: c.Workers, DrainDelay: c.DrainDelay,

@@ -27,7 +27,7 @@ func SettingGroups() []SettingGroup {
 	s, d := new(Serve), new(Dev)
 	return []SettingGroup{
 		{"Server", slices.Concat(s.DatabaseFlag.Declare(), s.serverFlags.Declare(), s.SecretKeyFlag.Declare())},
-		{"Models", slices.Concat(s.models(), s.referees())},
+		{"Models", slices.Concat(s.models(), s.testModels())},
 		{"Knowledge", slices.Concat(s.knowledge(), s.BucketFlag.Declare())},
 		{"Conversations and tests", slices.Concat(s.conversations(), s.prices())},
 		{"Requests", s.limits(serveLimits)},

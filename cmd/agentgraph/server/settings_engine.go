@@ -16,7 +16,7 @@ type agentFlags struct {
 }
 
 func (f *agentFlags) Declare() cli.Flags {
-	return slices.Concat(f.models(), f.referees(), f.knowledge(), f.conversations(), f.prices())
+	return slices.Concat(f.models(), f.testModels(), f.knowledge(), f.conversations(), f.prices())
 }
 
 // models returns the flags of the language model.
@@ -40,8 +40,8 @@ func (f *agentFlags) models() cli.Flags {
 	}
 }
 
-// referees returns the flags of the models that judge tests and play contacts.
-func (f *agentFlags) referees() cli.Flags {
+// testModels returns the flags of the models that judge tests and play contacts.
+func (f *agentFlags) testModels() cli.Flags {
 	const provider = "Default: the language model's."
 	const key = "Default: the language model's, if the address is the same."
 	return cli.Flags{

@@ -23,16 +23,16 @@ func (c *conversation) chosenReply() *exchange {
 
 // startExample makes the example the current task and returns its first step.
 func (c *conversation) startExample(e *exchange) *reply {
-	c.lost = 0
+	c.misunderstood = 0
 	if !e.isBuiltIn {
 		if c.topic == nil || c.topic.head != e.head || e == e.head {
-			c.began = len(c.heard) - 1
+			c.topicStart = len(c.contactMessages) - 1
 		}
 		c.topic = e
 	}
-	c.task = &task{exchange: e, arguments: map[string]any{}, began: len(c.heard) - 1}
+	c.task = &task{exchange: e, arguments: map[string]any{}, startMessage: len(c.contactMessages) - 1}
 	if e != e.head {
-		c.task.began = c.began
+		c.task.startMessage = c.topicStart
 	}
 	return c.proceed()
 }
@@ -41,9 +41,9 @@ func (c *conversation) startExample(e *exchange) *reply {
 // the contact first.
 func (c *conversation) offerExample(e *exchange) *reply {
 	next := c.startExample(e)
-	if text := c.instructed(); next.tool != "" && e.offer == "" && text != "" {
+	if text := c.quoteInstructions(); next.tool != "" && e.offer == "" && text != "" {
 		c.task = nil
-		return say(text)
+		return textReply(text)
 	}
 	if next.tool == "" || next.tool == llm.TransferCall || isLookup(next.tool) {
 		return next
@@ -54,13 +54,13 @@ func (c *conversation) offerExample(e *exchange) *reply {
 	}
 	if next.tool == llm.EndConversation {
 		c.task = nil
-		return say(c.speak.lost, c.ability(c.speak))
+		return textReply(c.phrases.lost, c.ability(c.phrases))
 	}
 	c.task.isOffered = true
 	if e.offer != "" {
-		return say(e.offer)
+		return textReply(e.offer)
 	}
-	return say(fill(c.speak.shall, t.Title))
+	return textReply(fill(c.phrases.shall, t.Title))
 }
 
 // isLookup reports whether a tool only reads, by the verb that its name begins with.
@@ -74,9 +74,9 @@ var lookups = read.Set(`find list get check search track look quote show read fe
 // endConversation says goodbye. It also calls the tool that ends the conversation, if the request offers that tool.
 func (c *conversation) endConversation(text string) *reply {
 	if !c.offers(llm.EndConversation) {
-		return say(text)
+		return textReply(text)
 	}
-	return &reply{text: text, tool: llm.EndConversation, arguments: map[string]any{"reason": c.speak.goodbyeReason}}
+	return &reply{text: text, tool: llm.EndConversation, arguments: map[string]any{"reason": c.phrases.goodbyeReason}}
 }
 
 func (c *conversation) offers(name string) bool {
@@ -86,13 +86,13 @@ func (c *conversation) offers(name string) bool {
 // answerWithoutExample answers a message that resembles no example. It calls a tool whose name or description matches,
 // quotes the instructions, or says what the agent can do.
 func (c *conversation) answerWithoutExample(best match) *reply {
-	least := likely
+	least := likelyScore
 	if c.question != "" && !c.asks() {
 		least = likelyReply
 	}
-	if text := c.instructed(); text != "" && c.asks() {
-		c.lost = 0
-		return say(text) // the prompt itself answers a question better than a guess
+	if text := c.quoteInstructions(); text != "" && c.asks() {
+		c.misunderstood = 0
+		return textReply(text) // the prompt itself answers a question better than a guess
 	}
 	if best.score >= least && best.opener != keyUrgent {
 		return c.offerExample(best.exchange)
@@ -100,33 +100,33 @@ func (c *conversation) answerWithoutExample(best match) *reply {
 	if c.declines() && c.hasExamples() {
 		return c.dropTask()
 	}
-	parts := c.toolWords.parts(c.said)
+	parts := c.toolWords.parts(c.lastMessage)
 	least = nearTool
 	if c.hasExamples() {
-		least = sure
+		least = sureScore
 	}
-	if found := c.toolWords.nearest(c.implied, parts); found.score >= least && !c.declines() {
+	if found := c.toolWords.nearest(c.toolExamples, parts); found.score >= least && !c.declines() {
 		return c.startExample(found.exchange)
 	}
-	if text := c.instructed(); text != "" {
-		c.lost = 0
-		return say(text)
+	if text := c.quoteInstructions(); text != "" {
+		c.misunderstood = 0
+		return textReply(text)
 	}
-	if len(c.heard) > 1 && !c.asks() && c.lost == 0 {
-		c.lost++
+	if len(c.contactMessages) > 1 && !c.asks() && c.misunderstood == 0 {
+		c.misunderstood++
 		if c.question == "" {
-			return say(c.speak.noted, c.speak.anythingElse)
+			return textReply(c.phrases.noted, c.phrases.anythingElse)
 		}
-		return say(c.speak.noted, c.question)
+		return textReply(c.phrases.noted, c.question)
 	}
-	c.lost++
-	if c.lost > 1 {
-		return say(c.speak.lostAgain, c.ability(c.speak))
+	c.misunderstood++
+	if c.misunderstood > 1 {
+		return textReply(c.phrases.lostAgain, c.ability(c.phrases))
 	}
-	return say(c.speak.lost, c.ability(c.speak))
+	return textReply(c.phrases.lost, c.ability(c.phrases))
 }
 
 // nearTool is the lowest score at which a tool without an example is called.
 const nearTool = 0.3
 
-func (c *conversation) declines() bool { return read.Declines(c.said) }
+func (c *conversation) declines() bool { return read.Declines(c.lastMessage) }

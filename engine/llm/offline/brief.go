@@ -22,10 +22,11 @@ var smallTalk string
 // brief holds an agent's instructions and tools after parsing. All turns share it, so it never changes.
 type brief struct {
 	tools []slot.Tool
-	// own are the agent's examples. small are the small talk of this package. implied are made from the agent's tools.
-	own, small []*exchange
-	implied    []*exchange
-	can        map[read.Language]string
+	// agentExamples are the agent's examples. small are the small talk of this package. implied are made from the agent's
+	// tools.
+	agentExamples, smallTalkExamples []*exchange
+	toolExamples                     []*exchange
+	abilities                        map[read.Language]string
 	// lexicons have the words of own and small, by language. toolWords has the words of implied.
 	lexicons  [len(phrases)]*lexicon
 	toolWords *lexicon
@@ -57,22 +58,22 @@ func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 func readBrief(system string, offered []llm.Tool) *brief {
 	instructions, examples := cutExamples(system)
 	own, small := readScript(examples, false), readScript(smallTalk, true)
-	b := &brief{tools: slot.ReadTools(offered), can: own.can, today: read.Today(instructions)}
+	b := &brief{tools: slot.ReadTools(offered), abilities: own.can, today: read.Today(instructions)}
 	b.opening, _, _ = strings.Cut(strings.TrimSpace(instructions), "\n\n")
 	b.language, _ = read.Detect(instructions)
 	b.linkProducers()
-	b.own = slices.DeleteFunc(own.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
-	b.small = slices.DeleteFunc(small.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
+	b.agentExamples = slices.DeleteFunc(own.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
+	b.smallTalkExamples = slices.DeleteFunc(small.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
 	for language := range b.lexicons {
 		spoken := func(e *exchange) bool { return e.language == read.Language(language) }
-		b.lexicons[language] = newLexicon(filter(slices.Concat(b.own, b.small), spoken))
+		b.lexicons[language] = newLexicon(filter(slices.Concat(b.agentExamples, b.smallTalkExamples), spoken))
 	}
 	for _, t := range b.tools {
-		if !slices.ContainsFunc(b.own, func(e *exchange) bool { return calls(e, t.Name) }) {
-			b.implied = append(b.implied, impliedBy(t))
+		if !slices.ContainsFunc(b.agentExamples, func(e *exchange) bool { return calls(e, t.Name) }) {
+			b.toolExamples = append(b.toolExamples, impliedBy(t))
 		}
 	}
-	b.toolWords = newLexicon(b.implied)
+	b.toolWords = newLexicon(b.toolExamples)
 	b.passages = sync.OnceValue(func() []passage { return passagesOf(instructions, false) })
 	b.warnings = sync.OnceValue(func() []passage { return passagesOf(instructions, true) })
 	return b
@@ -105,11 +106,11 @@ func (b *brief) tool(name string) (slot.Tool, bool) {
 }
 
 // hasExamples reports whether the agent's instructions contain examples.
-func (b *brief) hasExamples() bool { return len(b.own) > 0 }
+func (b *brief) hasExamples() bool { return len(b.agentExamples) > 0 }
 
 // ability returns a sentence about what the agent can do, with suggestions.
 func (b *brief) ability(speak *phrasebook) string {
-	if can, ok := b.can[speak.language]; ok {
+	if can, ok := b.abilities[speak.language]; ok {
 		return can
 	}
 	var titles []string

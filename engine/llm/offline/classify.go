@@ -19,7 +19,7 @@ const (
 // Classifier returns the model that gives a conversation the tag whose name and definition share the most words with
 // it, by the scores in docs/reference/offline-model.md. It gives no tag if none matches, or if two match equally well.
 func Classifier() llm.Model {
-	p := part{name: "classifier"}
+	p := ruleModel{name: "classifier"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
 		var asked struct {
 			Tags         []tag

@@ -15,7 +15,7 @@ import (
 // and in order. Without a script, it states its wishes, sentence by sentence, and answers questions with the sentences
 // that share words with them. docs/reference/offline-model.md has the rules.
 func Contact() llm.Model {
-	p := part{name: "contact"}
+	p := ruleModel{name: "contact"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
 		before, text, ok := strings.Cut(req.System, "\n# Scenario\n")
 		if !ok {

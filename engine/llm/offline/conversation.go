@@ -18,27 +18,27 @@ type conversation struct {
 	req      llm.Request
 	excerpts []llm.Excerpt
 	*brief
-	speak *phrasebook
+	phrases *phrasebook
 
 	// heard are the contact's messages so far. said is the latest.
-	said  string
-	heard []string
+	lastMessage     string
+	contactMessages []string
 	// calls are the answered calls so far.
 	calls []call
 	// task is the exchange in progress. topic is the agent's last example that was started. Both may be nil.
 	task  *task
 	topic *exchange
-	// began is the number of the message that began the topic.
-	began int
-	// urgent is the emergency that the contact mentioned, or nil.
-	urgent *exchange
+	// topicStart is the number of the message that began the topic.
+	topicStart int
+	// activeEmergency is the emergency that the contact mentioned, or nil.
+	activeEmergency *exchange
 	// question is the agent's last question, or "". isClosing is set if it was "anything else?".
 	question  string
 	isClosing bool
-	// lost counts the messages in a row that the model did not understand.
-	lost int
-	// waiting are the answered calls of the current turn that the replay has not reached.
-	waiting []call
+	// misunderstood counts the messages in a row that the model did not understand.
+	misunderstood int
+	// unreplayedCalls are the answered calls of the current turn that the replay has not reached.
+	unreplayedCalls []call
 }
 
 type reply struct {
@@ -47,7 +47,7 @@ type reply struct {
 	arguments map[string]any
 }
 
-func say(parts ...string) *reply {
+func textReply(parts ...string) *reply {
 	return &reply{text: strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " ")}
 }
 
@@ -55,7 +55,7 @@ func (m Model) readRequest(req llm.Request) *conversation {
 	excerpts, instructions := llm.Excerpts(req.System)
 	req.System = instructions
 	c := &conversation{req: req, excerpts: excerpts, brief: m.briefOf(instructions, req.Tools)}
-	c.speak = &phrases[c.agentLanguage()]
+	c.phrases = &phrases[c.agentLanguage()]
 	return c
 }
 
@@ -89,31 +89,31 @@ func (c *conversation) answer() *reply {
 		if !isContact(message) {
 			continue
 		}
-		if len(c.heard) < skipped {
-			c.heard = append(c.heard, message.Text)
+		if len(c.contactMessages) < skipped {
+			c.contactMessages = append(c.contactMessages, message.Text)
 			continue
 		}
-		c.waiting = nil
+		c.unreplayedCalls = nil
 		for _, later := range c.req.Messages[i+1:] {
 			if later.Role == llm.RoleUser {
 				break
 			}
 			for _, made := range later.ToolCalls {
 				if result, ok := results[made.ID]; ok {
-					c.waiting = append(c.waiting, newCall(made, result, len(c.heard)+1))
+					c.unreplayedCalls = append(c.unreplayedCalls, newCall(made, result, len(c.contactMessages)+1))
 				}
 			}
 		}
 		next = c.takeTurn(message.Text)
 	}
 	if next == nil {
-		return say(c.speak.greeting, c.ability(c.speak))
+		return textReply(c.phrases.greeting, c.ability(c.phrases))
 	}
 	if next.tool == "" && next.text == "" { // no answer of the example can be filled
-		next = say(c.speak.lost, c.ability(c.speak))
+		next = textReply(c.phrases.lost, c.ability(c.phrases))
 	}
-	if len(c.heard) == 1 && next.tool == "" && !c.hasExamples() && c.urgent == nil {
-		next.text = say(c.speak.offline, next.text).text
+	if len(c.contactMessages) == 1 && next.tool == "" && !c.hasExamples() && c.activeEmergency == nil {
+		next.text = textReply(c.phrases.offline, next.text).text
 	}
 	return next
 }
@@ -121,21 +121,21 @@ func (c *conversation) answer() *reply {
 // takeTurn answers one message. It replays the calls that the message led to. Then it returns the next call, or the
 // text after the last call.
 func (c *conversation) takeTurn(text string) *reply {
-	c.said, c.heard = text, append(c.heard, text)
+	c.lastMessage, c.contactMessages = text, append(c.contactMessages, text)
 	if spoken, ok := read.Detect(text); ok {
-		c.speak = &phrases[spoken]
+		c.phrases = &phrases[spoken]
 	}
 	next := c.chooseReply()
-	for next.tool != "" && len(c.waiting) > 0 {
-		made := c.waiting[0]
-		c.waiting, c.calls = c.waiting[1:], append(c.calls, made)
+	for next.tool != "" && len(c.unreplayedCalls) > 0 {
+		made := c.unreplayedCalls[0]
+		c.unreplayedCalls, c.calls = c.unreplayedCalls[1:], append(c.calls, made)
 		next = c.afterCall(made)
 	}
-	c.calls = append(c.calls, c.waiting...)
+	c.calls = append(c.calls, c.unreplayedCalls...)
 	if next.tool == "" {
 		if next.text == "" {
 			// Every answer of the example has a placeholder without a value.
-			next = say(c.speak.lost, c.ability(c.speak))
+			next = textReply(c.phrases.lost, c.ability(c.phrases))
 		}
 		question, rest := read.LastQuestion(next.text)
 		c.isClosing = closingQuestion().MatchString(question)
@@ -152,23 +152,23 @@ var closingQuestion = lazyregexp.New(`(?i)\b(else|autre)\b`)
 // chooseReply decides whether the message belongs to an emergency, answers the agent's question, or starts a new
 // subject. It returns the reply.
 func (c *conversation) chooseReply() *reply {
-	if sentence := foreign(c.said); sentence != "" {
-		return say(sentence)
+	if sentence := foreign(c.lastMessage); sentence != "" {
+		return textReply(sentence)
 	}
-	words := c.lexicons[c.speak.language]
-	parts := words.parts(c.said)
-	wished := words.parts(read.Affirmed(c.said))
-	own, small := c.spoken(c.own), c.spoken(c.small)
+	words := c.lexicons[c.phrases.language]
+	parts := words.parts(c.lastMessage)
+	wished := words.parts(read.Affirmed(c.lastMessage))
+	own, small := c.spoken(c.agentExamples), c.spoken(c.smallTalkExamples)
 	if reply := c.emergency(words, parts, own, small); reply != nil {
 		return reply
 	}
 	best := c.closest(words, parts, own, small)
-	if !isDenial(best.as) {
+	if !isDenial(best.variantText) {
 		best = c.closest(words, wished, own, small)
 	}
 	if c.task != nil {
 		if reply := c.resume(best); reply != nil {
-			c.lost = 0
+			c.misunderstood = 0
 			return reply
 		}
 	}
@@ -177,32 +177,32 @@ func (c *conversation) chooseReply() *reply {
 		return reply
 	}
 	if c.topic != nil {
-		if chosen := c.chosenReply(); chosen != nil && best.score < sure {
+		if chosen := c.chosenReply(); chosen != nil && best.score < sureScore {
 			return c.startExample(chosen)
 		}
-		if found := words.nearest(c.topic.head.replies, c.withAnswer(parts)); found.score >= near &&
-			(found.score+0.1 >= best.score || found.score >= sure) {
+		if found := words.nearest(c.topic.head.replies, c.withAnswer(parts)); found.score >= nearScore &&
+			(found.score+0.1 >= best.score || found.score >= sureScore) {
 			return c.startExample(found.exchange)
 		}
-		if i := slices.IndexFunc(c.topic.head.replies, isForAnything); i >= 0 && best.score < sure && !c.asks() {
+		if i := slices.IndexFunc(c.topic.head.replies, isForAnything); i >= 0 && best.score < sureScore && !c.asks() {
 			return c.startExample(c.topic.head.replies[i])
 		}
 	}
-	if c.question != "" && (best.score < fair || best.isBuiltIn) && c.isData() {
-		return say(c.speak.noted, c.question)
+	if c.question != "" && (best.score < fairScore || best.isBuiltIn) && c.isData() {
+		return textReply(c.phrases.noted, c.question)
 	}
 	if found := c.quotation(best); found != nil {
 		return found
 	}
-	if best.exchange != nil && best.isBuiltIn && best.score < sure && !calls(best.exchange, llm.EndConversation) {
-		if text := c.instructed(); text != "" {
-			return say(text)
+	if best.exchange != nil && best.isBuiltIn && best.score < sureScore && !calls(best.exchange, llm.EndConversation) {
+		if text := c.quoteInstructions(); text != "" {
+			return textReply(text)
 		}
 	}
 	if best.exchange != nil {
 		return c.startExample(best.exchange)
 	}
-	if best = words.nearest(own, parts); !isDenial(best.as) {
+	if best = words.nearest(own, parts); !isDenial(best.variantText) {
 		best = words.nearest(own, wished)
 	}
 	return c.answerWithoutExample(best)
@@ -210,14 +210,14 @@ func (c *conversation) chooseReply() *reply {
 
 // isData reports whether the message only gives a number, a name or a birthday, without a question.
 func (c *conversation) isData() bool {
-	said := read.Words(c.said)
-	_, isName := read.Introduction(c.said)
-	return !c.asks() && len(said) <= maxData && (isName || read.HasDigits(c.said) || read.TellsBirth(said))
+	said := read.Words(c.lastMessage)
+	_, isName := read.Introduction(c.lastMessage)
+	return !c.asks() && len(said) <= maxData && (isName || read.HasDigits(c.lastMessage) || read.TellsBirth(said))
 }
 
 // asks reports whether the message is a question.
 func (c *conversation) asks() bool {
-	return strings.Contains(c.said, "?") || slices.ContainsFunc(read.Words(c.said), func(word string) bool {
+	return strings.Contains(c.lastMessage, "?") || slices.ContainsFunc(read.Words(c.lastMessage), func(word string) bool {
 		return interrogatives[word]
 	})
 }
@@ -231,7 +231,7 @@ const maxData = 12
 // spoken returns the exchanges in the message's language that are allowed at this point of the conversation.
 func (c *conversation) spoken(exchanges []*exchange) []*exchange {
 	return filter(exchanges, func(e *exchange) bool {
-		return e.language == c.speak.language && (len(c.heard) == 1 || e.opener != keyFirst)
+		return e.language == c.phrases.language && (len(c.contactMessages) == 1 || e.opener != keyFirst)
 	})
 }
 
@@ -250,13 +250,14 @@ func (c *conversation) closest(words *lexicon, parts []partOfMessage, own, small
 	best := words.nearest(own, parts)
 	whole := words.nearest(small, parts[:1])
 	talk := words.nearest(small, filter(parts, func(p partOfMessage) bool { return p.share >= sentenceShare }))
-	isTalk := whole.score > best.score && whole.score >= sure || whole.score > best.score+0.1 && whole.score >= fair
-	if best.score < near || isTalk && best.said < exactly {
+	isTalk := whole.score > best.score && whole.score >= sureScore || whole.score > best.score+0.1 &&
+		whole.score >= fairScore
+	if best.score < nearScore || isTalk && best.variantScore < exactScore {
 		best = talk
 	}
 	isUnsure := best.exchange != nil && calls(best.exchange, llm.EndConversation) &&
-		(best.score < leastEnding || strings.Contains(c.said, "?"))
-	if best.score < near || best.isBuiltIn && best.score < fair || isUnsure {
+		(best.score < leastEnding || strings.Contains(c.lastMessage, "?"))
+	if best.score < nearScore || best.isBuiltIn && best.score < fairScore || isUnsure {
 		return match{}
 	}
 	return best
@@ -269,18 +270,18 @@ const leastEnding = 0.6
 func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, small []*exchange) *reply {
 	urgent := func(e *exchange) bool { return e.opener == keyUrgent }
 	found := words.nearest(filter(own, urgent), parts)
-	if found.score < near && (found.score < alarming || found.exchange != words.nearest(own, parts).exchange) {
+	if found.score < nearScore && (found.score < alarming || found.exchange != words.nearest(own, parts).exchange) {
 		found = words.nearest(filter(small, urgent), parts)
 	}
-	isMeant := found.score >= near || found.score >= alarming && !found.isBuiltIn
-	if isMeant && found.exchange != c.urgent {
-		c.urgent, c.task = found.exchange, nil
+	isMeant := found.score >= nearScore || found.score >= alarming && !found.isBuiltIn
+	if isMeant && found.exchange != c.activeEmergency {
+		c.activeEmergency, c.task = found.exchange, nil
 		return c.startExample(found.exchange)
 	}
-	if c.urgent == nil {
+	if c.activeEmergency == nil {
 		warned := c.warning()
 		if warned != "" {
-			return say(warned)
+			return textReply(warned)
 		}
 		return nil
 	}
@@ -289,18 +290,18 @@ func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, sma
 			return reply
 		}
 	}
-	found = words.nearest(c.urgent.replies, parts)
-	if found.score < near {
-		found.exchange = c.urgent
-		if i := slices.IndexFunc(c.urgent.replies, isForAnything); i >= 0 {
-			found.exchange = c.urgent.replies[i]
+	found = words.nearest(c.activeEmergency.replies, parts)
+	if found.score < nearScore {
+		found.exchange = c.activeEmergency
+		if i := slices.IndexFunc(c.activeEmergency.replies, isForAnything); i >= 0 {
+			found.exchange = c.activeEmergency.replies[i]
 		}
 		// The calls of the emergency are made only once.
-		if found.exchange == c.urgent && len(c.urgent.calls) > 0 {
-			return say(c.fillAny(c.urgent.answers, nil))
+		if found.exchange == c.activeEmergency && len(c.activeEmergency.calls) > 0 {
+			return textReply(c.fillAny(c.activeEmergency.answers, nil))
 		}
 	}
-	if talk := words.nearest(small, parts[:1]); talk.score >= sure && calls(talk.exchange, llm.EndConversation) {
+	if talk := words.nearest(small, parts[:1]); talk.score >= sureScore && calls(talk.exchange, llm.EndConversation) {
 		return c.endConversation(c.fillAny(found.answers, nil))
 	}
 	return c.startExample(found.exchange)
@@ -312,18 +313,18 @@ func isForAnything(e *exchange) bool {
 
 // answerClosing replies to a yes or a no after "anything else?". It returns nil for other messages.
 func (c *conversation) answerClosing(best match) *reply {
-	if !c.isClosing || len(read.Words(c.said)) > maxShort || best.score >= sure {
+	if !c.isClosing || len(read.Words(c.lastMessage)) > maxShort || best.score >= sureScore {
 		return nil
 	}
-	said := read.Words(c.said)
+	said := read.Words(c.lastMessage)
 	if len(read.Content(said)) > 1 {
 		return nil
 	}
 	switch read.YesOrNo(said) {
 	case 1:
-		return say(c.speak.offer)
+		return textReply(c.phrases.offer)
 	case -1:
-		return c.endConversation(c.speak.goodbye)
+		return c.endConversation(c.phrases.goodbye)
 	}
 	return nil
 }
@@ -331,11 +332,11 @@ func (c *conversation) answerClosing(best match) *reply {
 // withAnswer returns the parts of the message. If the message only agrees or refuses, it adds a part with the word
 // "yes" or "no".
 func (c *conversation) withAnswer(parts []partOfMessage) []partOfMessage {
-	said := read.Words(c.said)
+	said := read.Words(c.lastMessage)
 	answer := read.YesOrNo(said)
-	if answer == 0 || len(said) > maxShort || strings.Contains(c.said, "?") {
+	if answer == 0 || len(said) > maxShort || strings.Contains(c.lastMessage, "?") {
 		return parts
 	}
-	word := map[int]string{1: c.speak.yes, -1: c.speak.no}[answer]
-	return append(slices.Clone(parts), partOfMessage{c.lexicons[c.speak.language].hear([]string{word}), sentenceShare})
+	word := map[int]string{1: c.phrases.yes, -1: c.phrases.no}[answer]
+	return append(slices.Clone(parts), partOfMessage{c.lexicons[c.phrases.language].hear([]string{word}), sentenceShare})
 }

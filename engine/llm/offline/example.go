@@ -50,8 +50,8 @@ const (
 // exampleCall is a call in an example, with its fixed arguments.
 type exampleCall struct {
 	name string
-	// with maps argument names to texts. "<message>" stands for the contact's words.
-	with map[string]string
+	// arguments maps argument names to texts. "<message>" stands for the contact's words.
+	arguments map[string]string
 }
 
 // script holds the examples of an agent.

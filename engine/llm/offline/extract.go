@@ -29,7 +29,7 @@ var (
 // Extractor returns the model that extracts values from the contact's messages: names, days, times, numbers, references
 // and texts after the value's name. It reads them as this package reads arguments of tools, and omits unclear values.
 func Extractor() llm.Model {
-	p := part{name: "extractor"}
+	p := ruleModel{name: "extractor"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
 		var asked struct {
 			Values       []wantedValue
@@ -43,7 +43,7 @@ func Extractor() llm.Model {
 		today, _ := time.Parse(time.DateOnly, day)
 		values := map[string]*string{}
 		for _, wanted := range asked.Values {
-			values[wanted.Name] = wanted.in(asked.Conversation, today)
+			values[wanted.Name] = wanted.extractFrom(asked.Conversation, today)
 		}
 		text, err := json.Marshal(values)
 		return llm.Answer{Text: string(text)}, err
@@ -58,8 +58,8 @@ type saidMessage struct{ Speaker, Text string }
 // agentSpeaker marks the agent's lines in a transcript.
 const agentSpeaker = "agent"
 
-// in returns the value that the contact said last, or nil.
-func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
+// extractFrom returns the value that the contact said last, or nil.
+func (v wantedValue) extractFrom(conversation []saidMessage, today time.Time) *string {
 	p, ok := v.property()
 	if !ok {
 		return nil
@@ -71,12 +71,12 @@ func (v wantedValue) in(conversation []saidMessage, today time.Time) *string {
 		question := v.questionIn(conversation[:at])
 		isAsked := question != ""
 		if isAsked && p.IsText() && !isOffer(question) {
-			if value, ok := p.In(m.Text, true, today); ok {
+			if value, ok := p.ValueIn(m.Text, true, today); ok {
 				return shownAs(value)
 			}
 		}
 		for _, sentence := range slices.Backward(read.Sentences(m.Text)) {
-			if value, ok := p.In(sentence, isAsked && !p.IsText(), today); ok {
+			if value, ok := p.ValueIn(sentence, isAsked && !p.IsText(), today); ok {
 				return shownAs(value)
 			}
 		}
@@ -103,7 +103,7 @@ func (v wantedValue) property() (slot.Property, bool) {
 	p, ok := slot.ReadProperty(v.Name, raw)
 	if v.Type == "Nom" && p.Holder == "" {
 		// An introduction contains only the contact's own name.
-		p.Holder = slot.HolderOf("full name " + strings.ToLower(said))
+		p.Holder = slot.NamePartOf("full name " + strings.ToLower(said))
 	}
 	return p, ok
 }

@@ -26,12 +26,12 @@ func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]
 		}
 		return len(c.task.order)
 	}
-	for _, name := range c.wanted(t, called) {
+	for _, name := range c.requiredArguments(t, called) {
 		p, ok := t.Property(name)
 		if !ok {
 			continue
 		}
-		if value, found := c.find(t, p, called); found {
+		if value, found := c.argumentValue(t, p, called); found {
 			arguments[name] = value
 		} else if missing == nil || order(&p) < order(missing) {
 			missing = &p
@@ -47,15 +47,15 @@ func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]
 	return arguments, missing
 }
 
-// wanted returns the names of the arguments that a call must have. They are the schema's required ones and those of the
-// first alternative that can be filled. If the schema demands a higher number of arguments, known ones are added before
-// unknown ones.
-func (c *conversation) wanted(t slot.Tool, called exampleCall) []string {
+// requiredArguments returns the names of the arguments that a call must have. They are the schema's required ones and
+// those of the first alternative that can be filled. If the schema demands a higher number of arguments, known ones are
+// added before unknown ones.
+func (c *conversation) requiredArguments(t slot.Tool, called exampleCall) []string {
 	names := slices.Clone(t.Wanted)
 	filled := func(name string) bool {
 		p, ok := t.Property(name)
 		if ok {
-			_, ok = c.find(t, p, called)
+			_, ok = c.argumentValue(t, p, called)
 		}
 		return ok
 	}
@@ -84,17 +84,17 @@ func (c *conversation) mentioned(p slot.Property, called exampleCall) (any, bool
 	if value, ok := c.task.arguments[p.Name]; ok {
 		return value, true
 	}
-	for _, text := range slices.Backward(c.heard[c.task.began:]) {
-		if value, ok := p.In(text, false, c.today); ok && len(p.Producers) == 0 && !c.isTaken(p, value) {
+	for _, text := range slices.Backward(c.contactMessages[c.task.startMessage:]) {
+		if value, ok := p.ValueIn(text, false, c.today); ok && len(p.Producers) == 0 && !c.isTaken(p, value) {
 			return value, true
 		}
 	}
-	text, ok := called.with[p.Name]
+	text, ok := called.arguments[p.Name]
 	switch {
 	case !ok:
 		return nil, false
 	case text == messageWanted:
-		return p.Cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
+		return p.Cut(read.Shorten(c.contactMessages[c.task.startMessage], maxEchoed)), true
 	case p.Kind == "array":
 		return []any{text}, true
 	case p.Kind == "integer", p.Kind == "number":
@@ -112,14 +112,14 @@ func (c *conversation) isTaken(p slot.Property, value any) bool {
 		return false
 	}
 	for name, taken := range c.task.arguments {
-		if name != p.Name && same(taken, value) {
+		if name != p.Name && isSameJSON(taken, value) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.task.done, func(made call) bool {
+	return slices.ContainsFunc(c.task.answeredCalls, func(made call) bool {
 		arguments, _ := made.arguments()
 		for name, taken := range arguments {
-			if name != p.Name && same(taken, value) {
+			if name != p.Name && isSameJSON(taken, value) {
 				return true
 			}
 		}
@@ -127,17 +127,17 @@ func (c *conversation) isTaken(p slot.Property, value any) bool {
 	})
 }
 
-// find looks for the value of a required argument. It tries the most reliable place first.
-func (c *conversation) find(t slot.Tool, p slot.Property, called exampleCall) (any, bool) {
+// argumentValue looks for the value of a required argument. It tries the most reliable place first.
+func (c *conversation) argumentValue(t slot.Tool, p slot.Property, called exampleCall) (any, bool) {
 	if value, ok := c.mentioned(p, called); ok {
 		return value, true
 	}
 	if len(p.Producers) > 0 {
 		return c.produced(p)
 	}
-	if p.Lasts() {
-		for _, text := range slices.Backward(c.heard) {
-			if value, ok := p.In(text, false, c.today); ok {
+	if p.IsReusable() {
+		for _, text := range slices.Backward(c.contactMessages) {
+			if value, ok := p.ValueIn(text, false, c.today); ok {
 				return value, true
 			}
 		}
@@ -151,7 +151,7 @@ func (c *conversation) find(t slot.Tool, p slot.Property, called exampleCall) (a
 		return value, true
 	}
 	if !c.hasExamples() && !p.IsFreeText() && p.Kind == "string" && len(p.Enum) == 0 && p.Format != "date" {
-		if value, ok := p.In(c.opening, false, c.today); ok {
+		if value, ok := p.ValueIn(c.opening, false, c.today); ok {
 			return value, true
 		}
 	}
@@ -159,9 +159,9 @@ func (c *conversation) find(t slot.Tool, p slot.Property, called exampleCall) (a
 	case p.Fixed != nil && p.Kind != "boolean":
 		return p.Fixed, true
 	case t.Delegate:
-		return strings.Join(c.heard[c.task.began:], "\n"), true
+		return strings.Join(c.contactMessages[c.task.startMessage:], "\n"), true
 	case p.IsFreeText() && p.Question == "" || p.Name == "text" || p.Name == "body":
-		return p.Cut(read.Shorten(c.heard[c.task.began], maxEchoed)), true
+		return p.Cut(read.Shorten(c.contactMessages[c.task.startMessage], maxEchoed)), true
 	}
 	return nil, false
 }
@@ -170,25 +170,26 @@ func (c *conversation) find(t slot.Tool, p slot.Property, called exampleCall) (a
 func (c *conversation) answered(p slot.Property) (any, bool) {
 	if len(p.Producers) > 0 {
 		options := c.options(p)
-		if len(options) == 1 && read.SaysYes(c.said) {
+		if len(options) == 1 && read.SaysYes(c.lastMessage) {
 			return options[0].as(p)
 		}
-		return chosen(p, options, c.said)
+		return chosen(p, options, c.lastMessage)
 	}
 	if p.Format == "date-time" {
-		if value, ok := p.In(c.said, true, c.today); ok {
+		if value, ok := p.ValueIn(c.lastMessage, true, c.today); ok {
 			return value, true
 		}
 		if slices.Contains(p.Title, "earliest") {
-			return p.In(c.said+" at 6:00", true, c.today) // a day is enough
+			return p.ValueIn(c.lastMessage+" at 6:00", true, c.today) // a day is enough
 		}
 		if c.task.times > 1 {
 			// A day and a time may come in two answers.
-			return p.In(strings.Join(c.heard[max(c.task.began, len(c.heard)-maxAsked):], ", "), true, c.today)
+			return p.ValueIn(strings.Join(c.contactMessages[max(c.task.startMessage, len(c.contactMessages)-maxAsked):], ", "),
+				true, c.today)
 		}
 		return nil, false
 	}
-	return p.In(c.said, true, c.today)
+	return p.ValueIn(c.lastMessage, true, c.today)
 }
 
 // produced returns a property's value from the results of earlier calls: the only value, or the one that the contact
@@ -202,11 +203,11 @@ func (c *conversation) produced(p slot.Property) (any, bool) {
 		return nil, false
 	}
 	// A contact cannot choose before reading the options, but an agent that forwards several messages can.
-	from := max(c.task.began, options[0].turn)
-	if strings.Contains(c.said, "\n") {
-		from = c.task.began
+	from := max(c.task.startMessage, options[0].turn)
+	if strings.Contains(c.lastMessage, "\n") {
+		from = c.task.startMessage
 	}
-	for _, text := range slices.Backward(c.heard[from:]) {
+	for _, text := range slices.Backward(c.contactMessages[from:]) {
 		if value, ok := chosen(p, options, text); ok {
 			return value, true
 		}
@@ -223,7 +224,7 @@ func (c *conversation) chooses(e *exchange) bool {
 			if len(p.Producers) == 0 || len(options) == 0 {
 				continue
 			}
-			if _, ok := chosen(p, options, c.said); ok || len(options) == 1 && read.SaysYes(c.said) {
+			if _, ok := chosen(p, options, c.lastMessage); ok || len(options) == 1 && read.SaysYes(c.lastMessage) {
 				return true
 			}
 		}
@@ -231,7 +232,7 @@ func (c *conversation) chooses(e *exchange) bool {
 	return false
 }
 
-func same(one, other any) bool {
+func isSameJSON(one, other any) bool {
 	first, _ := json.Marshal(one) // values that came from JSON always marshal
 	second, _ := json.Marshal(other)
 	return string(first) == string(second)

@@ -10,7 +10,7 @@ import (
 // Judge returns the model that judges criteria without a language model. It receives only criteria that no rule decides
 // (see package rules). It never guesses, so it returns an error for each.
 func Judge() llm.Model {
-	p := part{name: "judge"}
+	p := ruleModel{name: "judge"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
 		var asked struct{ Criterion *string }
 		if len(req.Messages) == 0 || json.Unmarshal([]byte(req.Messages[0].Text), &asked) != nil || asked.Criterion == nil {

@@ -12,7 +12,7 @@ const (
 	// These are the lowest scores, from 0 to 1, at which an example is used. At near, it answers the message. At fair, it
 	// precedes small talk and documents. At sure, it may interrupt a question. At likely, it is offered if no other is
 	// near, and changes nothing before the contact agrees. At exactly, one of its variants precedes everything.
-	near, fair, sure, likely, exactly = 0.44, 0.5, 0.7, 0.27, 0.9
+	nearScore, fairScore, sureScore, likelyScore, exactScore = 0.44, 0.5, 0.7, 0.27, 0.9
 	// likelyReply replaces likely for a message that may answer the agent's question. alarming replaces near for an
 	// emergency that is the nearest example.
 	likelyReply, alarming = 0.4, 0.31
@@ -259,7 +259,7 @@ func (l *lexicon) forms(word string, credits []float64) (best float64) {
 func isForm(one, other string) bool {
 	shorter := min(len(one), len(other))
 	begins := strings.HasPrefix(one, other) || strings.HasPrefix(other, one)
-	return read.Alike(one, other) && (shorter > leastForm || begins && shorter == leastForm)
+	return read.AreForms(one, other) && (shorter > leastForm || begins && shorter == leastForm)
 }
 
 // leastForm is the shortest length, in bytes, at which one word may be a form of a word that begins with it.
@@ -323,9 +323,9 @@ func (l *lexicon) parts(text string) []partOfMessage {
 // match is an exchange with its score for a message. as has the nearest variant.
 type match struct {
 	*exchange
-	// said is the score of the nearest variant alone.
-	score, said float64
-	as          string
+	// variantScore is the score of the nearest variant alone.
+	score, variantScore float64
+	variantText         string
 }
 
 // nearest returns the exchange with the highest score for the message. Among equals, the earlier one wins.

@@ -42,12 +42,12 @@ func TestTheNearestExampleIsFound(t *testing.T) {
 		found := words.nearest(exchanges, words.parts(said))
 		require.NotNil(t, found.exchange, said)
 		require.Equal(t, want, found.variants[0].text, said)
-		require.GreaterOrEqual(t, found.score, likely, said)
+		require.GreaterOrEqual(t, found.score, likelyScore, said)
 	}
-	require.Less(t, words.nearest(exchanges, words.parts("do you sell bicycles")).score, likely)
+	require.Less(t, words.nearest(exchanges, words.parts("do you sell bicycles")).score, likelyScore)
 	talk := filter(readScript(smallTalk, true).exchanges, func(e *exchange) bool { return e.language == read.English })
 	words = newLexicon(talk)
-	require.Less(t, words.nearest(talk, words.parts("three hundred")).score, near, "it is not a threat")
+	require.Less(t, words.nearest(talk, words.parts("three hundred")).score, nearScore, "it is not a threat")
 }
 
 func TestWordsThatOneExampleHasDecide(t *testing.T) {

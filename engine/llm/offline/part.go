@@ -10,17 +10,17 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// part is a model that plays one role in a test of an agent, by rules.
-type part struct {
+// ruleModel is a model that plays one role in a test of an agent, by rules.
+type ruleModel struct {
 	name   string
 	answer func(llm.Request) (llm.Answer, error)
 }
 
 // Name is "offline-" and the name of the role.
-func (p part) Name() string { return "offline-" + p.name }
+func (p ruleModel) Name() string { return "offline-" + p.name }
 
 // Chat implements llm.Model. Settings have no effect, and no tokens are counted.
-func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
+func (p ruleModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		answer, err := p.answer(req)
 		if ctx.Err() != nil {
@@ -42,7 +42,7 @@ func (p part) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, er
 }
 
 // refuse returns the error for a request that the part has no rule for.
-func (p part) refuse(message string) error {
+func (p ruleModel) refuse(message string) error {
 	return &llm.Error{Cause: llm.Rejected, Message: "model " + p.Name() + ": " + message}
 }
 

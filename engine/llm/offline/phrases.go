@@ -195,8 +195,8 @@ func (p *phrasebook) help(wanted slot.Property) string {
 	return fill(p.example, like)
 }
 
-// say writes a value for the contact. Days and times are written as people say them.
-func (p *phrasebook) say(value any) string {
+// formatValue writes a value for the contact. Days and times are written as people say them.
+func (p *phrasebook) formatValue(value any) string {
 	switch value := value.(type) {
 	case string:
 		if day, err := time.Parse(time.DateOnly, value); err == nil {
@@ -209,14 +209,14 @@ func (p *phrasebook) say(value any) string {
 	case []any:
 		var texts []string
 		for _, one := range value {
-			texts = append(texts, p.say(one))
+			texts = append(texts, p.formatValue(one))
 		}
 		return p.either(slices.DeleteFunc(texts, func(text string) bool { return text == "" }))
 	case bool:
 		return map[bool]string{true: p.yes, false: p.no}[value]
 	}
 	raw, _ := json.Marshal(value) // an argument always marshals
-	return inWords(string(raw), p)
+	return formatResult(string(raw), p)
 }
 
 // dayOf writes a day for the contact: birthdays with the year, later days with the weekday.

@@ -91,7 +91,7 @@ func (c *conversation) warning() string {
 	if c.hasExamples() {
 		return ""
 	}
-	found := c.fitting(c.warnings(), read.Concepts(c.said))
+	found := c.rankPassages(c.warnings(), read.Concepts(c.lastMessage))
 	if len(found) == 0 {
 		return ""
 	}
@@ -101,9 +101,9 @@ func (c *conversation) warning() string {
 // quotation quotes a document of the knowledge base. It returns nil if no document is about the message, or if an
 // example is a better answer.
 func (c *conversation) quotation(best match) *reply {
-	least := fair
+	least := fairScore
 	if best.exchange != nil && len(best.calls) == 0 {
-		least = sure
+		least = sureScore
 	}
 	if best.score >= least {
 		return nil
@@ -112,24 +112,24 @@ func (c *conversation) quotation(best match) *reply {
 	for i, e := range c.excerpts {
 		passages = append(passages, sentencesOf(e, i)...)
 	}
-	subject := read.Concepts(c.said)
+	subject := read.Concepts(c.lastMessage)
 	if best.exchange != nil && len(subject) < leastBeside {
 		return nil
 	}
-	found := c.fitting(passages, subject)
+	found := c.rankPassages(passages, subject)
 	if len(found) == 0 {
 		return nil
 	}
-	text := quote(c.speak.known, found)
+	text := quote(c.phrases.known, found)
 	if found[0].number > 0 {
 		text += " [" + strconv.Itoa(found[0].number) + "]"
 	}
-	return say(text, c.speak.anythingElse)
+	return textReply(text, c.phrases.anythingElse)
 }
 
-// instructed returns a quotation of the instructions about the message's subject, or "".
-func (c *conversation) instructed() string {
-	subject, passages := read.Concepts(c.said), c.passages()
+// quoteInstructions returns a quotation of the instructions about the message's subject, or "".
+func (c *conversation) quoteInstructions() string {
+	subject, passages := read.Concepts(c.lastMessage), c.passages()
 	if c.hasExamples() {
 		if len(subject) < leastWords {
 			return ""
@@ -139,11 +139,11 @@ func (c *conversation) instructed() string {
 			return !strings.Contains(c.opening, strings.Trim(p.text, ".")) && !orders().MatchString(p.text)
 		})
 	}
-	found := c.fitting(passages, subject)
+	found := c.rankPassages(passages, subject)
 	if len(found) == 0 {
 		return ""
 	}
-	return say(quote(c.speak.found, found), c.speak.anythingElse).text
+	return textReply(quote(c.phrases.found, found), c.phrases.anythingElse).text
 }
 
 func quote(phrase string, found []passage) string {
@@ -154,17 +154,17 @@ func quote(phrase string, found []passage) string {
 	return fill(phrase, strings.Join(texts, " "))
 }
 
-// fitting returns the passage that shares the most words with the subject, if it shares enough, and other passages of
-// the same excerpt that share nearly as many. It returns at most maxQuoted, in their order. Words in many passages
+// rankPassages returns the passage that shares the most words with the subject, if it shares enough, and other passages
+// of the same excerpt that share nearly as many. It returns at most maxQuoted, in their order. Words in many passages
 // count less.
-func (c *conversation) fitting(passages []passage, subject []string) []passage {
+func (c *conversation) rankPassages(passages []passage, subject []string) []passage {
 	subject = slices.DeleteFunc(subject, read.IsEmpty)
 	scores, shared := make([]float64, len(passages)), make([]int, len(passages))
 	var all float64
 	for _, word := range subject {
 		var having []int
 		for i, p := range passages {
-			if read.HasAlike(p.content, word) {
+			if read.ContainsForm(p.content, word) {
 				having = append(having, i)
 			}
 		}
@@ -179,7 +179,7 @@ func (c *conversation) fitting(passages []passage, subject []string) []passage {
 	for i := range passages {
 		isEnough := shared[i] >= min(leastWords, (len(subject)+1)/2) &&
 			float64(shared[i]) >= leastQuoted*float64(len(subject))
-		if language, ok := read.Detect(passages[i].text); isEnough && (!ok || language == c.speak.language) &&
+		if language, ok := read.Detect(passages[i].text); isEnough && (!ok || language == c.phrases.language) &&
 			(best < 0 || scores[i] > scores[best]) {
 			best = i
 		}

@@ -83,7 +83,7 @@ func collect(found []option, value any, names []string) []option {
 		for _, name := range names {
 			switch held := members[name].(type) {
 			case string, float64:
-				if !slices.ContainsFunc(found, func(o option) bool { return same(o.value, held) }) {
+				if !slices.ContainsFunc(found, func(o option) bool { return isSameJSON(o.value, held) }) {
 					about, _ := value.MarshalJSON() // came from JSON
 					found = append(found, option{value: held, about: about})
 				}
@@ -113,7 +113,7 @@ func chosen(p slot.Property, options []option, text string) (any, bool) {
 		}
 	}
 	if len(said) <= maxChoosing {
-		if i := read.Place(said, len(options)); i >= 0 {
+		if i := read.OrdinalIndex(said, len(options)); i >= 0 {
 			return options[i].as(p)
 		}
 	}
@@ -122,7 +122,8 @@ func chosen(p slot.Property, options []option, text string) (any, bool) {
 		score := 0
 		about := read.Meanings(read.Words(string(o.about)))
 		for _, word := range said {
-			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) && read.HasAlike(about, read.ConceptOf(word)) {
+			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) &&
+				read.ContainsForm(about, read.ConceptOf(word)) {
 				score++
 			}
 		}
@@ -200,13 +201,13 @@ func fieldOf(value any, name string) (any, bool) {
 	return nil, false
 }
 
-// inWords writes a result for the contact: text as it is, an object as names and values, a list with numbers.
-func inWords(result string, speak *phrasebook) string {
+// formatResult writes a result for the contact: text as it is, an object as names and values, a list with numbers.
+func formatResult(result string, speak *phrasebook) string {
 	raw := json.RawMessage(strings.TrimSpace(result))
 	if !json.Valid(raw) {
 		return read.Shorten(strings.TrimSpace(result), maxResult)
 	}
-	fields, options := tell(raw, "", speak)
+	fields, options := describeFields(raw, "", speak)
 	fields = fields[:min(len(fields), maxFields)]
 	if len(options) > 0 {
 		return strings.Join(append([]string{strings.Join(fields, ", ")}, options...), "\n")
@@ -214,8 +215,8 @@ func inWords(result string, speak *phrasebook) string {
 	return strings.Join(fields, ", ")
 }
 
-// tell returns a text for each field of a value, including nested ones, and for each item of its lists.
-func tell(raw json.RawMessage, label string, speak *phrasebook) (fields, options []string) {
+// describeFields returns a text for each field of a value, including nested ones, and for each item of its lists.
+func describeFields(raw json.RawMessage, label string, speak *phrasebook) (fields, options []string) {
 	var value any
 	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
 	switch value := value.(type) {
@@ -230,7 +231,7 @@ func tell(raw json.RawMessage, label string, speak *phrasebook) (fields, options
 			if key == "message" || key == "result" {
 				name = ""
 			}
-			more, listed := tell(m.Value.(json.RawMessage), name, speak)
+			more, listed := describeFields(m.Value.(json.RawMessage), name, speak)
 			fields, options = append(fields, more...), append(options, listed...)
 		}
 		return fields, options
@@ -280,7 +281,7 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 			if slices.Contains(name, "id") {
 				ids = append(ids, text)
 			} else if text != "" {
-				parts = append(parts, speak.say(text))
+				parts = append(parts, speak.formatValue(text))
 			}
 			continue
 		}
@@ -288,7 +289,7 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 			parts = append(parts, number+" "+strings.Join(name, " "))
 			continue
 		}
-		fields, _ := tell(raw, strings.Join(name, " "), speak)
+		fields, _ := describeFields(raw, strings.Join(name, " "), speak)
 		parts = append(parts, fields...)
 	}
 	switch {
@@ -297,7 +298,7 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 	case len(ids) > 0:
 		return strings.Join(ids, ", ")
 	}
-	fields, _ := tell(item, "", speak)
+	fields, _ := describeFields(item, "", speak)
 	return strings.Join(fields, ", ")
 }
 

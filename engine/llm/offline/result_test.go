@@ -17,7 +17,7 @@ func TestDetectsResults(t *testing.T) {
 		`"in quotes"`:   "in quotes",
 		" plain\ntext ": "plain text",
 	} {
-		require.Equal(t, want, inWords(result, &phrases[0]), result)
+		require.Equal(t, want, formatResult(result, &phrases[0]), result)
 	}
 }
 

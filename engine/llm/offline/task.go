@@ -26,11 +26,11 @@ type task struct {
 	step int
 	// arguments are the values that the contact gave or chose, by name.
 	arguments map[string]any
-	// began is the number of the message that began the task.
-	began int
-	// asked is the argument that the agent just asked for, or nil. times counts how often in a row.
-	asked *slot.Property
-	times int
+	// startMessage is the number of the message that began the task.
+	startMessage int
+	// askedProperty is the argument that the agent just asked for, or nil. times counts how often in a row.
+	askedProperty *slot.Property
+	times         int
 	// isConfirming is set after the agent asked for agreement, and isAgreed after the contact agreed.
 	isConfirming, isAgreed bool
 	// isOffered is set after the agent asked whether the contact wants the task.
@@ -39,8 +39,8 @@ type task struct {
 	hasFailed bool
 	// isDelegating is set while a sub-agent waits for an answer to its question.
 	isDelegating bool
-	// done are the answered calls of the task.
-	done []call
+	// answeredCalls are the answered calls of the task.
+	answeredCalls []call
 }
 
 // next returns the tool of the next call, and the call in the example. If no rule can fill the tool's schema, the tool
@@ -65,16 +65,16 @@ func (c *conversation) proceedAfter(lead string) *reply {
 	case llm.EndConversation:
 		return c.endConversation(c.fillAny(c.task.answers, nil))
 	case llm.TransferCall:
-		return &reply{tool: llm.TransferCall, arguments: map[string]any{"reason": read.Shorten(c.said, maxEchoed)}}
+		return &reply{tool: llm.TransferCall, arguments: map[string]any{"reason": read.Shorten(c.lastMessage, maxEchoed)}}
 	}
 	arguments, missing := c.argumentsOf(t, called)
 	if missing != nil {
-		return c.ask(*missing, lead)
+		return c.askForArgument(*missing, lead)
 	}
 	isLast := c.task.step == len(c.task.calls)-1
 	if (c.task.confirm != "" && isLast || t.Confirm) && !c.task.isAgreed {
 		c.task.isConfirming, c.task.arguments = true, arguments
-		return say(lead, c.recap(t, arguments))
+		return textReply(lead, c.recap(t, arguments))
 	}
 	return &reply{tool: t.Name, arguments: arguments}
 }
@@ -87,62 +87,63 @@ func (c *conversation) recap(t slot.Tool, arguments map[string]any) string {
 	var parts []string
 	for _, p := range t.Properties {
 		if value, ok := arguments[p.Name]; ok && !p.IsFreeText() {
-			parts = append(parts, c.inWords(p, value))
+			parts = append(parts, c.formatArgument(p, value))
 		}
 	}
-	return say(fill(c.speak.recap, strings.Join(parts, "; ")), c.speak.sure).text
+	return textReply(fill(c.phrases.recap, strings.Join(parts, "; ")), c.phrases.sure).text
 }
 
-// inWords writes an argument for the contact: the option with that value, or the value itself.
-func (c *conversation) inWords(p slot.Property, value any) string {
+// formatArgument writes an argument for the contact: the option with that value, or the value itself.
+func (c *conversation) formatArgument(p slot.Property, value any) string {
 	if list, ok := value.([]any); ok && len(list) == 1 {
 		value = list[0]
 	}
 	for _, o := range c.options(p) {
-		if same(o.value, value) && len(p.Producers) > 0 {
-			return itemInWords(o.about, c.speak)
+		if isSameJSON(o.value, value) && len(p.Producers) > 0 {
+			return itemInWords(o.about, c.phrases)
 		}
 	}
-	return c.speak.say(value)
+	return c.phrases.formatValue(value)
 }
 
-// ask asks for an argument, at most maxAsked times in a row. For one of several options, it lists them.
-func (c *conversation) ask(p slot.Property, lead string) *reply {
-	if c.task.asked != nil && c.task.asked.Name == p.Name {
+// askForArgument asks for an argument, at most maxAsked times in a row. For one of several options, it lists them.
+func (c *conversation) askForArgument(p slot.Property, lead string) *reply {
+	if c.task.askedProperty != nil && c.task.askedProperty.Name == p.Name {
 		c.task.times++
 		if lead == "" {
-			lead = say(c.speak.unclear, c.speak.help(p)).text
+			lead = textReply(c.phrases.unclear, c.phrases.help(p)).text
 		}
 	} else {
 		c.task.times = 1
 	}
-	if isFirst := c.task.asked == nil && len(c.task.arguments) == 0 && len(c.task.done) == 0; isFirst && lead == "" &&
+	if isFirst := c.task.askedProperty == nil && len(c.task.arguments) == 0 && len(c.task.answeredCalls) == 0; isFirst &&
+		lead == "" &&
 		!strings.HasPrefix(c.task.asks[p.Name], strings.TrimRight(c.task.lead, ".! ")) {
 		lead = c.task.lead
 	}
-	c.task.asked = &p
+	c.task.askedProperty = &p
 	options := c.options(p)
 	switch {
 	case c.task.times > maxAsked:
 		c.task = nil
-		return say(c.speak.stuck, c.ability(c.speak))
+		return textReply(c.phrases.stuck, c.ability(c.phrases))
 	case len(p.Producers) > 0 && len(options) == 0:
 		c.task = nil
-		return say(c.speak.nothing, c.ability(c.speak))
+		return textReply(c.phrases.nothing, c.ability(c.phrases))
 	case len(p.Producers) > 0:
-		question := c.speak.which
+		question := c.phrases.which
 		if asked, ok := c.task.asks[p.Name]; ok {
 			question = asked
 		}
 		if c.task.times > 1 {
-			return say(lead, question)
+			return textReply(lead, question)
 		}
-		return say(strings.TrimSpace(strings.Join([]string{lead, listed(options, c.speak), question}, "\n")))
+		return textReply(strings.TrimSpace(strings.Join([]string{lead, listed(options, c.phrases), question}, "\n")))
 	}
 	if asked, ok := c.task.asks[p.Name]; ok && c.task.times == 1 {
-		return say(lead, asked)
+		return textReply(lead, asked)
 	}
-	return say(lead, c.questionFor(p))
+	return textReply(lead, c.questionFor(p))
 }
 
 // listed writes options as a numbered list.
@@ -167,7 +168,7 @@ func (c *conversation) lastArgument(name, argument string) any {
 
 func (c *conversation) dropTask() *reply {
 	c.task = nil
-	return say(c.speak.dropped, c.speak.anythingElse)
+	return textReply(c.phrases.dropped, c.phrases.anythingElse)
 }
 
 // isWaiting is part of the failure of a delegation to an agent that itself waits for this answer. Trying it again would
@@ -182,23 +183,24 @@ func (c *conversation) afterCall(made call) *reply {
 	failure := made.failure()
 	switch {
 	case made.Name == llm.EndConversation:
-		return say(c.speak.goodbye)
+		return textReply(c.phrases.goodbye)
 	case made.Name == llm.TransferCall && failure != "":
 		c.task = nil
-		return say(fill(c.speak.transferFailed, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.anythingElse)
+		return textReply(fill(c.phrases.transferFailed, read.Ended(read.Shorten(failure, maxFieldText))),
+			c.phrases.anythingElse)
 	case made.Name == llm.TransferCall:
-		return say(c.speak.transferred)
+		return textReply(c.phrases.transferred)
 	case c.task == nil || c.task.step >= len(c.task.calls) || c.task.calls[c.task.step].name != made.Name:
 		return c.tellResult(made)
 	case strings.Contains(failure, isWaiting):
 		c.task = nil
-		return say(c.speak.lost, c.ability(c.speak))
+		return textReply(c.phrases.lost, c.ability(c.phrases))
 	case strings.Contains(failure, isRefused):
 		c.task = nil
-		return say(fill(c.speak.broken, read.Ended(failure)))
+		return textReply(fill(c.phrases.broken, read.Ended(failure)))
 	case failure != "":
 		c.task.hasFailed = true
-		return say(fill(c.speak.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.speak.advice)
+		return textReply(fill(c.phrases.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.phrases.advice)
 	}
 	t, _ := c.tool(made.Name)
 	if t.Delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
@@ -207,9 +209,9 @@ func (c *conversation) afterCall(made call) *reply {
 		if !c.task.isDelegating {
 			c.task = nil
 		}
-		return say(strings.TrimSpace(made.result))
+		return textReply(strings.TrimSpace(made.result))
 	}
-	c.task.done = append(c.task.done, made)
+	c.task.answeredCalls = append(c.task.answeredCalls, made)
 	c.task.step++
 	return c.proceed()
 }
@@ -218,13 +220,13 @@ func (c *conversation) afterCall(made call) *reply {
 func (c *conversation) finishTask() *reply {
 	t := c.task
 	c.task = nil
-	if len(t.done) == 0 {
-		return say(c.fillWith(t, t.answers, nil))
+	if len(t.answeredCalls) == 0 {
+		return textReply(c.fillWith(t, t.answers, nil))
 	}
-	last := t.done[len(t.done)-1]
+	last := t.answeredCalls[len(t.answeredCalls)-1]
 	arguments, _ := last.arguments()
 	if text := c.fillWith(t, t.answers, arguments); text != "" {
-		return say(text)
+		return textReply(text)
 	}
 	return c.tellResult(last)
 }
@@ -232,18 +234,18 @@ func (c *conversation) finishTask() *reply {
 // tellResult reports a result without a template.
 func (c *conversation) tellResult(made call) *reply {
 	if t, _ := c.tool(made.Name); t.Delegate && made.saysNothing() {
-		return say(fill(c.speak.passedOn, t.Title), c.speak.anythingElse)
+		return textReply(fill(c.phrases.passedOn, t.Title), c.phrases.anythingElse)
 	}
 	if made.saysNothing() {
-		return say(c.speak.done, c.speak.anythingElse)
+		return textReply(c.phrases.done, c.phrases.anythingElse)
 	}
-	result := read.Ended(inWords(made.result, c.speak))
+	result := read.Ended(formatResult(made.result, c.phrases))
 	if result == "" {
-		return say(c.speak.done, c.speak.anythingElse)
+		return textReply(c.phrases.done, c.phrases.anythingElse)
 	}
-	text := fill(c.speak.report, result)
+	text := fill(c.phrases.report, result)
 	if strings.Contains(text, "\n") {
-		return say(strings.ReplaceAll(text, " \n", "\n") + "\n" + c.speak.anythingElse)
+		return textReply(strings.ReplaceAll(text, " \n", "\n") + "\n" + c.phrases.anythingElse)
 	}
-	return say(text, c.speak.anythingElse)
+	return textReply(text, c.phrases.anythingElse)
 }

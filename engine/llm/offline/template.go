@@ -35,25 +35,25 @@ func (c *conversation) fillWith(t *task, templates []string, arguments map[strin
 // "results" lists the items of the last result. "can" says what the agent can do.
 func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (string, bool) {
 	if name == "can" {
-		return c.ability(c.speak), true
+		return c.ability(c.phrases), true
 	}
 	var done []call
 	if t != nil {
-		done = t.done
+		done = t.answeredCalls
 	}
 	if name == "results" && len(done) > 0 {
-		text := inWords(done[len(done)-1].result, c.speak)
+		text := formatResult(done[len(done)-1].result, c.phrases)
 		return strings.TrimSpace(text), text != ""
 	}
 	if value, ok := arguments[name]; ok {
 		if called, isTool := c.toolWith(name); isTool {
-			return c.inWords(called, value), true
+			return c.formatArgument(called, value), true
 		}
-		return c.speak.say(value), true
+		return c.phrases.formatValue(value), true
 	}
 	for _, made := range slices.Backward(done) {
 		if value, ok := fieldOf(made.value(), name); ok {
-			return c.speak.say(value), true
+			return c.phrases.formatValue(value), true
 		}
 	}
 	return "", false

@@ -47,9 +47,9 @@ func (a *answer) addCall(index int, id, name, arguments string) {
 	a.bytes += len(arguments)
 }
 
-// cuts has the finish reasons of all formats that mean an incomplete answer. No reason has different meanings in two
-// formats.
-var cuts = map[string]llm.Cause{
+// incompleteReasons has the finish reasons of all formats that mean an incomplete answer. No reason has different
+// meanings in two formats.
+var incompleteReasons = map[string]llm.Cause{
 	"content_filter": llm.Filtered, "length": llm.TooLong, "max_output_tokens": llm.TooLong,
 	"refusal": llm.Filtered, "max_tokens": llm.TooLong, "model_context_window_exceeded": llm.TooLong,
 	"MAX_TOKENS": llm.TooLong, "SAFETY": llm.Filtered, "RECITATION": llm.Filtered, "BLOCKLIST": llm.Filtered,
@@ -67,13 +67,13 @@ var cutMessages = map[llm.Cause]string{
 
 // last returns the chunk that ends a complete answer, or the failure of an incomplete one.
 func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
-	if cause, isCut := cuts[a.finish]; isCut {
-		return llm.Chunk{}, m.fail(cause, status, cutMessages[cause], status)
+	if cause, isCut := incompleteReasons[a.finish]; isCut {
+		return llm.Chunk{}, m.newError(cause, status, cutMessages[cause], status)
 	}
 	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
 	for _, c := range a.calls {
 		if c.name == "" {
-			return llm.Chunk{}, m.fail(llm.Malformed, status, "the provider answered %d with a tool call that names no tool",
+			return llm.Chunk{}, m.newError(llm.Malformed, status, "the provider answered %d with a tool call that names no tool",
 				status)
 		}
 		if c.state != "" {
@@ -86,7 +86,7 @@ func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {
-		return llm.Chunk{}, m.fail(llm.Empty, status, "the provider answered %d with an empty answer", status)
+		return llm.Chunk{}, m.newError(llm.Empty, status, "the provider answered %d with an empty answer", status)
 	}
 	return chunk, nil
 }

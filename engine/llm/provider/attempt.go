@@ -41,7 +41,7 @@ type attempt struct {
 	// status is the provider's HTTP status, or 0 before the response.
 	status int
 	// delivered is set when a chunk has reached the caller. left is set when the caller stopped reading after that.
-	delivered, left bool
+	delivered, hasCallerLeft bool
 }
 
 // run sends one request and streams the answer to the caller. It returns nil if the answer was complete or the caller
@@ -54,7 +54,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 
 	stream, err := a.open(ctx, body)
 	if err != nil {
-		return a.failure(ctx, err)
+		return a.translateError(ctx, err)
 	}
 	defer func() { _ = stream.Close() }()
 	answer := answer{format: a.model.config.Format}
@@ -66,7 +66,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		if err != nil {
 			// Only usage and the end mark follow the finish reason, so the answer is complete.
 			if answer.finish == "" {
-				return a.failure(ctx, err)
+				return a.translateError(ctx, err)
 			}
 			break
 		}
@@ -75,7 +75,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		answer.bytes += len(text)
 		answer.spoken = answer.spoken || strings.TrimSpace(text) != ""
 		if answer.bytes > maxAnswerBytes {
-			return a.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
+			return a.model.newError(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
 				maxAnswerBytes)
 		}
 		if text != "" && !a.deliver(llm.Chunk{Text: text}) {
@@ -84,7 +84,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		idle.Reset(a.model.config.IdleTimeout)
 	}
 	if answer.finish == "" {
-		return a.failure(ctx, io.ErrUnexpectedEOF)
+		return a.translateError(ctx, io.ErrUnexpectedEOF)
 	}
 	last, err := answer.last(a.model, a.status)
 	if err != nil {
@@ -96,8 +96,8 @@ func (a *attempt) run(ctx context.Context, body any) error {
 
 func (a *attempt) deliver(chunk llm.Chunk) bool {
 	a.delivered = true
-	a.left = !a.yield(chunk, nil)
-	return !a.left
+	a.hasCallerLeft = !a.yield(chunk, nil)
+	return !a.hasCallerLeft
 }
 
 // open sends the request and returns the stream of the answer. It records the status. If the response is not a stream,
@@ -114,15 +114,15 @@ func (a *attempt) open(ctx context.Context, body any) (io.ReadCloser, error) {
 	}
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode == http.StatusOK {
-		return nil, a.model.fail(llm.Malformed, a.status, "the provider answered 200 OK, but not with a stream")
+		return nil, a.model.newError(llm.Malformed, a.status, "the provider answered 200 OK, but not with a stream")
 	}
 	return nil, a.refusal(res)
 }
 
-// reported is an error event within a stream.
-type reported struct{ data []byte }
+// eventError is an error event within a stream.
+type eventError struct{ data []byte }
 
-func (reported) Error() string { return "the provider reported an error" }
+func (eventError) Error() string { return "the provider reported an error" }
 
 // errNotJSON is returned for an event that is not a JSON object.
 var errNotJSON = errors.New("an event is not a JSON object")
@@ -161,7 +161,7 @@ func decode(data []byte, event interface{ hasFailed() bool }) error {
 		return errNotJSON
 	}
 	if event.hasFailed() {
-		return reported{data}
+		return eventError{data}
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func (a *attempt) refusal(res *http.Response) *llm.Error {
 	if refused.isOfKey() {
 		cause = llm.Unauthorized
 	}
-	failure := a.model.fail(cause, a.status, "the provider answered %s%s",
+	failure := a.model.newError(cause, a.status, "the provider answered %s%s",
 		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), a.code(refused))
 	failure.RetryAfter = max(retryAfter(res.Header), refused.retryAfter())
 	return failure
@@ -195,32 +195,32 @@ func causeOf(status int) llm.Cause {
 	return llm.Malformed
 }
 
-// failure returns the error of an incomplete answer.
-func (a *attempt) failure(ctx context.Context, err error) error {
+// translateError returns the error of an incomplete answer.
+func (a *attempt) translateError(ctx context.Context, err error) error {
 	var known *llm.Error
-	var within reported
+	var within eventError
 	model, status := a.model, a.status
 	switch cause := context.Cause(ctx); {
 	case errors.As(err, &known):
 		return known
 	case cause != nil && status == 0:
-		return model.fail(llm.TimedOut, 0, "the provider did not answer in time")
+		return model.newError(llm.TimedOut, 0, "the provider did not answer in time")
 	case errors.Is(cause, errIdle):
-		return model.fail(llm.TimedOut, status, "the provider answered %d and then sent nothing for %s", status,
+		return model.newError(llm.TimedOut, status, "the provider answered %d and then sent nothing for %s", status,
 			model.config.IdleTimeout)
 	case cause != nil:
-		return model.fail(llm.TimedOut, status, "the provider answered %d, but did not finish within %s", status,
+		return model.newError(llm.TimedOut, status, "the provider answered %d, but did not finish within %s", status,
 			model.config.Timeout)
 	case errors.As(err, &within):
-		return model.fail(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status,
+		return model.newError(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status,
 			a.code(errorOf(within.data)))
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
-		return model.fail(llm.Malformed, status, "the provider answered %d with a stream whose events are not JSON",
+		return model.newError(llm.Malformed, status, "the provider answered %d with a stream whose events are not JSON",
 			status)
 	case status == 0:
 		return a.unreached(err)
 	}
-	return model.fail(llm.CutOff, status, "the provider answered %d, but the connection ended before the answer "+
+	return model.newError(llm.CutOff, status, "the provider answered %d, but the connection ended before the answer "+
 		"did", status)
 }
 
@@ -228,9 +228,9 @@ func (a *attempt) failure(ctx context.Context, err error) error {
 func (a *attempt) unreached(err error) *llm.Error {
 	network, ok := errors.AsType[*url.Error](err)
 	if !ok {
-		return a.model.fail(llm.Unavailable, 0, "the request to the provider failed")
+		return a.model.newError(llm.Unavailable, 0, "the request to the provider failed")
 	}
-	failure := a.model.fail(llm.Unavailable, 0, "the provider could not be reached")
+	failure := a.model.newError(llm.Unavailable, 0, "the provider could not be reached")
 	failure.Err = network.Err // without the request's address, which may hold a password
 	return failure
 }
@@ -239,18 +239,18 @@ func (a *attempt) unreached(err error) *llm.Error {
 // prompts.
 var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// refused is the error of a provider. OpenAI has a code or a type, Anthropic a type, Google a status and details.
-type refused struct {
+// providerError is the error of a provider. OpenAI has a code or a type, Anthropic a type, Google a status and details.
+type providerError struct {
 	Code, Type, Status any
 	Details            []struct{ Reason, RetryDelay string }
 }
 
 // errorOf returns the error in a response or an event. It is zero if there is none.
-func errorOf(body []byte) refused {
+func errorOf(body []byte) providerError {
 	var within struct {
-		Error    refused
+		Error    providerError
 		Code     any // only in error events of the format Responses
-		Response struct{ Error refused }
+		Response struct{ Error providerError }
 	}
 	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&within) // members of other types are skipped
 	if within.Response.Error.Code != nil {
@@ -263,14 +263,14 @@ func errorOf(body []byte) refused {
 }
 
 // isOfKey reports whether Google refuses the key. The status of that refusal is 400.
-func (r refused) isOfKey() bool {
+func (r providerError) isOfKey() bool {
 	return slices.ContainsFunc(r.Details, func(d struct{ Reason, RetryDelay string }) bool {
 		return d.Reason == "API_KEY_INVALID"
 	})
 }
 
 // retryAfter returns the wait that Google asks for, at most a day, or 0.
-func (r refused) retryAfter() time.Duration {
+func (r providerError) retryAfter() time.Duration {
 	for _, detail := range r.Details {
 		if delay, err := time.ParseDuration(detail.RetryDelay); err == nil {
 			return min(max(delay, 0), 24*time.Hour)
@@ -280,7 +280,7 @@ func (r refused) retryAfter() time.Duration {
 }
 
 // code returns the code of the provider's error as " (invalid_api_key)", or "".
-func (a *attempt) code(r refused) string {
+func (a *attempt) code(r providerError) string {
 	for _, each := range []any{r.Code, r.Type, r.Status} {
 		code, _ := each.(string)
 		code = strings.ToLower(code)

@@ -14,7 +14,7 @@ import (
 func (m *Model) Check(ctx context.Context) error {
 	res, err := m.client.send(ctx, http.MethodGet, "models", "application/json", nil)
 	if err != nil {
-		failure := m.fail(llm.Unavailable, 0, "the provider cannot be reached")
+		failure := m.newError(llm.Unavailable, 0, "the provider cannot be reached")
 		failure.Err = err
 		return failure
 	}
@@ -22,7 +22,7 @@ func (m *Model) Check(ctx context.Context) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
 	isRefused := res.StatusCode != http.StatusOK && errorOf(body).isOfKey()
 	if isRefused || causeOf(res.StatusCode) == llm.Unauthorized {
-		return m.fail(llm.Unauthorized, res.StatusCode, "the provider refuses the key: it answered %s",
+		return m.newError(llm.Unauthorized, res.StatusCode, "the provider refuses the key: it answered %s",
 			strings.TrimSpace(res.Status))
 	}
 	return nil

@@ -69,7 +69,7 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([][]float32, erro
 	}
 	for _, vector := range vectors {
 		if len(vector) == 0 || len(vector) != len(vectors[0]) {
-			return nil, e.model.fail(llm.Malformed, http.StatusOK, "the provider answered with vectors of different lengths")
+			return nil, e.model.newError(llm.Malformed, http.StatusOK, "the provider answered with vectors of different lengths")
 		}
 	}
 	return vectors, nil
@@ -98,7 +98,7 @@ func (e *Embedder) embed(ctx context.Context, texts []string) ([][]float32, erro
 	whole, cancel := context.WithTimeoutCause(ctx, e.model.config.Timeout, errTimeout)
 	defer cancel()
 	for retries := 0; ; retries++ {
-		vectors, err := e.once(whole, texts)
+		vectors, err := e.embedOnce(whole, texts)
 		if err == nil {
 			return vectors, nil
 		}
@@ -111,7 +111,7 @@ func (e *Embedder) embed(ctx context.Context, texts []string) ([][]float32, erro
 	}
 }
 
-func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, error) {
 	a := attempt{model: e.model}
 	answer, err := a.vectors(ctx, embedding{Model: e.model.config.Model, Input: texts, EncodingFormat: "float"})
 	if err != nil {
@@ -120,14 +120,15 @@ func (e *Embedder) once(ctx context.Context, texts []string) ([][]float32, error
 	vectors := make([][]float32, len(texts))
 	for _, made := range answer.Data {
 		if made.Index < 0 || made.Index >= len(vectors) || vectors[made.Index] != nil {
-			return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with vectors of other texts than "+
+			return nil, e.model.newError(llm.Malformed, a.status, "the provider answered %d with vectors of other texts than "+
 				"those that were sent",
 				a.status)
 		}
 		vectors[made.Index] = made.Embedding
 	}
 	if slices.ContainsFunc(vectors, func(v []float32) bool { return len(v) == 0 }) {
-		return nil, e.model.fail(llm.Malformed, a.status, "the provider answered %d with fewer vectors than texts", a.status)
+		return nil, e.model.newError(llm.Malformed, a.status, "the provider answered %d with fewer vectors than texts",
+			a.status)
 	}
 	return vectors, nil
 }
@@ -163,18 +164,19 @@ func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
 	case errors.As(err, &known):
 		return known
 	case context.Cause(ctx) != nil:
-		return e.model.fail(llm.TimedOut, a.status, "the provider did not answer in time")
+		return e.model.newError(llm.TimedOut, a.status, "the provider did not answer in time")
 	case errors.Is(err, errTooLong):
-		return e.model.fail(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
+		return e.model.newError(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
 			maxVectorBytes)
 	case a.status == 0:
 		return a.unreached(err)
 	case errors.As(err, &syntax):
-		return e.model.fail(llm.Malformed, a.status, "the provider answered %d, but not with JSON", a.status)
+		return e.model.newError(llm.Malformed, a.status, "the provider answered %d, but not with JSON", a.status)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(interface{ Timeout() bool })):
-		return e.model.fail(llm.CutOff, a.status, "the provider answered %d, but the connection ended before the answer did",
+		return e.model.newError(llm.CutOff, a.status,
+			"the provider answered %d, but the connection ended before the answer did",
 			a.status)
 	}
-	return e.model.fail(llm.Malformed, a.status, "the provider answered %d, but not with a list of vectors",
+	return e.model.newError(llm.Malformed, a.status, "the provider answered %d, but not with a list of vectors",
 		a.status)
 }

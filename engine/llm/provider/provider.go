@@ -112,7 +112,7 @@ func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 		for retries := 0; ; retries++ {
 			a := attempt{model: m, yield: yield}
 			err := a.run(whole, body)
-			if err == nil || a.left {
+			if err == nil || a.hasCallerLeft {
 				return
 			}
 			if ctx.Err() != nil {
@@ -155,8 +155,8 @@ func sleep(ctx context.Context, delay time.Duration) bool {
 	}
 }
 
-// fail returns an error for clients: its text does not name the model.
-func (m *Model) fail(cause llm.Cause, status int, format string, args ...any) *llm.Error {
+// newError returns an error for clients: its text does not name the model.
+func (m *Model) newError(cause llm.Cause, status int, format string, args ...any) *llm.Error {
 	return &llm.Error{
 		Cause:   cause,
 		Status:  status,

@@ -137,12 +137,12 @@ func readResponse(a *answer, data []byte) (string, error) {
 			a.addCall(event.Index, event.Item.CallID, event.Item.Name, event.Item.Arguments)
 		}
 	case "response.failed":
-		return "", reported{data}
+		return "", eventError{data}
 	case "response.completed", "response.incomplete":
 		a.finish = "stop"
 		if event.Response.Status == "incomplete" {
 			a.finish = cmp.Or(event.Response.IncompleteDetails.Reason, "max_output_tokens")
-			if _, isKnown := cuts[a.finish]; !isKnown {
+			if _, isKnown := incompleteReasons[a.finish]; !isKnown {
 				a.finish = "OTHER"
 			}
 		}

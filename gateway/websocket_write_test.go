@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -64,23 +65,58 @@ func TestSocketSendsMessagesOfEveryLength(t *testing.T) {
 func TestSocketReadsDataSentWithTheHandshake(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
-	require.NoError(t, err)
-	defer func() { _ = conn.Close() }()
-	const first = `{"type":"ping","payload":{"n":7}}`
-	_, err = conn.Write([]byte("GET /graphql HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
-		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: " +
-		"graphql-transport-ws\r\n\r\n" +
-		string([]byte{0x81, 0x80 | byte(len(first)), 0, 0, 0, 0}) + first)) // masked with zeros
-	require.NoError(t, err)
-	reader := bufio.NewReader(conn)
-	response, err := http.ReadResponse(reader, nil)
-	require.NoError(t, err)
-	defer func() { _ = response.Body.Close() }()
-	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
+	conn := f.upgrade(t, `{"type":"ping","payload":{"n":7}}`)
 	const want = `{"type":"pong","payload":{"n":7}}`
 	frame := make([]byte, 2+len(want))
-	_, err = io.ReadFull(reader, frame)
+	_, err := io.ReadFull(conn, frame)
 	require.NoError(t, err)
 	require.Equal(t, string([]byte{0x81, byte(len(want))})+want, string(frame))
+}
+
+// A message is one packet, because it is written in one call. A read of a waiting client returns whole messages.
+func TestSocketWritesAMessageAtOnce(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	conn := f.upgrade(t, `{"type":"connection_init","payload":{"X-Api-Key":"`+goodKey+`"}}`)
+	buffer := make([]byte, 64<<10)
+	for range 200 {
+		for sent := false; !sent; {
+			n, err := conn.Read(buffer)
+			require.NoError(t, err)
+			frames := buffer[:n]
+			for len(frames) > 0 {
+				require.GreaterOrEqual(t, len(frames), 2, "a header")
+				require.Less(t, frames[1], byte(126), "a short message")
+				require.GreaterOrEqual(t, len(frames), 2+int(frames[1]), "a whole message in one read")
+				message := string(frames[2 : 2+frames[1]])
+				sent = sent || strings.Contains(message, "ack") || strings.Contains(message, "complete")
+				frames = frames[2+frames[1]:]
+			}
+		}
+		_, err := conn.Write(masked(`{"id":"1","type":"subscribe","payload":{"query":"{ hello }"}}`))
+		require.NoError(t, err)
+	}
+}
+
+// upgrade opens a socket, sends its first message together with the handshake, and reads the response to the handshake.
+func (f *front) upgrade(t *testing.T, first string) net.Conn {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(f.url, "http://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	_, err = conn.Write(append([]byte("GET /graphql HTTP/1.1\r\nHost: gateway\r\nConnection: Upgrade\r\n"+
+		"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"+
+		"Sec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n"), masked(first)...))
+	require.NoError(t, err)
+	// A byte at a time, so that only the response is read.
+	response, err := http.ReadResponse(bufio.NewReader(iotest.OneByteReader(conn)), nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusSwitchingProtocols, response.StatusCode)
+	return conn
+}
+
+// masked returns a client's frame with a short text, masked with zeros.
+func masked(text string) []byte {
+	return append([]byte{0x81, 0x80 | byte(len(text)), 0, 0, 0, 0}, text...)
 }

@@ -32,7 +32,10 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.wire = &wire{Conn: conn, timeout: h.timeout}
+	h.wire = &wire{Conn: conn, direct: conn, timeout: h.timeout}
+	if client, ok := conn.(*clientConn); ok {
+		h.wire.direct = client.Conn
+	}
 	early, _ := served.Peek(served.Reader.Buffered()) // the client sent this before it received the response
 	reader := bufio.NewReaderSize(bytes.NewReader(slices.Clone(early)), max(readBuffer, len(early)))
 	_, _ = reader.Peek(len(early))
@@ -43,6 +46,8 @@ func (h *handshake) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // bypass the library, so that a message for many sockets is not copied, and is written in one call.
 type wire struct {
 	net.Conn
+	// direct is Conn without its wrapper. Only a TCP connection itself writes several parts in one system call.
+	direct  net.Conn
 	timeout time.Duration
 	// mu is held for every frame.
 	mu       sync.Mutex
@@ -84,7 +89,7 @@ func (w *wire) send(messages ...[][]byte) error {
 	if err := w.SetWriteDeadline(time.Now().Add(w.timeout)); err != nil {
 		return err
 	}
-	_, err := frames.WriteTo(w.Conn)
+	_, err := frames.WriteTo(w.direct)
 	return err
 }
 

@@ -36,7 +36,8 @@ func BenchmarkLive(b *testing.B) {
 	}{
 		{"10000-idle-on-one-chat", 10_000, 1, 0},
 		{"10000-idle-on-10000-chats", 10_000, 10_000, 0},
-		{"1000-followers-beside-1000-idle", 1_000, 1_000, 1_000},
+		{"1000-followers", 0, 1, 1_000},
+		{"1000-followers-beside-10000-idle", 10_000, 1_000, 1_000},
 	} {
 		b.Run(load.name, func(b *testing.B) {
 			s := startLive(b)
@@ -46,9 +47,9 @@ func BenchmarkLive(b *testing.B) {
 			})
 			require.NoError(b, err)
 			chats := dbtest.Chats(b, s.tenant, agent.ID, load.chats+1)
-			s.open(b, load.idle, func(i int) string { return chats[1+i%load.chats] }, nil)
+			s.open(b, s.keys[1:], load.idle, func(i int) string { return chats[1+i%load.chats] }, nil)
 			heard := make(chan time.Time, 2*load.followers)
-			s.open(b, load.followers, func(int) string { return chats[0] }, heard)
+			s.open(b, s.keys[:1], load.followers, func(int) string { return chats[0] }, heard)
 			if load.followers > 0 {
 				s.measureTurns(b, chats[0], load.followers, heard)
 			} else {
@@ -61,8 +62,9 @@ func BenchmarkLive(b *testing.B) {
 
 // liveServer is the program as a separate process.
 type liveServer struct {
-	tenant  *db.Tenant
-	key     string
+	tenant *db.Tenant
+	// keys has enough keys for the sockets, because one key may open 1,000.
+	keys    []string
 	address string
 	pid     int
 	conn    *pgx.Conn
@@ -75,9 +77,12 @@ func startLive(b *testing.B) *liveServer {
 	company, err := store.CreateCompany(b.Context(), "Company")
 	require.NoError(b, err)
 	s := &liveServer{tenant: store.Tenant(company.ID)}
-	_, s.key, err = s.tenant.CreateAPIKey(b.Context(),
-		model.CreateAPIKeyInput{Name: "bench", Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
-	require.NoError(b, err)
+	for i := range 11 {
+		_, key, err := s.tenant.CreateAPIKey(b.Context(),
+			model.CreateAPIKeyInput{Name: fmt.Sprint("bench ", i), Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+		require.NoError(b, err)
+		s.keys = append(s.keys, key)
+	}
 	s.conn, err = pgx.Connect(b.Context(), database)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, s.conn.Close(context.Background())) })
@@ -85,7 +90,7 @@ func startLive(b *testing.B) *liveServer {
 	binary, err := os.Executable()
 	require.NoError(b, err)
 	cmd := exec.CommandContext(context.WithoutCancel(b.Context()), binary, "serve", "--database-url", database,
-		"--listen", "127.0.0.1:0", "--log-level", "info", "--rate-limit", "0", "--workers", "0")
+		"--listen", "127.0.0.1:0", "--log-level", "info", "--rate-limit", "0", "--company-rate-limit", "0", "--workers", "0")
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	stderr, err := cmd.StderrPipe()
 	require.NoError(b, err)
@@ -118,16 +123,16 @@ func startLive(b *testing.B) *liveServer {
 	return s
 }
 
-// open opens sockets, each with a subscription to a chat. A socket that has received two more messages sends the time
+// open opens sockets with the keys in turn, each with a subscription to a chat. A socket that has received two more messages sends the time
 // to heard.
-func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard chan<- time.Time) {
+func (s *liveServer) open(b *testing.B, keys []string, count int, chat func(int) string, heard chan<- time.Time) {
 	b.Helper()
 	next, failed := make(chan int), make(chan error, count)
 	var dialling sync.WaitGroup
 	for range 16 {
 		dialling.Go(func() {
 			for i := range next {
-				if err := s.follow(b, chat(i), heard); err != nil {
+				if err := s.follow(b, keys[i%len(keys)], chat(i), heard); err != nil {
 					failed <- err
 				}
 			}
@@ -142,7 +147,7 @@ func (s *liveServer) open(b *testing.B, count int, chat func(int) string, heard 
 	require.NoError(b, <-failed)
 }
 
-func (s *liveServer) follow(b *testing.B, chat string, heard chan<- time.Time) error {
+func (s *liveServer) follow(b *testing.B, key, chat string, heard chan<- time.Time) error {
 	ctx := b.Context()
 	dialer := websocket.DialOptions{Subprotocols: []string{"graphql-transport-ws"}}
 	//nolint:bodyclose // A socket's response has no body.
@@ -152,7 +157,7 @@ func (s *liveServer) follow(b *testing.B, chat string, heard chan<- time.Time) e
 	}
 	b.Cleanup(func() { _ = socket.CloseNow() })
 	for _, text := range []string{
-		`{"type":"connection_init","payload":{"X-Api-Key":"` + s.key + `"}}`,
+		`{"type":"connection_init","payload":{"X-Api-Key":"` + key + `"}}`,
 		fmt.Sprintf(`{"type":"subscribe","id":"1","payload":{"query":%q,"variables":{"id":%q}}}`,
 			`subscription Follow($id: ID!) { simulationChatMessages(simulationChatId: $id) { sequence role text timestamp
 				citations { number } } }`, chat),

@@ -56,7 +56,7 @@ test-faults: postgres ## break the program's dependencies, and count lost and du
 # These tests take longer than two minutes.
 test-scale: postgres ## the database tests behind a pooler, and queries on a tenth of the database of bench-growth
 	CI=1 DBTEST_POOLER=1 $(GO) test -count=1 ./db
-	@$(MAKE) --no-print-directory bench-growth ARGS="-scale 0.1 $(ARGS)"
+	@$(MAKE) --no-print-directory bench-growth ARGS="-scale 0.1 -times 50 $(ARGS)"
 
 # This tree must contain all migrations of the revision OLD.
 test-upgrade: postgres ## under load, upgrade replicas from the revision OLD to this tree, downgrade them, and upgrade again
@@ -91,7 +91,7 @@ bench-hostile: postgres ## the cost of hostile requests, and how long another cl
 	$(GO) test -run '^$$' -bench BenchmarkHostile -benchtime 1x ./app
 
 # A full run takes about ten minutes and ten GB. ARGS="-scale 0.1" is a shorter run, and -dir sets the directory.
-bench-growth: postgres ## measure queries on a database with years of data and on a small one
+bench-growth: postgres ## measure queries on a small, a medium and a large database, beside writers
 	$(GO) build -o bin/growth ./lab/growth
 	@exec bin/growth $(ARGS)
 

@@ -1,5 +1,5 @@
-// Command growth measures the same queries on two databases: one with the rows of a service after years, and a small
-// one. docs/internals/performance.md has the results.
+// Command growth measures the same queries on three databases: a small one, one of medium size, and one with the rows of
+// a service after years. docs/internals/performance.md has the results.
 package main
 
 import (
@@ -44,15 +44,18 @@ func (s size) scaled(by float64) size {
 	return size{part(s.companies), part(s.agents), part(s.runs), part(s.entries), part(s.messages), part(s.items)}
 }
 
-// ofSmall is the size of the small database as a fraction of whole.
-const ofSmall = 0.001
+// fractions has the sizes of the small and the medium database, as fractions of the large one.
+var fractions = []float64{0.001, 0.075}
+
+// itemsPerSample is the number of items for each measured claim, which takes ten of the pending half.
+const itemsPerSample = 25
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("growth", flag.ExitOnError)
-	scale := flags.Float64("scale", 1, "how much of the whole is loaded: 1 takes some ten minutes and ten GB")
+	scale := flags.Float64("scale", 1, "size of the large database: 1 takes some ten minutes and ten GB")
 	runs := flags.Int("runs", 0, "runs of the largest company, whatever the scale")
 	items := flags.Int("items", 0, "items of its campaign, whatever the scale")
-	times := flags.Int("times", 50, "how often each query is measured")
+	times := flags.Int("times", 1_000, "how often each query is measured")
 	dir := flags.String("dir", "", "directory for the databases, a new one without it; it is removed at the end")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -67,14 +70,20 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *items > 0 {
 		large.items = *items
 	}
-	var measured [2]*measurement
-	for i, s := range []size{fullSize.scaled(ofSmall), large} {
-		var err error
-		if measured[i], err = measure(ctx, *dir, s, *times); err != nil {
+	sizes := []size{}
+	for _, fraction := range fractions {
+		sizes = append(sizes, large.scaled(fraction))
+	}
+	var measured []*measurement
+	for _, s := range append(sizes, large) {
+		s.items = max(s.items, itemsPerSample**times)
+		m, err := measure(ctx, *dir, s, *times)
+		if err != nil {
 			return err
 		}
+		measured = append(measured, m)
 	}
-	return printAll(out, measured[0], measured[1])
+	return printAll(out, measured)
 }
 
 // measure fills a new database, measures it and removes it.
@@ -120,5 +129,6 @@ func measure(ctx context.Context, parent string, s size, times int) (*measuremen
 		return nil, err
 	}
 	defer store.Close()
+	defer writeBeside(ctx, store.Tenant(largest), s)()
 	return m, m.measure(ctx, store.Tenant(largest), times)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -78,12 +80,14 @@ func queries(t *db.Tenant) []named { //nolint:funlen // a table
 	failed, pending := model.AgentTestRunStatusFailed, model.CampaignItemStatusPending
 	recorded := 0
 	return []named{
-		{"50 agents", pageOf(func(ctx context.Context) (*model.Page[*model.Agent],
-			error) {
+		{"50 agents", pageOf(func(ctx context.Context) (*model.Page[*model.Agent], error) {
 			return t.Agents(ctx, first, nil)
 		}, false)},
 		{"50 agents by a part of their names", pageOf(func(ctx context.Context) (*model.Page[*model.Agent], error) {
 			return t.Agents(ctx, first, &model.AgentFilter{NameContains: new("desk")})
+		}, false)},
+		{"50 agents by a rare part of their names", pageOf(func(ctx context.Context) (*model.Page[*model.Agent], error) {
+			return t.Agents(ctx, first, &model.AgentFilter{NameContains: new("desk 12")})
 		}, false)},
 		{"number of agents", pageOf(func(ctx context.Context) (*model.Page[*model.Agent], error) {
 			return t.Agents(ctx, model.PageArgs{First: 1}, nil, "id")
@@ -133,11 +137,7 @@ func queries(t *db.Tenant) []named { //nolint:funlen // a table
 		}},
 		{"an entry of usage recorded", func(ctx context.Context) error {
 			recorded++
-			_, err := t.RecordUsage(ctx, model.RecordUsageInput{Entries: []*model.UsageEntryInput{{
-				IdempotencyKey: fmt.Sprintf("measured_%d", recorded), AgentID: "agent_2", Channel: model.ChannelWeb,
-				Credits: model.Credit, At: time.Now(),
-			}}})
-			return err
+			return recordUsage(ctx, t, fmt.Sprintf("measured_%d", recorded))
 		}},
 	}
 }
@@ -154,23 +154,64 @@ func pageOf[R model.Node](read func(context.Context) (*model.Page[R], error),
 	}
 }
 
-// printAll prints the results as Markdown tables.
-func printAll(out io.Writer, small, large *measurement) error {
+// printAll prints the results as Markdown tables, smallest database first.
+func printAll(out io.Writer, measured []*measurement) error {
 	text := &strings.Builder{}
-	for _, m := range []*measurement{small, large} {
+	for _, m := range measured {
 		fmt.Fprintf(text, "%+v: %d MB, filled in %s\n", m.size, m.bytes/1e6, m.filledIn.Round(time.Second))
 	}
+	large := measured[len(measured)-1]
 	fmt.Fprint(text, "\n| table | MB |\n|---|--:|\n")
 	for _, t := range large.tables {
 		fmt.Fprintf(text, "| %s | %d |\n", t.Name, t.Bytes/1e6)
 	}
-	fmt.Fprint(text, "\n| query | small p50 | p99 | large p50 | p99 |\n|---|--:|--:|--:|--:|\n")
+	fmt.Fprint(text, "\n| query | small p50 | p99 | medium p50 | p99 | large p50 | p99 |\n|---|--:|--:|--:|--:|--:|--:|\n")
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 	for i, q := range large.queries {
-		before := small.queries[i]
-		fmt.Fprintf(text, "| %s | %.1f | %.1f | %.1f | %.1f |\n", q.name, ms(before.quantile(0.5)), ms(before.quantile(0.99)),
-			ms(q.quantile(0.5)), ms(q.quantile(0.99)))
+		fmt.Fprintf(text, "| %s |", q.name)
+		for _, m := range measured {
+			fmt.Fprintf(text, " %.1f | %.1f |", ms(m.queries[i].quantile(0.5)), ms(m.queries[i].quantile(0.99)))
+		}
+		fmt.Fprintln(text)
 	}
 	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// pause is the time between the writes of a writer.
+const pause = 10 * time.Millisecond
+
+// writeBeside starts two writers, of usage and of agents, until the returned function is called. Readers then see dead
+// rows, and statistics that are out of date.
+func writeBeside(ctx context.Context, t *db.Tenant, s size) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var writers sync.WaitGroup
+	writer := func(write func(i int) error) {
+		writers.Go(func() {
+			for i := 1; ctx.Err() == nil; i++ {
+				if err := write(i); err != nil && ctx.Err() == nil {
+					fmt.Fprintln(os.Stderr, "growth: a write beside the readers failed:", err)
+				}
+				time.Sleep(pause)
+			}
+		})
+	}
+	writer(func(i int) error { return recordUsage(ctx, t, fmt.Sprintf("beside_%d", i)) })
+	writer(func(i int) error {
+		_, err := t.UpdateAgent(ctx, model.UpdateAgentInput{
+			AgentID: fmt.Sprintf("agent_%d", 2+i%(s.agents/2)*2), Tags: []string{fmt.Sprintf("team-%d", i%50)},
+		})
+		return err
+	})
+	return func() {
+		cancel()
+		writers.Wait()
+	}
+}
+
+func recordUsage(ctx context.Context, t *db.Tenant, key string) error {
+	_, err := t.RecordUsage(ctx, model.RecordUsageInput{Entries: []*model.UsageEntryInput{{
+		IdempotencyKey: key, AgentID: "agent_2", Channel: model.ChannelWeb, Credits: model.Credit, At: time.Now(),
+	}}})
 	return err
 }

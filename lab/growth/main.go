@@ -1,5 +1,5 @@
-// Command growth measures the same queries on three databases: a small one, one of medium size, and one with the rows of
-// a service after years. docs/internals/performance.md has the results.
+// Command growth measures the same queries on three databases: a small one, one of medium size, and one with the rows
+// of a service after years. docs/internals/performance.md has the results.
 package main
 
 import (

@@ -188,11 +188,16 @@ func writeBeside(ctx context.Context, t *db.Tenant, s size) (stop func()) {
 	var writers sync.WaitGroup
 	writer := func(write func(i int) error) {
 		writers.Go(func() {
+			next := time.NewTicker(pause)
+			defer next.Stop()
 			for i := 1; ctx.Err() == nil; i++ {
 				if err := write(i); err != nil && ctx.Err() == nil {
 					fmt.Fprintln(os.Stderr, "growth: a write beside the readers failed:", err)
 				}
-				time.Sleep(pause)
+				select {
+				case <-next.C:
+				case <-ctx.Done():
+				}
 			}
 		})
 	}

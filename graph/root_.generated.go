@@ -6800,7 +6800,7 @@ type ToolApprovalChanged {
   messageSequence: Int!
   "The answer."
   approval: ToolCallApproval!
-  "The time until which the call waits; null once it no longer does."
+  "The call waits until this time. Null if it no longer waits."
   approvalUntil: DateTime
   "Why it was approved or denied, in the person's words."
   approvalNote: String

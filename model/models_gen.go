@@ -1754,7 +1754,7 @@ type ToolApprovalChanged struct {
 	MessageSequence int32 `json:"messageSequence"`
 	// The answer.
 	Approval ToolCallApproval `json:"approval"`
-	// The time until which the call waits; null once it no longer does.
+	// The call waits until this time. Null if it no longer waits.
 	ApprovalUntil *time.Time `json:"approvalUntil,omitempty"`
 	// Why it was approved or denied, in the person's words.
 	ApprovalNote *string `json:"approvalNote,omitempty"`

@@ -173,7 +173,7 @@ func reason(err error, limits Limits) error {
 	case errors.As(err, &tooLarge), errors.Is(err, multipart.ErrMessageTooLarge):
 		return &TooLargeError{limits}
 	case errors.As(err, &disk):
-		return fmt.Errorf("keep an uploaded file: %w", err)
+		return fmt.Errorf("save an uploaded file: %w", err)
 	}
 	return ErrMalformed
 }

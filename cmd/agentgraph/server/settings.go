@@ -58,7 +58,7 @@ func (f *serverFlags) Declare() cli.Flags {
 			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations at startup."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
-			Help: "Maximum number of connections to the database. Reads may use the same number in addition.",
+			Help: "Maximum number of database connections for writes, and the same number again for reads.",
 			Docs: "At most a quarter of the connections for reads run " +
 				"[small reads of several requests](../internals/decisions/speed.md#small-reads-share-connections)."},
 		{Into: &f.DrainDelay, Name: "drain-delay", Env: "AGENTGRAPH_DRAIN_DELAY", Default: "5s",

@@ -41,7 +41,7 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 		"[1] lost in \"Getting here\":\n  - - Cars park free of charge behind the building.\n",
 		"  needed: “behind the building”\n", "Then, run_", "Now, run_",
 		" My instructions say: “Cars park free of charge behind the building.”",
-		"A search takes 20 runs if a suspect is the cause, at most 80; ", " credits, at most ",
+		"A search takes 20 runs if a suspect is the cause, otherwise up to 80. Price: ", " credits, at most ",
 		"Search for the cause with --yes\n",
 	} {
 		require.Contains(t, asked.out, part)

@@ -185,7 +185,7 @@ func TestRenamedObjectWithShortLinesIsNotDeleted(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(documents, "knowledge"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(documents, "knowledge", "hours.md"), []byte("Open from 8 to 17."),
 		0o600))
-	for name, of := range map[string]struct{ old, now string }{
+	for name, agents := range map[string]struct{ old, now string }{
 		"short lines": {fmt.Sprintf(anAgent, "a", "Shop", bullets), fmt.Sprintf(anAgent, "a", "Store", bullets)},
 		"some of them new": {fmt.Sprintf(anAgent, "a", "Shop", bullets),
 			fmt.Sprintf(anAgent, "a", "Store", bullets+"\n- Never lie")},
@@ -204,9 +204,9 @@ func TestRenamedObjectWithShortLinesIsNotDeleted(t *testing.T) {
 		},
 	} {
 		file := filepath.Join(documents, "company.yaml")
-		require.NoError(t, os.WriteFile(file, []byte(of.old), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(agents.old), 0o600))
 		c.good(t, key, "apply", file)
-		require.NoError(t, os.WriteFile(file, []byte(of.now), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(agents.now), 0o600))
 		o := c.run(t, key, "diff", file)
 		require.Contains(t, o.out, `"Shop"`, name)
 		require.Contains(t, o.out, "If it is that object, add \"id: ", name)

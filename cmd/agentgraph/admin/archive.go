@@ -206,11 +206,11 @@ func progress(log io.Writer, verb string) func(n, all int64) {
 			return
 		}
 		printed = time.Now()
-		of := ""
+		ofTotal := ""
 		if all > 0 {
-			of = fmt.Sprintf(" of %d", all)
+			ofTotal = fmt.Sprintf(" of %d", all)
 		}
-		_, _ = fmt.Fprintf(log, "%s %d%s rows and files\n", verb, n, of)
+		_, _ = fmt.Fprintf(log, "%s %d%s rows and files\n", verb, n, ofTotal)
 	}
 }
 

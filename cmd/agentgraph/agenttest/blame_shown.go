@@ -25,7 +25,7 @@ type blameShown struct {
 	BadRun      blamedRun     `json:"badRun"`
 	RowNumber   *int          `json:"rowNumber,omitempty"`
 	RowName     *string       `json:"rowName,omitempty"`
-	PartsAt     *int          `json:"partsAt"`
+	DivergesAt  *int          `json:"partsAt"`
 	Changes     []changeShown `json:"changes"`
 	Estimate    estimateShown `json:"estimate"`
 	Search      *searchShown  `json:"search"`
@@ -136,23 +136,23 @@ func (t *blamedTest) describe(style client.Style) string {
 	case len(b.suspects()) == 0:
 		text.WriteString("No change has words that the failed checks need.\n")
 	}
-	if b.PartsAt != nil {
-		text.WriteString(b.GoodRun.describeAnswer("Then", *b.PartsAt) + b.BadRun.describeAnswer("Now", *b.PartsAt))
+	if b.DivergesAt != nil {
+		text.WriteString(b.GoodRun.describeAnswer("Then", *b.DivergesAt) + b.BadRun.describeAnswer("Now", *b.DivergesAt))
 	}
 	if b.Search != nil && b.Search.Status == "Completed" {
 		fmt.Fprintf(&text, "The last search, of versions %d and %d:\n%s", b.Search.GoodVersion, b.Search.BadVersion,
 			b.Search.conclusion(style))
 	}
 	if len(b.Changes) > 0 {
-		fmt.Fprintf(&text, "A search takes %s if a suspect is the cause, at most %d; %s\n", pluralize(b.Estimate.Runs, "run"),
-			b.Estimate.RunsAtMost, b.Estimate.price())
+		fmt.Fprintf(&text, "A search takes %s if a suspect is the cause, otherwise up to %d. Price: %s\n",
+			pluralize(b.Estimate.Runs, "run"), b.Estimate.RunsAtMost, b.Estimate.price())
 	}
 	return text.String()
 }
 
 func (e estimateShown) price() string {
 	if e.Credits == nil || e.CreditsAtMost == nil {
-		return "the price is unknown"
+		return "unknown"
 	}
 	return fmt.Sprintf("%.4g credits, at most %.4g", *e.Credits, *e.CreditsAtMost)
 }

@@ -86,7 +86,7 @@ func (f *judgingFlags) removeReports() error {
 }
 
 // followAndReport follows an execution to its end, compares and reports it, and returns its outcome as the exit code.
-// The function compared returns nil if there is no baseline.
+// The function compare returns nil if there is no baseline.
 func (f *judgingFlags) followAndReport(
 	ctx context.Context, cmd *cobra.Command, server *client.Client, started executionShown,
 	compare func(context.Context) (*comparisonShown, error),

@@ -187,8 +187,8 @@ func writeFields(text io.Writer, namesAndValues ...any) {
 
 func (t testShown) describe() string {
 	var text strings.Builder
-	writeFields(&text, "Test", t.ID, "Name", client.Printable(t.Name), "Kind", t.Kind, "Agent", t.Agent, "Folder",
-		t.Folder)
+	writeFields(&text, "Test", t.ID, "Name", client.Printable(t.Name), "Kind", t.Kind, "Agent", t.Agent,
+		"Folder", t.Folder)
 	if context := t.ConversationContext; context != nil {
 		writeFields(&text, "Expects", client.Printable(t.TagExpected), "Data bag", string(context.DataBag))
 		writeMessages(&text, context.Messages, nil)
@@ -199,11 +199,11 @@ func (t testShown) describe() string {
 			fmt.Fprintf(&text, "  - %s\n", verdict{what: check.Description, weight: check.Weight}.title())
 		}
 		for i, criterion := range t.Criteria {
-			of := verdict{what: criterion}
+			weighted := verdict{what: criterion}
 			if i < len(t.CriteriaWeights) {
-				of.weight = t.CriteriaWeights[i]
+				weighted.weight = t.CriteriaWeights[i]
 			}
-			fmt.Fprintf(&text, "  - %s\n", of.title())
+			fmt.Fprintf(&text, "  - %s\n", weighted.title())
 		}
 		writeMessages(&text, t.ConversationMessages, nil)
 	}

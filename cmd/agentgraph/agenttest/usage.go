@@ -74,10 +74,10 @@ func (u *usageShown) properties() []junitProperty {
 		{"inputTokens", number(u.InputTokens)}, {"cachedTokens", number(u.CachedTokens)},
 		{"outputTokens", number(u.OutputTokens)}, {"credits", number(u.Credits)},
 	}
-	for name, of := range map[string]*percentiles{"firstTokenMs": u.FirstTokenMs, "tookMs": u.TookMs} {
-		if of != nil {
-			properties = append(properties, junitProperty{name + ".p50", number(of.P50)},
-				junitProperty{name + ".max", number(of.Max)})
+	for name, values := range map[string]*percentiles{"firstTokenMs": u.FirstTokenMs, "tookMs": u.TookMs} {
+		if values != nil {
+			properties = append(properties, junitProperty{name + ".p50", number(values.P50)},
+				junitProperty{name + ".max", number(values.Max)})
 		}
 	}
 	slices.SortFunc(properties, func(a, b junitProperty) int { return strings.Compare(a.Name, b.Name) })

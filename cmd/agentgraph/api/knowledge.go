@@ -209,8 +209,8 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 		return nil, client.Exit(client.ExitInconclusive, errors.New("the knowledge base chat has no questions yet: pass "+
 			"a file with questions"))
 	}
-	of := float64(all.Asked)
-	all.HitAt1, all.HitAt6, all.MeanReciprocalRank = float64(first)/of, float64(hits)/of, reciprocals/of
+	total := float64(all.Asked)
+	all.HitAt1, all.HitAt6, all.MeanReciprocalRank = float64(first)/total, float64(hits)/total, reciprocals/total
 	return all, nil
 }
 

@@ -78,7 +78,7 @@ type mcpMessage struct {
 	} `json:"params"`
 }
 
-// forward sends a message and writes the answers. If the server does not answer a request, pass writes an error.
+// forward sends a message and writes the answers. If the server does not answer a request, forward writes an error.
 func (p *mcpProxy) forward(ctx context.Context, text []byte) {
 	var message mcpMessage
 	_ = json.Unmarshal(text, &message) // the server refuses malformed messages

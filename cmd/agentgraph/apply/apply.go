@@ -203,8 +203,8 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, changeset *ch
 		_, _ = fmt.Fprintf(out, "%s %s\n", verbSymbols[s.change.verb], s.change.resource)
 	}}
 	if err := w.write(ctx, changeset); err != nil {
-		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n", w.done,
-			len(changeset.steps))
+		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n",
+			w.done, len(changeset.steps))
 		if client.IsTemporary(err) || ctx.Err() != nil {
 			return client.ExitWith(ctx, err)
 		}

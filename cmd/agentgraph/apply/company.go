@@ -51,15 +51,15 @@ func (c *company) declarationsIn(s *source) (all []declaration) {
 
 // testDeclarations returns the folders and tests of an agent, with the defaults of their group.
 func testDeclarations(group object, at path) []declaration {
-	of := group.text("agent")
-	all := []declaration{{kind: subAgent, at: at.member("agent"), agent: of}}
+	agentName := group.text("agent")
+	all := []declaration{{kind: subAgent, at: at.member("agent"), agent: agentName}}
 	for _, k := range []*kind{folder, simulation, classification} {
 		for i, one := range group.list(k.list) {
 			raw := one.(object)
 			if k == simulation {
 				raw = withDefaults(raw, group)
 			}
-			all = append(all, declaration{k, raw.with("agentId", of), at.member(k.list).index(i), of})
+			all = append(all, declaration{k, raw.with("agentId", agentName), at.member(k.list).index(i), agentName})
 		}
 	}
 	return all
@@ -93,8 +93,8 @@ func (c *company) describe(sources []*source) error {
 	c.noteNames()
 	for _, w := range all {
 		if w.kind == subAgent {
-			if of := c.lookup(agent, w.agent, nil, w.at); of != nil {
-				c.reportedTests[of] = true
+			if tested := c.lookup(agent, w.agent, nil, w.at); tested != nil {
+				c.reportedTests[tested] = true
 			}
 		}
 	}
@@ -113,10 +113,10 @@ func (c *company) describe(sources []*source) error {
 
 // lookup returns the resource with the key in the files, or with the key, name or id on the server. If there is not
 // exactly one, it returns nil and records an error at the place.
-func (c *company) lookup(k *kind, key string, of *resource, at path) *resource {
+func (c *company) lookup(k *kind, key string, owner *resource, at path) *resource {
 	var onServer []*resource
 	for _, t := range c.resources[k] {
-		if t.agent != of && k == folder {
+		if t.agent != owner && k == folder {
 			continue
 		}
 		if t.at.source != nil && t.reference() == key {
@@ -131,8 +131,7 @@ func (c *company) lookup(k *kind, key string, of *resource, at path) *resource {
 	}
 	if len(onServer) > 1 {
 		c.faults.addFault(at, "the server has %d %ss with the name %q: use one of the ids %s instead",
-			len(onServer), k.name, key,
-			idsOf(onServer))
+			len(onServer), k.name, key, idsOf(onServer))
 		return nil
 	}
 	c.faults.addFault(at, "no %s has the key or name %q in the files or on the server", k.name, key)

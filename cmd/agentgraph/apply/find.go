@@ -85,14 +85,14 @@ func (c *company) matchByName(k *kind, claims []claim, wanting map[nameKey]int) 
 }
 
 // nameToFind returns the name by which a resource is looked up.
-func (t *resource) nameToFind(of object) string {
+func (t *resource) nameToFind(described object) string {
 	switch t.kind {
 	case tool:
-		return of.text("technicalName")
+		return described.text("technicalName")
 	case folder:
-		return strings.ToLower(of.text("name"))
+		return strings.ToLower(described.text("name"))
 	}
-	return of.text("name")
+	return described.text("name")
 }
 
 // matchByID matches a wanted resource to the one on the server that has its id.

@@ -85,10 +85,10 @@ func (c *importedTests) newTest(at position, name, orElse string) *importedTest 
 }
 
 // reportUnknown reports the members that are not among the known ones, so that none is lost silently.
-func (c *importedTests) reportUnknown(of string, o object, at position, known ...string) {
+func (c *importedTests) reportUnknown(owner string, o object, at position, known ...string) {
 	for _, m := range o {
 		if m.value != nil && !slices.Contains(known, m.name) {
-			c.report.addNote(leftOut, at.member(m.name), of, "%s: agentgraph has no equivalent", m.name)
+			c.report.addNote(leftOut, at.member(m.name), owner, "%s: agentgraph has no equivalent", m.name)
 		}
 	}
 }

@@ -38,11 +38,11 @@ func fromElevenLabs(c *importedTests) error {
 		case "simulation":
 			t.scenario = convertPlaceholders(one.text("simulation_scenario"))
 			turns, isGiven := one.get("simulation_max_turns")
-			if of, isNumber := number(turns); isGiven && isNumber {
-				if of > model.MaxTurns {
-					t.noteApproximated("simulation_max_turns", "%v is more than the maximum, %d", of, model.MaxTurns)
+			if most, isNumber := number(turns); isGiven && isNumber {
+				if most > model.MaxTurns {
+					t.noteApproximated("simulation_max_turns", "%v is more than the maximum, %d", most, model.MaxTurns)
 				}
-				t.setMember("maxTurns", int64(max(1, min(model.MaxTurns, of))))
+				t.setMember("maxTurns", int64(max(1, min(model.MaxTurns, most))))
 			} else {
 				t.setMember("maxTurns", int64(5))
 			}

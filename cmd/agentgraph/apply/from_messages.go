@@ -81,15 +81,15 @@ func (p *pastCalls) addMessage(message object, role string) (areKnown bool) {
 			areKnown = false
 			continue
 		}
-		call, text := p.calls[at].(object).without("result"), truncate(result.text("content")+result.text("result_value"),
-			10_000)
-		of := "result"
+		call := p.calls[at].(object).without("result")
+		text := truncate(result.text("content")+result.text("result_value"), 10_000)
+		memberName := "result"
 		for _, flag := range []string{"error", "is_error"} {
 			if failed, _ := result.get(flag); failed == true {
-				of = "error"
+				memberName = "error"
 			}
 		}
-		p.calls[at] = append(call, member{of, text})
+		p.calls[at] = append(call, member{memberName, text})
 	}
 	return areKnown
 }

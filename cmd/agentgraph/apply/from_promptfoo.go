@@ -21,9 +21,9 @@ func fromPromptfoo(c *importedTests) error {
 	if tests, isList := value.(list); isList {
 		value = object{{"tests", tests}}
 		at.path = "-" // the list itself is at this place
-		at.in.of["-"] = 1
+		at.in.lines["-"] = 1
 		for i := range tests {
-			at.in.of[fmt.Sprintf("-/tests/%d", i)] = at.in.of[fmt.Sprintf("/%d", i)]
+			at.in.lines[fmt.Sprintf("-/tests/%d", i)] = at.in.lines[fmt.Sprintf("/%d", i)]
 		}
 	}
 	config, isObject := value.(object)

@@ -67,7 +67,7 @@ func (t *promptfooTest) assert(assertion object) {
 	kind := assertion.text("type")
 	bare, isNot := strings.CutPrefix(kind, "not-")
 	if given, isGiven := assertion.get("weight"); isGiven {
-		if of, _ := number(given); of == 0 {
+		if weight, _ := number(given); weight == 0 {
 			t.noteLeftOut(kind, "its weight is 0, so it decides nothing")
 			return
 		}
@@ -293,9 +293,8 @@ func (a *assertImport) addRegexCheck() {
 			name, _ := splitFilters(at[1])
 			value, isInRow := valueAtPath(row.(object).object("values"), name)
 			if text := asText(value); isInRow && regexp.QuoteMeta(text) != text {
-				a.noteLeftOut(a.kind,
-					"{{%s}} is an expression in some rows, but rows are inserted verbatim: create a test for each "+
-						"row", name)
+				a.noteLeftOut(a.kind, "{{%s}} is an expression in some rows, but rows are inserted verbatim: "+
+					"create a test for each row", name)
 				return
 			}
 		}

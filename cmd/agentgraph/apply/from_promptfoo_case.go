@@ -13,7 +13,8 @@ import (
 type promptfooTest struct {
 	*importedTest
 	p *promptfoo
-	// test is the test case with the defaults applied, except the default assertions. own is the test case as written.
+	// test is the test case with the defaults applied, except the default assertions. testCase is the test case as
+	// written.
 	test, testCase object
 	testCaseAt     position
 	texts          templateVariables
@@ -79,12 +80,12 @@ func (t *promptfooTest) finish() {
 	known := []string{"description", "vars", "assert", "threshold", "options", "metadata", "provider", "providers"}
 	t.importer.reportUnknown(cmp.Or(t.title, t.name), t.testCase, t.testCaseAt, known...)
 	t.importer.reportUnknown("defaultTest", t.p.defaults, t.p.defaultsAt, known...)
-	for i, of := range []struct {
+	for i, section := range []struct {
 		o  object
 		at position
 	}{{t.p.defaults, t.p.defaultsAt}, {t.testCase, t.testCaseAt}} {
-		t.at, t.label = of.at, map[bool]string{true: "defaultTest", false: t.title}[i == 0]
-		for _, m := range of.o.object("options") {
+		t.at, t.label = section.at, map[bool]string{true: "defaultTest", false: t.title}[i == 0]
+		for _, m := range section.o.object("options") {
 			switch m.name {
 			case "prefix", "suffix", "disableVarExpansion":
 			case "provider", "rubricPrompt":
@@ -95,13 +96,13 @@ func (t *promptfooTest) finish() {
 				t.noteLeftOut("options."+m.name, "agentgraph has no equivalent")
 			}
 		}
-		for _, m := range of.o.object("metadata") {
+		for _, m := range section.o.object("metadata") {
 			if m.name != "conversationId" {
 				t.noteNotNeeded("metadata."+m.name, "it is a label")
 			}
 		}
 		for _, name := range []string{"provider", "providers"} {
-			if value, isGiven := of.o.get(name); isGiven && !isSimulatedUser(value) {
+			if value, isGiven := section.o.get(name); isGiven && !isSimulatedUser(value) {
 				t.noteNotNeeded(name, "the agent answers instead")
 			}
 		}

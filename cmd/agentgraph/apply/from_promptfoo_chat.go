@@ -15,11 +15,11 @@ func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
 			return nil
 		}
 		if role := message.text("role"); role == "system" || role == "developer" {
-			at, of := t.at, t.name
+			at, owner := t.at, t.name
 			if areTemplates && len(t.p.prompts) > 0 {
-				at, of = t.p.prompts[0].at, "the prompt"
+				at, owner = t.p.prompts[0].at, "the prompt"
 			}
-			t.importer.report.addNote(notNeeded, at, of, "the %s message: the agent has its own prompt", role)
+			t.importer.report.addNote(notNeeded, at, owner, "the %s message: the agent has its own prompt", role)
 			continue
 		}
 		if areTemplates {

@@ -133,9 +133,9 @@ func atPointer(whole any, pointer string) (any, bool) {
 
 // loadReferenced returns the content of a file in the folder. If it cannot read the file, it reports that and returns
 // nil.
-func (p *promptfoo) loadReferenced(name, of string, at *position) any {
+func (p *promptfoo) loadReferenced(name, purpose string, at *position) any {
 	fail := func(format string, args ...any) any {
-		p.report.addNote(leftOut, *at, "the configuration", of+": "+format, args...)
+		p.report.addNote(leftOut, *at, "the configuration", purpose+": "+format, args...)
 		return nil
 	}
 	file := strings.TrimPrefix(name, "file://")

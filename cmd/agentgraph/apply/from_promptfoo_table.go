@@ -33,7 +33,7 @@ func (p *promptfoo) collectCSV(file string) error {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		here := at.index(n)
-		here.in.of[here.path], _ = reader.FieldPos(0)
+		here.in.lines[here.path], _ = reader.FieldPos(0)
 		p.cases = append(p.cases, promptfooCase{p.testOfRow(header, record, here), here})
 	}
 }
@@ -139,7 +139,7 @@ func (p *promptfoo) collectLines(file string) error {
 			return fmt.Errorf("%s:%d: is not a JSON object", file, n)
 		}
 		here := at.index(n)
-		here.in.of[here.path] = n
+		here.in.lines[here.path] = n
 		p.cases = append(p.cases, promptfooCase{test, here})
 	}
 	return nil

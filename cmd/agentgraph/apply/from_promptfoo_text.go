@@ -28,8 +28,9 @@ type templateVariables struct {
 // fill fills the variables of a template. literal converts the text around the placeholders of a row. If it is nil,
 // that text stays unchanged. Variables without a value become empty, as in promptfoo, and missing lists them. It is an
 // error if an expression cannot be evaluated.
-func (t templateVariables) fill(template string, literal func(string) string) (filled string, missing []string,
-	err error) {
+func (t templateVariables) fill(
+	template string, literal func(string) string,
+) (filled string, missing []string, err error) {
 	if literal == nil {
 		literal = func(text string) string { return text }
 	}

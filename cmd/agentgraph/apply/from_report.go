@@ -43,11 +43,11 @@ type report struct {
 }
 
 // addNote appends a note, unless it is a duplicate: the defaults of a file are the same for all of its tests.
-func (r *report) addNote(outcome outcome, at position, of, text string, args ...any) {
+func (r *report) addNote(outcome outcome, at position, owner, text string, args ...any) {
 	if len(args) > 0 {
 		text = fmt.Sprintf(text, args...)
 	}
-	n := note{outcome, at, of, text}
+	n := note{outcome, at, owner, text}
 	if key := fmt.Sprint(outcome, n); !r.known[key] {
 		if r.known == nil {
 			r.known = map[string]bool{}
@@ -57,8 +57,8 @@ func (r *report) addNote(outcome outcome, at position, of, text string, args ...
 	}
 }
 
-// placeOf returns the place of an imported test.
-func (r *report) placeOf(test string) position {
+// positionOf returns the position of an imported test.
+func (r *report) positionOf(test string) position {
 	for _, n := range r.notes {
 		if n.outcome == carriedOver && n.owner == test {
 			return n.at
@@ -119,13 +119,13 @@ type position struct {
 func (p position) member(name string) position { return position{p.in, p.path + "/" + name} }
 func (p position) index(i int) position        { return p.member(strconv.Itoa(i)) }
 
-// String returns the file and the line of the place, or of the nearest ancestor with a known line.
+// String returns the file and the line of the position, or of the nearest ancestor with a known line.
 func (p position) String() string {
 	if p.in == nil {
 		return "-"
 	}
 	for path := p.path; ; path = path[:strings.LastIndexByte(path, '/')] {
-		if line, known := p.in.of[path]; known || path == "" {
+		if line, known := p.in.lines[path]; known || path == "" {
 			return fmt.Sprintf("%s:%d", p.in.name, max(1, line))
 		}
 	}
@@ -133,8 +133,8 @@ func (p position) String() string {
 
 // sourceLines has the line of each value in a file, by path.
 type sourceLines struct {
-	name string
-	of   map[string]int
+	name  string
+	lines map[string]int
 }
 
 // deepestLine is the maximum depth of values whose lines are recorded.
@@ -170,17 +170,17 @@ func (l *sourceLines) walkYAML(node ast.Node, path string, depth int) {
 		for i, v := range n.Values {
 			line := v.Key.GetToken().Position.Line
 			if i == 0 {
-				l.of[path] = line
+				l.lines[path] = line
 			}
 			below := path + "/" + keyOfNode(v.Key)
 			l.walkYAML(v.Value, below, depth+1)
-			l.of[below] = line
+			l.lines[below] = line
 		}
 	case *ast.SequenceNode:
 		for i, v := range n.Values {
 			below := path + "/" + strconv.Itoa(i)
 			if token := v.GetToken(); token != nil && token.Position != nil {
-				l.of[below] = token.Position.Line
+				l.lines[below] = token.Position.Line
 			}
 			l.walkYAML(v, below, depth+1)
 		}
@@ -204,7 +204,7 @@ func (l *sourceLines) walkJSON(text []byte) {
 			return
 		}
 		if depth <= deepestLine {
-			l.of[path] = here()
+			l.lines[path] = here()
 		}
 		switch token {
 		case json.Delim('['):

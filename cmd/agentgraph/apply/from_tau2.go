@@ -116,8 +116,8 @@ func writesOf(tasks []object) (writes []string) {
 				continue
 			}
 			known := []string{name}
-			for _, of := range tau2Writes {
-				if tools := strings.Fields(of); slices.Contains(tools, name) {
+			for _, toolset := range tau2Writes {
+				if tools := strings.Fields(toolset); slices.Contains(tools, name) {
 					known = tools
 				}
 			}
@@ -172,10 +172,10 @@ func (t *importedTest) evaluation(criteria object, writes []string) {
 	if len(criteria.list("env_assertions")) > 0 && counts("ENV_ASSERTION") {
 		t.noteLeftOut("env_assertions", "agentgraph has no access to the state behind tools")
 	}
-	for _, of := range [][2]string{{"communicate_info", "COMMUNICATE"}, {"nl_assertions", "NL_ASSERTION"},
+	for _, rewarded := range [][2]string{{"communicate_info", "COMMUNICATE"}, {"nl_assertions", "NL_ASSERTION"},
 		{"env_assertions", "ENV_ASSERTION"}} {
-		if t.at = at.member(of[0]); len(criteria.list(of[0])) > 0 && !counts(of[1]) {
-			t.noteNotNeeded(of[0], "reward_basis does not count it")
+		if t.at = at.member(rewarded[0]); len(criteria.list(rewarded[0])) > 0 && !counts(rewarded[1]) {
+			t.noteNotNeeded(rewarded[0], "reward_basis does not count it")
 		}
 	}
 }

@@ -32,11 +32,13 @@ var (
 
 func withDefault(value any) shape { return shape{form: scalar, initial: value} }
 
-func listOf(of shape) shape { return shape{form: sequence, initial: list{}, of: &of} }
+func listOf(element shape) shape { return shape{form: sequence, initial: list{}, element: &element} }
 
-func distinctOf(of shape) shape { return shape{form: distinct, initial: list{}, of: &of} }
+func distinctOf(element shape) shape {
+	return shape{form: distinct, initial: list{}, element: &element}
+}
 
-func setOf(of shape) shape { return shape{form: set, initial: list{}, of: &of} }
+func setOf(element shape) shape { return shape{form: set, initial: list{}, element: &element} }
 
 func recordOf(members ...field) shape { return shape{form: record, members: members} }
 

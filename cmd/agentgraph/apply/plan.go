@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// difference is a member that changes. old and now are normal forms.
+// difference is a member that changes. old and desired are normal forms.
 type difference struct {
 	name         string
 	shape        shape
@@ -18,14 +18,14 @@ type change struct {
 	// verb is create, change or delete.
 	verb     string
 	resource *resource
-	// The members in own are sent with the resource itself, and those in separate by separate requests.
+	// The members in inline are sent with the resource itself, and those in separate by separate requests.
 	inline, separate []difference
 	// headers says whether the values of a tool's headers are sent.
 	headers bool
 	// mayRepeat says whether a new test may have the name of another one.
 	mayRepeat bool
-	// added lists the new documents of a dataset. gone lists the deleted ones.
-	added            []document
+	// addedDocuments lists the new documents of a dataset, and deletedDocuments the deleted ones.
+	addedDocuments   []document
 	deletedDocuments []storedDocument
 	// isDone is set once the change was applied, at least in part.
 	isDone bool
@@ -74,7 +74,7 @@ func (c *company) changes(o options) (*changeSet, error) {
 			if ch.verb == "create" || len(ch.inline) > 0 || ch.headers {
 				p.steps = append(p.steps, step{ch, ch.write})
 			}
-			if len(ch.added)+len(ch.deletedDocuments) > 0 {
+			if len(ch.addedDocuments)+len(ch.deletedDocuments) > 0 {
 				p.steps = append(p.steps, step{ch, ch.writeDocuments})
 			}
 			if len(ch.separate) > 0 {
@@ -135,7 +135,7 @@ func (c *company) changeOf(t *resource, o options) *change {
 	for _, d := range t.documents {
 		same, others := t.storedAs(d)
 		if same == nil {
-			ch.added = append(ch.added, d)
+			ch.addedDocuments = append(ch.addedDocuments, d)
 		}
 		ch.deletedDocuments = append(ch.deletedDocuments, others...)
 	}
@@ -149,7 +149,8 @@ func (c *company) changeOf(t *resource, o options) *change {
 	if t.kind == campaign && ch.verb == "change" {
 		c.checkCampaignFields(ch)
 	}
-	if ch.verb == "change" && len(ch.inline)+len(ch.separate)+len(ch.added)+len(ch.deletedDocuments) == 0 && !ch.headers {
+	if ch.verb == "change" && !ch.headers &&
+		len(ch.inline)+len(ch.separate)+len(ch.addedDocuments)+len(ch.deletedDocuments) == 0 {
 		return nil
 	}
 	c.check(ch)

@@ -70,14 +70,14 @@ func (c *company) files(withIDs bool) []outputFile {
 }
 
 // testGroups returns the folders and tests of an agent in groups, each small enough for one file.
-func (c *company) testGroups(of *resource, withIDs bool) (groups []object) {
+func (c *company) testGroups(owner *resource, withIDs bool) (groups []object) {
 	size := 0
 	for _, k := range []*kind{folder, simulation, classification} {
-		for _, one := range c.listed(k, of, withIDs) {
+		for _, one := range c.listed(k, owner, withIDs) {
 			// The error is returned when the file is encoded.
 			text, _ := json.Marshal(one)
 			if size += len(text); len(groups) == 0 || size > maxTests {
-				groups, size = append(groups, object{{"agent", of.key}}), len(text)
+				groups, size = append(groups, object{{"agent", owner.key}}), len(text)
 			}
 			last := &groups[len(groups)-1]
 			*last = last.with(k.list, append(last.list(k.list), one))

@@ -75,7 +75,7 @@ func (ch *change) report() changeReport {
 	for _, d := range slices.Concat(ch.inline, ch.separate) {
 		one.Fields = append(one.Fields, differenceReport{d.name, d.shape.fileValue(d.old), d.shape.fileValue(d.desired)})
 	}
-	for _, d := range ch.added {
+	for _, d := range ch.addedDocuments {
 		one.Added = append(one.Added, documentReport{d.name, d.size})
 	}
 	for _, s := range ch.deletedDocuments {

@@ -15,12 +15,12 @@ type resource struct {
 	// agent is the agent that it belongs to, if it is a sub-agent, a folder or a test.
 	agent *resource
 
-	// raw is its description in the files. given is the normal form of raw. at is the place of the description. raw and
-	// given are nil if the files do not describe it.
+	// raw is its description in the files. desired is the normal form of raw. at is the place of the description. raw and
+	// desired are nil if the files do not describe it.
 	raw, desired object
 	at           path
-	// node is the object that the server returned. present is the normal form of node. Both are nil if the resource is
-	// not on the server.
+	// node is the object that the server returned. actual is the normal form of node. Both are nil if the resource is not
+	// on the server.
 	node, actual object
 
 	// subAgents are the sub-agents of an agent, by technical name.
@@ -48,8 +48,8 @@ func (t *resource) reference() string {
 // String returns a description for people, such as `agent "Front desk"`.
 func (t *resource) String() string {
 	called := fmt.Sprintf("%s %q", t.kind.name, client.Printable(cmp.Or(t.name(), t.reference())))
-	for _, of := range []object{t.desired, t.actual} {
-		if in, _ := of.get("folderId"); in != nil {
+	for _, version := range []object{t.desired, t.actual} {
+		if in, _ := version.get("folderId"); in != nil {
 			called += fmt.Sprintf(" in folder %q", client.Printable(in.(*resource).name()))
 			break
 		}

@@ -103,10 +103,10 @@ func (a *api) load(ctx context.Context, selectedKinds []*kind) (*company, error)
 func (a *api) loadDocuments(ctx context.Context, c *company) error {
 	documents, err := a.readResources(ctx, documentsQuery)
 	for _, d := range documents {
-		if of := c.byID[d.text("datasetId")]; of != nil {
+		if dataset := c.byID[d.text("datasetId")]; dataset != nil {
 			size, _ := d.get("size")
-			of.stored = append(of.stored, storedDocument{id: d.text("id"), name: d.text("name"), digest: d.text("digest"),
-				size: size.(int64)})
+			dataset.stored = append(dataset.stored, storedDocument{id: d.text("id"), name: d.text("name"),
+				digest: d.text("digest"), size: size.(int64)})
 		}
 	}
 	return err

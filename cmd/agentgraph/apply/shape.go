@@ -30,8 +30,8 @@ type shape struct {
 	form
 	// initial is the default of a new resource, and the meaning of null.
 	initial any
-	// A list has the shape of its elements in of. An object has the shapes of its members in members.
-	of      *shape
+	// A list has the shape of its elements in element. An object has the shapes of its members in members.
+	element *shape
 	members []field
 	// to is the kind that a reference points to.
 	to *kind
@@ -104,8 +104,8 @@ var (
 func (s shape) normalList(values list, resolve resolve, at path) list {
 	normal := list{}
 	for i, value := range values {
-		value = s.of.normalize(value, resolve, at.index(i))
-		if value == nil && !s.of.isNullable || s.form != sequence &&
+		value = s.element.normalize(value, resolve, at.index(i))
+		if value == nil && !s.element.isNullable || s.form != sequence &&
 			slices.ContainsFunc(normal, func(v any) bool { return isEqual(v, value) }) {
 			continue
 		}
@@ -167,7 +167,7 @@ func (s shape) fileValue(value any) any {
 	case list:
 		l := make(list, len(v))
 		for i, one := range v {
-			l[i] = s.of.fileValue(one)
+			l[i] = s.element.fileValue(one)
 		}
 		return l
 	case object:
@@ -204,7 +204,7 @@ func (s shape) requestValue(value any) any {
 	case list:
 		l := make(list, len(v))
 		for i, one := range v {
-			l[i] = s.of.nestedRequestValue(one)
+			l[i] = s.element.nestedRequestValue(one)
 		}
 		return l
 	case object:
@@ -222,8 +222,8 @@ func (s shape) requestValue(value any) any {
 	return value
 }
 
-// nestedRequestValue does the same as sent, for a part of a value that is replaced as a whole. In such parts, null
-// stays null, except that an optional text becomes empty.
+// nestedRequestValue does the same as requestValue, for a part of a value that is replaced as a whole. In such parts,
+// null stays null, except that an optional text becomes empty.
 func (s shape) nestedRequestValue(value any) any {
 	if value == nil && s.form != text {
 		return nil

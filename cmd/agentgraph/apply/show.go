@@ -63,7 +63,7 @@ func (ch *change) show(out io.Writer) {
 	if ch.headers {
 		_, _ = fmt.Fprintln(out, "    endpoint.headers: the values are sent, but never shown")
 	}
-	for _, d := range ch.added {
+	for _, d := range ch.addedDocuments {
 		_, _ = fmt.Fprintf(out, "    documents: + %s, %d bytes\n", client.Printable(d.name), d.size)
 	}
 	for _, s := range ch.deletedDocuments {

@@ -193,9 +193,9 @@ func (ch *change) addEntries(ctx context.Context, w *writer, d difference) error
 			_, err = w.mutate(ctx, "connectTool", "agent { id }",
 				object{{"agentId", ch.resource.id}, {"toolId", one.(*resource).id}}, nil)
 		case "subAgents":
-			err = ch.addSubAgent(ctx, w, one.(object), d.shape.of.requestValue(one).(object))
+			err = ch.addSubAgent(ctx, w, one.(object), d.shape.element.requestValue(one).(object))
 		case "fields":
-			input := append(object{{"campaignId", ch.resource.id}}, d.shape.of.requestValue(one).(object)...)
+			input := append(object{{"campaignId", ch.resource.id}}, d.shape.element.requestValue(one).(object)...)
 			_, err = w.mutate(ctx, "addCampaignField", "campaign { id }", input, nil)
 		}
 		if err != nil {
@@ -238,7 +238,7 @@ func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input obje
 
 // writeDocuments adds documents before it deletes those that they replace, so that searches always find one.
 func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
-	for _, d := range ch.added {
+	for _, d := range ch.addedDocuments {
 		content, err := d.content()
 		if err != nil {
 			return err

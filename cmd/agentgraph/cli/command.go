@@ -149,7 +149,7 @@ func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string)
 	if err := refuseRepetition(cmd); err != nil {
 		return err
 	}
-	setFlags, err := resolve(cmd)
+	givenFlags, err := resolve(cmd)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string)
 			return fmt.Errorf("%s: %w", strings.Join(wordsOf(cmd), " "), err)
 		}
 	}
-	if err := checkFlagSet(cmd, setFlags); err != nil {
+	if err := checkFlagSet(cmd, givenFlags); err != nil {
 		return err
 	}
 	return requireArguments(arguments, words)

@@ -101,16 +101,16 @@ func (v *value) readSecret(text, path string) (secret, source string, err error)
 }
 
 // checkFlagSet refuses missing required flags, and combinations of flags that exclude each other.
-func checkFlagSet(cmd *cobra.Command, setFlags map[string]bool) error {
+func checkFlagSet(cmd *cobra.Command, givenFlags map[string]bool) error {
 	var missing []string
 	var conflict error
 	chosen := map[string]string{}
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		v, isDeclared := flag.Value.(*value)
 		switch {
-		case isDeclared && v.Required && !setFlags[v.Name]:
+		case isDeclared && v.Required && !givenFlags[v.Name]:
 			missing = append(missing, v.summary())
-		case !isDeclared || v.Xor == "" || !setFlags[v.Name]:
+		case !isDeclared || v.Xor == "" || !givenFlags[v.Name]:
 		case chosen[v.Xor] != "" && conflict == nil:
 			conflict = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.sourceName(flag.Changed))
 		default:

@@ -108,7 +108,7 @@ func (c *Client) Query(ctx context.Context, document string, with Variables, int
 }
 
 // Execute executes a query or mutation. It returns the data and the unchanged response, even if the response has
-// errors. Without a response, the result whole is nil.
+// errors. Without a response, the result response is nil.
 func (c *Client) Execute(ctx context.Context, request Request) (data, response json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

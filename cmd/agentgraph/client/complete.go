@@ -14,7 +14,7 @@ const completeTime = time.Second
 
 // CompleteNames returns a function that completes the names of objects on the server. It completes nothing if the
 // server does not answer in time.
-func (f *Flags) CompleteNames(of Kind) func(cmd *cobra.Command, prefix string) []string {
+func (f *Flags) CompleteNames(kind Kind) func(cmd *cobra.Command, prefix string) []string {
 	return func(cmd *cobra.Command, prefix string) []string {
 		server, err := f.Connect(cmd)
 		if err != nil {
@@ -22,7 +22,7 @@ func (f *Flags) CompleteNames(of Kind) func(cmd *cobra.Command, prefix string) [
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
 		defer cancel()
-		found, _ := server.Search(ctx, of, prefix)
+		found, _ := server.Search(ctx, kind, prefix)
 		names := make([]string, len(found))
 		for i, n := range found {
 			names[i] = Printable(n.Name)

@@ -52,13 +52,13 @@ const maxCandidates = 5
 
 // Find returns the object with the id or the name. Names match ignoring case, but an exact match wins. With agentIDs,
 // it searches only the objects of those agents. If several match, the error lists them.
-func (c *Client) Find(ctx context.Context, of Kind, text string, agentIDs ...string) (Object, error) {
-	return c.find(ctx, of, text, false, agentIDs)
+func (c *Client) Find(ctx context.Context, kind Kind, text string, agentIDs ...string) (Object, error) {
+	return c.find(ctx, kind, text, false, agentIDs)
 }
 
 // FindByPart is like Find, but also accepts a part of a name if only one object matches.
-func (c *Client) FindByPart(ctx context.Context, of Kind, text string) (Object, error) {
-	return c.find(ctx, of, text, true, nil)
+func (c *Client) FindByPart(ctx context.Context, kind Kind, text string) (Object, error) {
+	return c.find(ctx, kind, text, true, nil)
 }
 
 func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, agentIDs []string) (Object, error) {
@@ -102,13 +102,13 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 }
 
 // byID returns the object with the id, or the zero value if there is none.
-func (c *Client) byID(ctx context.Context, of Kind, id string) (found Object, err error) {
+func (c *Client) byID(ctx context.Context, kind Kind, id string) (found Object, err error) {
 	var read struct{ Node *namedNode }
 	fields := "id name"
-	if of.hasAgent {
+	if kind.hasAgent {
 		fields += " agent { id name }"
 	}
-	err = c.Query(ctx, `query ($id: ID!) { node(id: $id) { ... on `+of.typeName+` { `+fields+` } } }`, Variables{"id": id},
+	err = c.Query(ctx, `query ($id: ID!) { node(id: $id) { ... on `+kind.typeName+` { `+fields+` } } }`, Variables{"id": id},
 		&read)
 	if err != nil || read.Node == nil {
 		return Object{}, err
@@ -116,7 +116,7 @@ func (c *Client) byID(ctx context.Context, of Kind, id string) (found Object, er
 	return read.Node.named(), nil
 }
 
-// namedNode is the GraphQL form of Named.
+// namedNode is the GraphQL form of an Object.
 type namedNode struct {
 	ID, Name string
 	Agent    *struct{ ID, Name string }
@@ -131,8 +131,8 @@ func (n namedNode) named() Object {
 }
 
 // Search returns the objects whose names contain the text, ignoring case.
-func (c *Client) Search(ctx context.Context, of Kind, text string) (all []Object, err error) {
-	nodes, err := ReadAll[namedNode](ctx, c, of.list, Variables{"text": text}, 0)
+func (c *Client) Search(ctx context.Context, kind Kind, text string) (all []Object, err error) {
+	nodes, err := ReadAll[namedNode](ctx, c, kind.list, Variables{"text": text}, 0)
 	for _, node := range nodes {
 		if strings.Contains(strings.ToLower(node.Name), strings.ToLower(text)) {
 			all = append(all, node.named())

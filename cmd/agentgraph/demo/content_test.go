@@ -178,10 +178,10 @@ func TestDemoAgentsHaveRichSettings(t *testing.T) {
 	}
 }
 
-func between(t *testing.T, n, least, most int, of string) {
+func between(t *testing.T, n, least, most int, name string) {
 	t.Helper()
-	require.GreaterOrEqual(t, n, least, of)
-	require.LessOrEqual(t, n, most, of)
+	require.GreaterOrEqual(t, n, least, name)
+	require.LessOrEqual(t, n, most, name)
 }
 
 func TestEveryPlaceholderIsAField(t *testing.T) {
@@ -284,25 +284,25 @@ func TestEveryAgentHasTestsOfBothKinds(t *testing.T) {
 	var agents, keys []string
 	var tests, folders int
 	outcomes := map[model.AgentTestRunStatus]int{}
-	for _, of := range c.AgentTests {
-		agents = append(agents, of.Agent)
-		between(t, len(of.Simulations), 3, 10, of.Agent)
-		require.NotEmpty(t, of.Classifications, of.Agent)
-		between(t, len(of.Folders), 1, 4, of.Agent)
-		folders += len(of.Folders)
-		for _, f := range of.Folders {
+	for _, group := range c.AgentTests {
+		agents = append(agents, group.Agent)
+		between(t, len(group.Simulations), 3, 10, group.Agent)
+		require.NotEmpty(t, group.Classifications, group.Agent)
+		between(t, len(group.Folders), 1, 4, group.Agent)
+		folders += len(group.Folders)
+		for _, f := range group.Folders {
 			require.NotEmpty(t, f.Body, f.Key)
 		}
-		for _, s := range of.Simulations {
+		for _, s := range group.Simulations {
 			keys = append(keys, s.Key)
 			outcomes[s.Expect]++
 			mocking := s.ToolMocking
 			if mocking == nil {
-				mocking = of.ToolMocking
+				mocking = group.ToolMocking
 			}
 			require.True(t, mocking.MockAllTools && mocking.Denies(), "%s: nothing real may happen", s.Key)
 		}
-		for _, s := range of.Classifications {
+		for _, s := range group.Classifications {
 			keys = append(keys, s.Key)
 			outcomes[s.Expect]++
 		}

@@ -132,7 +132,7 @@ func (s seeding) agentTests(ctx context.Context, c company, r recording) error {
 		}
 	}
 	// The tests were created a day after the first agents.
-	rows, err := s.testRows(c.AgentTests, first.Add(24*time.Hour))
+	rows, err := s.collectTestRows(c.AgentTests, first.Add(24*time.Hour))
 	if err != nil {
 		return err
 	}

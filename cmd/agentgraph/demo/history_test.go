@@ -113,13 +113,13 @@ func (s *historyFixture) testsByName(t *testing.T) map[string]*model.AgentTestRo
 
 func nameOf(t *testing.T, c company, key string) string {
 	t.Helper()
-	for _, of := range c.AgentTests {
-		for _, s := range of.Simulations {
+	for _, group := range c.AgentTests {
+		for _, s := range group.Simulations {
 			if s.Key == key {
 				return s.Name
 			}
 		}
-		for _, s := range of.Classifications {
+		for _, s := range group.Classifications {
 			if s.Key == key {
 				return s.Name
 			}

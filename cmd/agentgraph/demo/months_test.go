@@ -50,8 +50,8 @@ func TestCampaignsFitTheirAgents(t *testing.T) {
 	for _, campaign := range c.Campaigns {
 		at := slices.IndexFunc(c.Agents, func(a agent) bool { return a.Key == campaign.AgentID })
 		require.GreaterOrEqual(t, at, 0, campaign.Name)
-		of := c.Agents[at]
-		require.Equal(t, model.DirectionOutbound, of.Direction, campaign.Name)
+		caller := c.Agents[at]
+		require.Equal(t, model.DirectionOutbound, caller.Direction, campaign.Name)
 		require.Greater(t, campaign.MaxAttempts, int32(1), campaign.Name)
 		for stage, count := range campaign.Contacts {
 			require.Contains(t, stages, stage, campaign.Name)
@@ -59,7 +59,7 @@ func TestCampaignsFitTheirAgents(t *testing.T) {
 			contacts += count
 		}
 		var fields []string
-		for _, field := range of.Fields {
+		for _, field := range caller.Fields {
 			if !field.IsSystem {
 				fields = append(fields, field.Name)
 			}
@@ -74,10 +74,10 @@ func TestCampaignsFitTheirAgents(t *testing.T) {
 		}
 		for _, o := range campaign.Outcomes {
 			require.Positive(t, o.Weight)
-			require.True(t, slices.ContainsFunc(of.ClassificationTags,
+			require.True(t, slices.ContainsFunc(caller.ClassificationTags,
 				func(tag *model.ClassificationTag) bool { return tag.Name == o.Tag }), o.Tag)
 			for name := range o.Metadata {
-				require.True(t, slices.ContainsFunc(of.ExtractedValues,
+				require.True(t, slices.ContainsFunc(caller.ExtractedValues,
 					func(v *model.ExtractedValue) bool { return v.Name == name }), name)
 			}
 			for _, l := range o.Messages {

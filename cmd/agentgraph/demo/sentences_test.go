@@ -38,10 +38,10 @@ func newAsker(t *testing.T) *asker {
 	a := &asker{store: store, companies: companies, variables: map[string]map[string]string{},
 		engine: engine.New(offline.New(), engine.Options{Samples: samples, Log: slog.New(slog.DiscardHandler)})}
 	c := mustRead(t, "merrowby")
-	for _, of := range c.AgentTests {
+	for _, group := range c.AgentTests {
 		for _, described := range c.Agents {
-			if described.Key == of.Agent {
-				a.variables[described.Name] = of.Variables
+			if described.Key == group.Agent {
+				a.variables[described.Name] = group.Variables
 			}
 		}
 	}

@@ -26,7 +26,7 @@ type testFolder struct {
 	model.CreateAgentTestFolderInput
 }
 
-// about has the members of a test in the files that are not part of the API's input.
+// about has the test's keys in the file that the API's input does not have.
 type about struct {
 	Key string `json:"key"`
 	// Expect is the expected status with the offline models.
@@ -50,18 +50,19 @@ type testRows struct {
 	byKey   map[string]*model.AgentTestRow
 }
 
-// testRows returns the rows of the tests, with creation times up to at.
-func (s seeding) testRows(all []agentTests, at time.Time) (testRows, error) {
+// collectTestRows returns the rows of the tests of all agents, with creation times up to at.
+func (s seeding) collectTestRows(all []agentTests, at time.Time) (testRows, error) {
 	rows := testRows{byKey: map[string]*model.AgentTestRow{}}
-	for _, of := range all {
-		if err := s.testRowsOf(&rows, of, at); err != nil {
-			return testRows{}, fmt.Errorf("tests of agent %s: %w", of.Agent, err)
+	for _, group := range all {
+		if err := s.addTestRows(&rows, group, at); err != nil {
+			return testRows{}, fmt.Errorf("tests of agent %s: %w", group.Agent, err)
 		}
 	}
 	return rows, nil
 }
 
-func (s seeding) testRowsOf(rows *testRows, group agentTests, at time.Time) error {
+// addTestRows adds the rows of one agent's tests and folders.
+func (s seeding) addTestRows(rows *testRows, group agentTests, at time.Time) error {
 	agentID, err := s.agents.lookup(group.Agent)
 	if err != nil {
 		return err

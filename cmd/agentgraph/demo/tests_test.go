@@ -85,11 +85,11 @@ func TestDemoTestsHaveTheirExpectedVerdicts(t *testing.T) {
 	tenant := store.Tenant(shown.ID)
 	expected := map[string]model.AgentTestRunStatus{}
 	var tests []about
-	for _, of := range mustRead(t, "merrowby").AgentTests {
-		for _, s := range of.Simulations {
+	for _, group := range mustRead(t, "merrowby").AgentTests {
+		for _, s := range group.Simulations {
 			tests, expected[s.Name] = append(tests, s.about), s.Expect
 		}
-		for _, c := range of.Classifications {
+		for _, c := range group.Classifications {
 			tests, expected[c.Name] = append(tests, c.about), c.Expect
 		}
 	}

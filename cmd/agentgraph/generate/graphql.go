@@ -55,8 +55,8 @@ func readSchema() *api {
 	for _, kind := range []*ast.Definition{a.schema.Query, a.schema.Mutation, a.schema.Subscription} {
 		for _, field := range kind.Fields {
 			if field.Position != nil && !strings.HasPrefix(field.Name, "__") {
-				of := a.area(field.Position)
-				of.Operations = append(of.Operations, operation{field, strings.ToLower(kind.Name)})
+				area := a.area(field.Position)
+				area.Operations = append(area.Operations, operation{field, strings.ToLower(kind.Name)})
 			}
 		}
 	}
@@ -64,8 +64,8 @@ func readSchema() *api {
 		if definition.BuiltIn || a.isRoot(definition) {
 			continue
 		}
-		of := a.area(definition.Position)
-		of.Types = append(of.Types, definition)
+		area := a.area(definition.Position)
+		area.Types = append(area.Types, definition)
 		for _, field := range definition.Fields {
 			if a.Paging == nil && isPaged(field) {
 				a.Paging = slices.DeleteFunc(slices.Clone(field.Arguments), func(arg *ast.ArgumentDefinition) bool {
@@ -76,15 +76,15 @@ func readSchema() *api {
 	}
 	for _, directive := range a.schema.Directives {
 		if directive.Position != nil && !directive.Position.Src.BuiltIn {
-			of := a.area(directive.Position)
-			of.Directives = append(of.Directives, directive)
+			area := a.area(directive.Position)
+			area.Directives = append(area.Directives, directive)
 		}
 	}
-	for _, of := range a.Areas {
-		slices.SortFunc(of.Types, func(a, b *ast.Definition) int {
+	for _, area := range a.Areas {
+		slices.SortFunc(area.Types, func(a, b *ast.Definition) int {
 			return cmp.Compare(a.Position.Start, b.Position.Start)
 		})
-		slices.SortFunc(of.Directives, func(a, b *ast.DirectiveDefinition) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(area.Directives, func(a, b *ast.DirectiveDefinition) int { return strings.Compare(a.Name, b.Name) })
 	}
 	slices.SortFunc(a.Areas, func(a, b *area) int { return strings.Compare(a.Slug, b.Slug) })
 	return a
@@ -123,10 +123,10 @@ func isPaged(field *ast.FieldDefinition) bool {
 // Of returns the operations of a kind.
 func (a *api) Of(kind string) []linked {
 	var all []linked
-	for _, of := range a.Areas {
-		for _, o := range of.Operations {
+	for _, area := range a.Areas {
+		for _, o := range area.Operations {
 			if o.Kind == kind {
-				all = append(all, linked{o, "schema/" + of.Slug + ".md#" + anchor(o.Heading())})
+				all = append(all, linked{o, "schema/" + area.Slug + ".md#" + anchor(o.Heading())})
 			}
 		}
 	}

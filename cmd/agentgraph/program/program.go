@@ -57,14 +57,14 @@ func newHelp() *cobra.Command {
 
 // Run shows the help of a command, or of the program.
 func (c *helpCommand) Run(cmd *cobra.Command) error {
-	of, rest, err := cmd.Root().Find(c.Command)
+	command, rest, err := cmd.Root().Find(c.Command)
 	if err != nil {
 		return err
 	}
 	if len(rest) > 0 {
-		return cli.NotACommand(of, rest)
+		return cli.NotACommand(command, rest)
 	}
-	return of.Help()
+	return command.Help()
 }
 
 type versionCommand struct{}

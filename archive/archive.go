@@ -72,9 +72,8 @@ func (m *Manifest) check() error {
 	case m.Version < 1:
 		return fmt.Errorf("%s: version must be 1 or more", manifestName)
 	case m.Version > Version:
-		return fmt.Errorf("%s: version must be at most %[3]d for this program, not %[2]d: run a newer "+
-			"agentgraph", manifestName,
-			m.Version, Version)
+		return fmt.Errorf("%s: version must be at most %[3]d for this program, not %[2]d: run a newer agentgraph",
+			manifestName, m.Version, Version)
 	case !model.IsID(m.Company.ID):
 		return fmt.Errorf("%s: company.id must have 1 to %d letters, digits or . _ ~ : @ -, and must begin with a "+
 			"letter or a digit", manifestName, model.MaxIDLength)

@@ -131,8 +131,8 @@ func newReader(from io.Reader) (*reader, error) {
 }
 
 // content returns a reader of an entry, which adds the entry to the digest.
-func (r *reader) content(of *tar.Header) io.Reader {
-	_, _ = fmt.Fprintf(r.digest, "%s\x00%d\x00", path.Clean(of.Name), of.Size)
+func (r *reader) content(header *tar.Header) io.Reader {
+	_, _ = fmt.Fprintf(r.digest, "%s\x00%d\x00", path.Clean(header.Name), header.Size)
 	return io.TeeReader(entryReader{r.tar, r.source}, r.digest)
 }
 

@@ -64,9 +64,10 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	}
 	m.writeAgents()
 	m.writeTests()
-	for _, of := range slices.Sorted(maps.Keys(m.unknown)) {
-		parts := strings.SplitN(of, " ", 3)
-		m.left("%q in %s of %d %s: this version of agentgraph has no such field", parts[2], parts[1], m.unknown[of], parts[0])
+	for _, fieldPath := range slices.Sorted(maps.Keys(m.unknown)) {
+		parts := strings.SplitN(fieldPath, " ", 3)
+		m.left("%q in %s of %d %s: this version of agentgraph has no such field",
+			parts[2], parts[1], m.unknown[fieldPath], parts[0])
 	}
 	return m.report, m.write(to)
 }
@@ -147,22 +148,22 @@ func (m *v1Move) agent(id string) {
 
 // readTests reads tests and folders: of all agents at once if the server allows that, else of each agent.
 func (m *v1Move) readTests(ctx context.Context) error {
-	for _, of := range []struct {
+	for _, source := range []struct {
 		what, path string
 		into       *[]v1Object
 	}{{"agent test folders", "/AgentTestFolder", &m.folders}, {"agent tests", "/AgentTest", &m.tests}} {
-		all, err := m.list(ctx, of.what, of.path, nil)
+		all, err := m.list(ctx, source.what, source.path, nil)
 		if hasStatus(err, http.StatusBadRequest, http.StatusUnprocessableEntity) {
 			err = nil
 			for _, id := range m.agentIDs {
-				some, failed := m.list(ctx, of.what, of.path, url.Values{"agentId": {id}})
+				some, failed := m.list(ctx, source.what, source.path, url.Values{"agentId": {id}})
 				all, err = append(all, some...), errors.Join(err, failed)
 			}
 		}
 		if err != nil {
 			return err
 		}
-		*of.into = all
+		*source.into = all
 		for _, one := range all {
 			m.agent(one.text("agentId"))
 		}

@@ -49,9 +49,9 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 			"prompt_settings": clean(chat.raw("promptSettings")),
 			"created_at":      chat.timestamp("createdAt"), "updated_at": chat.timestamp("updatedAt"),
 		})
-		var of []string
-		_ = json.Unmarshal(chat.raw("datasetIds"), &of) // none if absent
-		for position, dataset := range of {
+		var datasetIDs []string
+		_ = json.Unmarshal(chat.raw("datasetIds"), &datasetIDs) // none if absent
+		for position, dataset := range datasetIDs {
 			if !m.added["datasets "+dataset] {
 				m.left("the dataset %s of the knowledge base chat %q (%s): the server does not list the "+
 					"dataset", dataset, chat.text("name"),
@@ -114,16 +114,16 @@ func (m *v1Move) ownFields(agentID string, fields []v1Object) []map[string]any {
 	for _, field := range fields {
 		isSystem := string(field.raw("isSystem")) == "true"
 		isOfAgent := slices.ContainsFunc(m.agents[agentID].objects("fields"),
-			func(of v1Object) bool { return of.text("name") == field.text("name") })
+			func(known v1Object) bool { return known.text("name") == field.text("name") })
 		if isSystem || isOfAgent {
 			continue
 		}
-		of := map[string]any{"name": field.text("name"), "isMandatory": string(field.raw("isMandatory")) == "true",
+		property := map[string]any{"name": field.text("name"), "isMandatory": string(field.raw("isMandatory")) == "true",
 			"isSystem": false}
 		if about := field.text("description"); about != "" {
-			of["description"] = about
+			property["description"] = about
 		}
-		own = append(own, of)
+		own = append(own, property)
 	}
 	return own
 }

@@ -85,9 +85,9 @@ func TestCursorsOfAnotherOrderAreRefused(t *testing.T) {
 		cursors[order] = *page.PageInfo.EndCursor
 	}
 	for order := range cursors {
-		for of, cursor := range cursors {
+		for cursorOrder, cursor := range cursors {
 			_, err := tenant.Agents(t.Context(), model.PageArgs{First: 1, OrderBy: order, After: &cursor}, nil)
-			if of == order {
+			if cursorOrder == order {
 				require.NoError(t, err)
 				continue
 			}
@@ -115,9 +115,9 @@ func TestAgentTagsAreListedOnce(t *testing.T) {
 		return tags
 	}
 	require.Equal(t, []string{}, tags())
-	for _, of := range [][]string{{"b", "a"}, {}, {"a", "c"}} {
+	for _, agentTags := range [][]string{{"b", "a"}, {}, {"a", "c"}} {
 		in := agentInput()
-		in.Tags = of
+		in.Tags = agentTags
 		_, err := tenant.CreateAgent(t.Context(), in)
 		require.NoError(t, err)
 	}

@@ -58,8 +58,8 @@ func (t tenantTx) lockAndCheckTests(ctx context.Context, tests []*model.AgentTes
 		return err
 	}
 	for i, test := range tests {
-		of := slices.IndexFunc(agents, func(a *model.Agent) bool { return a.ID == test.AgentID })
-		err := check(test, agents[of])
+		agent := slices.IndexFunc(agents, func(a *model.Agent) bool { return a.ID == test.AgentID })
+		err := check(test, agents[agent])
 		var known *model.Error
 		switch {
 		case err == nil:
@@ -96,11 +96,11 @@ func (t tenantTx) lockFolders(ctx context.Context, tests []*model.AgentTestRow) 
 		if test.FolderID == nil {
 			continue
 		}
-		of := slices.IndexFunc(folders, func(f *model.AgentTestFolder) bool { return f.ID == *test.FolderID })
-		if of < 0 {
+		folder := slices.IndexFunc(folders, func(f *model.AgentTestFolder) bool { return f.ID == *test.FolderID })
+		if folder < 0 {
 			return nil, model.Missing(agentTestFolder, *test.FolderID)
 		}
-		if folders[of].AgentID != test.AgentID {
+		if folders[folder].AgentID != test.AgentID {
 			foreign = append(foreign, i)
 		}
 	}

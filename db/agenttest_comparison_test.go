@@ -25,8 +25,8 @@ func executed(t *testing.T, tenant *db.Tenant, repeats int32, tests []string,
 		Repeats: repeats, Concurrency: 50})
 	require.NoError(t, err)
 	for _, run := range runsOf(t, tenant, execution.ID) {
-		if of := outcomes[run.TestedID]; int(run.Attempt) <= len(of) {
-			require.NoError(t, finish(t, tenant, run.ID, of[run.Attempt-1]))
+		if statuses := outcomes[run.TestedID]; int(run.Attempt) <= len(statuses) {
+			require.NoError(t, finish(t, tenant, run.ID, statuses[run.Attempt-1]))
 		}
 	}
 	return execution
@@ -175,11 +175,11 @@ func TestTestsWithMixedOutcomesAreFlaky(t *testing.T) {
 	mixed, steady, unsure := newSimulationTest(t, tenant, agent.ID).ID, newSimulationTest(t, tenant, agent.ID).ID,
 		newSimulationTest(t, tenant, agent.ID).ID
 	tests := []string{mixed, steady, unsure}
-	flaky := func(of *db.Tenant) map[string]bool {
-		found, err := of.FlakyTests(t.Context(), append([]string{"test_none"}, tests...))
+	flaky := func(owner *db.Tenant) map[string]bool {
+		found, err := owner.FlakyTests(t.Context(), append([]string{"test_none"}, tests...))
 		require.NoError(t, err)
 		for _, wanted := range []bool{true, false} {
-			page, err := of.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, model.AgentTestFilter{IsFlaky: &wanted})
+			page, err := owner.AgentTests(t.Context(), model.PageArgs{First: 10}, nil, model.AgentTestFilter{IsFlaky: &wanted})
 			require.NoError(t, err)
 			for _, test := range page.Nodes {
 				require.Equal(t, wanted, found[test.Row().ID], "the filter of the list agrees")

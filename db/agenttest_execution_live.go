@@ -128,10 +128,7 @@ func (r *executionReader) readRuns(ctx context.Context, after,
 	if err != nil {
 		return nil, after, err
 	}
-	kept, after := eventsOf(runs, func(r *model.AgentTestRun) live.Position {
-		return runLivePosition(r.Version,
-			r.Position)
-	}, after,
-		known)
+	position := func(r *model.AgentTestRun) live.Position { return runLivePosition(r.Version, r.Position) }
+	kept, after := eventsOf(runs, position, after, known)
 	return kept, after, nil
 }

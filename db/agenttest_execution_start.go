@@ -61,19 +61,19 @@ func (t *Tenant) idsToRun(ctx context.Context, in model.StartAgentTestExecutionI
 	if in.TestIds != nil {
 		return model.Unique(in.TestIds), nil
 	}
-	path, of := "folderId", pg.Equal(nil, "folder_id", in.FolderID)
+	path, condition := "folderId", pg.Equal(nil, "folder_id", in.FolderID)
 	err := error(nil)
 	if in.FolderID != nil {
 		err = t.db.One(ctx, agentTestFolder, *in.FolderID, &model.AgentTestFolder{})
 	} else {
-		path, of = "agentId", WhereAgent(in.AgentID)
+		path, condition = "agentId", WhereAgent(in.AgentID)
 		_, err = t.Agent(ctx, *in.AgentID)
 	}
 	if err != nil {
 		return nil, err
 	}
 	ids := []string{}
-	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Apply(of.Apply(t.CompanyID())).
+	if err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Apply(condition.Apply(t.CompanyID())).
 		Order("created_at", "id").
 		Scan(ctx, &ids); err != nil {
 		return nil, err
@@ -269,8 +269,8 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	}
 	each := model.Unique(ids)
 	agents := []*model.Agent{}
-	of := t.db.Select((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
-	if err := t.db.Select(&agents).Where("id IN (?)", of).Order("id").For(string(forShare)).Scan(ctx); err != nil {
+	agentIDs := t.db.Select((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
+	if err := t.db.Select(&agents).Where("id IN (?)", agentIDs).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, err
 	}
 	tests, err := t.lockTestDefinitions(model.WithMemoryLimit(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,

@@ -29,8 +29,8 @@ func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
 	rows, err := t.FindPages(ctx, RunsOfTests, wanted, ids, model.PageArgs{First: most}, runSummary...)
 	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {
-		if of := row.Parent(); len(histories[of]) < int(most) {
-			histories[of] = append(histories[of], row.(*model.AgentTestRun))
+		if testID := row.Parent(); len(histories[testID]) < int(most) {
+			histories[testID] = append(histories[testID], row.(*model.AgentTestRun))
 		}
 	}
 	return histories, err

@@ -36,24 +36,24 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	t.Parallel()
 	tenant, queue := recordingJobs(t)
 	agent := newTaggedAgent(t, tenant, "New")
-	long, lately := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
-	folder, err := model.NewAgentTestFolder(folderInput(agent.ID, "Smoke"), long)
+	earlier, later := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
+	folder, err := model.NewAgentTestFolder(folderInput(agent.ID, "Smoke"), earlier)
 	require.NoError(t, err)
 	made, err := model.NewSimulationTest(model.CreateSimulationTestInput{
 		AgentID: agent.ID, Name: "Old", Scenario: "a", Criteria: []string{"b"}, MaxTurns: 1, FolderID: &folder.ID,
-	}, long)
+	}, earlier)
 	require.NoError(t, err)
 	test := made.Row()
-	newer, runs := ended(agent, test, lately, model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed)
-	older, before := ended(agent, test, long, model.AgentTestRunStatusPassed)
+	newer, runs := ended(agent, test, later, model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed)
+	older, olderRuns := ended(agent, test, earlier, model.AgentTestRunStatusPassed)
 	newer.RetryOfID = &older.ID
 	history := db.AgentTestHistory{
 		Folders: []*model.AgentTestFolder{folder}, Tests: []*model.AgentTestRow{test},
-		Executions: []*model.AgentTestExecution{older, newer}, Runs: append(runs, before...),
+		Executions: []*model.AgentTestExecution{older, newer}, Runs: append(runs, olderRuns...),
 	}
 	older.FinishedAt = nil
 	require.ErrorContains(t, tenant.ImportAgentTests(t.Context(), history), older.ID+" is not finished")
-	older.FinishedAt = &long
+	older.FinishedAt = &earlier
 	runs[1].Attempt = 21
 	require.Error(t, tenant.ImportAgentTests(t.Context(), history), "the database checks it")
 	none, err := dbtest.Find[*model.AgentTestFolder](t.Context(), tenant, db.AgentTestFolderRows, []string{folder.ID})
@@ -65,10 +65,10 @@ func TestImportedTestsHaveAHistory(t *testing.T) {
 	require.Empty(t, queue.take())
 	stored, err := dbtest.Find[model.AgentTest](t.Context(), tenant, db.AgentTestRows, []string{test.ID})
 	require.NoError(t, err)
-	require.True(t, long.Equal(stored[0].Row().CreatedAt))
+	require.True(t, earlier.Equal(stored[0].Row().CreatedAt))
 	require.Equal(t, runs[1].ID, *stored[0].Row().LastRunID)
 	require.Equal(t, model.AgentTestRunStatusFailed, *stored[0].Row().LastRunStatus)
-	require.True(t, lately.Equal(*stored[0].Row().LastRunAt))
+	require.True(t, later.Equal(*stored[0].Row().LastRunAt))
 	require.Equal(t, model.AgentTestRunCounts{Total: 2, Passed: 1, Failed: 1}, counts(t, tenant, newer.ID))
 	for verdict, ids := range map[model.AgentTestVerdict][]string{
 		model.AgentTestVerdictFailed: {newer.ID}, model.AgentTestVerdictPassed: {older.ID},

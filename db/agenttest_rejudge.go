@@ -73,8 +73,9 @@ func (t tenantTx) holdAgent(ctx context.Context, execution *model.AgentTestExecu
 }
 
 // finishedConversations returns the runs of an execution whose conversations were completed, without their messages.
-func (t *Tenant) finishedConversations(ctx context.Context, held *model.AgentTestExecution) ([]*model.AgentTestRun,
-	error) {
+func (t *Tenant) finishedConversations(
+	ctx context.Context, held *model.AgentTestExecution,
+) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	if held.RejudgeOfID != nil {
 		faults.Add("executionId", "names an execution that only judged conversations again: name the original execution %q",

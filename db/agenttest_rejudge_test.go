@@ -25,8 +25,9 @@ func hold(t *testing.T, tenant *db.Tenant, runID string, passed bool) {
 	require.NoError(t, tenant.FinishRun(t.Context(), run))
 }
 
-func rejudge(of *model.AgentTestExecution) model.RejudgeAgentTestExecutionInput {
-	return model.RejudgeAgentTestExecutionInput{ExecutionID: of.ID, Criteria: model.RejudgedCriteriaAsRun, Concurrency: 5}
+func rejudge(original *model.AgentTestExecution) model.RejudgeAgentTestExecutionInput {
+	return model.RejudgeAgentTestExecutionInput{ExecutionID: original.ID, Criteria: model.RejudgedCriteriaAsRun,
+		Concurrency: 5}
 }
 
 func TestConversationsAreJudgedAgain(t *testing.T) {

@@ -43,8 +43,8 @@ func TestArchiveSchemaIsCurrent(t *testing.T) {
 				continue
 			}
 			property := propertyOf(kind, checks, isRequired)
-			if of := db.JSONColumn(table, column); of != nil && strings.HasPrefix(kind, "json") {
-				property = enums.schemaOf(of, !isRequired)
+			if jsonType := db.JSONColumn(table, column); jsonType != nil && strings.HasPrefix(kind, "json") {
+				property = enums.schemaOf(jsonType, !isRequired)
 			}
 			if column == "definition" {
 				property = map[string]any{"type": "object", "description": "An agent, or a test if the line has agent_id. " +
@@ -145,9 +145,9 @@ func enumsOf(t *testing.T) enums {
 	document, err := parser.ParseSchemas(sources...)
 	require.NoError(t, err)
 	values := enums{}
-	for _, of := range document.Definitions {
-		for _, value := range of.EnumValues {
-			values[strings.ToLower(of.Name)] = append(values[strings.ToLower(of.Name)], value.Name)
+	for _, definition := range document.Definitions {
+		for _, value := range definition.EnumValues {
+			values[strings.ToLower(definition.Name)] = append(values[strings.ToLower(definition.Name)], value.Name)
 		}
 	}
 	return values
@@ -178,8 +178,8 @@ func (e enums) schemaOf(t reflect.Type, isNullable bool) map[string]any {
 	case name == "object" && t.Kind() == reflect.Struct:
 		properties := map[string]any{}
 		types, required := db.JSONMembers(t)
-		for member, of := range types {
-			properties[member] = e.schemaOf(of, false)
+		for member, memberType := range types {
+			properties[member] = e.schemaOf(memberType, false)
 		}
 		schema["properties"], schema["additionalProperties"] = properties, false
 		if len(required) > 0 {

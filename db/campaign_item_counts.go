@@ -123,13 +123,13 @@ func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[strin
 	for _, row := range rows {
 		kept := make([]int32, len(countedStates))
 		copy(kept, row.Counts)
-		of := &model.CampaignItemCounts{Pending: kept[0], Calling: kept[1], ProcessingResult: kept[2], Processed: kept[3],
+		total := &model.CampaignItemCounts{Pending: kept[0], Calling: kept[1], ProcessingResult: kept[2], Processed: kept[3],
 			Error: kept[4]}
 		for _, n := range kept {
-			of.Total += n
+			total.Total += n
 		}
-		if of.Total > 0 {
-			counts[row.ID] = of
+		if total.Total > 0 {
+			counts[row.ID] = total
 		}
 	}
 	return counts, err
@@ -163,8 +163,8 @@ func countByCounters(c pg.Count) *bun.SelectQuery {
 	if isOfOne {
 		campaign = campaign.Where("campaign.id = ?", c.Parent)
 	}
-	for i, of := range c.Filter {
-		condition := counterConditions[of.SQL]
+	for i, filter := range c.Filter {
+		condition := counterConditions[filter.SQL]
 		switch {
 		case condition == "":
 			return c.Rows

@@ -22,15 +22,15 @@ func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID str
 	}
 	counts, err := tenant.CountsOfCampaigns(t.Context(), []string{campaignID})
 	require.NoError(t, err)
-	of := counts[campaignID]
-	if of == nil {
-		of = &model.CampaignItemCounts{}
+	counted := counts[campaignID]
+	if counted == nil {
+		counted = &model.CampaignItemCounts{}
 	}
-	require.Equal(t, totals(nil, new(false)), of.Total)
+	require.Equal(t, totals(nil, new(false)), counted.Total)
 	for status, n := range map[model.CampaignItemStatus]int32{
-		model.CampaignItemStatusPending: of.Pending, model.CampaignItemStatusCalling: of.Calling,
-		model.CampaignItemStatusProcessed:        of.Processed,
-		model.CampaignItemStatusProcessingResult: of.ProcessingResult, model.CampaignItemStatusError: of.Error,
+		model.CampaignItemStatusPending: counted.Pending, model.CampaignItemStatusCalling: counted.Calling,
+		model.CampaignItemStatusProcessed:        counted.Processed,
+		model.CampaignItemStatusProcessingResult: counted.ProcessingResult, model.CampaignItemStatusError: counted.Error,
 	} {
 		require.Equal(t, totals(&status, new(false)), n, status)
 		for _, isArchived := range []*bool{nil, new(true)} {

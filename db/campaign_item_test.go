@@ -298,10 +298,10 @@ func TestItemsAreFilteredByStatusAndArchive(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, idsOf(page.Nodes))
 		wanted := db.ItemsMatching(c.status, c.isArchived, nil)
-		of, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID},
-			model.PageArgs{First: 10})
+		listed, err := dbtest.Pages[*model.CampaignItem](t.Context(), tenant, db.ItemsOfCampaigns, wanted,
+			[]string{campaign.ID}, model.PageArgs{First: 10})
 		require.NoError(t, err)
-		require.Equal(t, want, idsOf(of))
+		require.Equal(t, want, idsOf(listed))
 		counts, err := dbtest.Counts(t.Context(), tenant, db.ItemsOfCampaigns, wanted, []string{campaign.ID})
 		require.NoError(t, err)
 		require.Equal(t, []int32{int32(len(want))}, counts)

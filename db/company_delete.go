@@ -64,8 +64,9 @@ func (s *Store) DeleteCompany(ctx context.Context, id string, deleted func(table
 
 // changeInBatches applies the change to all rows of a table that belong to the company and satisfy the condition, in
 // parts. It returns their number.
-func (s *Store) changeInBatches(ctx context.Context, change, table, companyID, condition string) (rows int64,
-	err error) {
+func (s *Store) changeInBatches(
+	ctx context.Context, change, table, companyID, condition string,
+) (rows int64, err error) {
 	for {
 		result, err := s.db.Program().NewRaw(change+` WHERE company_id = ?1
 			AND ctid = ANY (ARRAY(SELECT ctid FROM ?0 WHERE company_id = ?1 AND ?2 LIMIT ?3))`,

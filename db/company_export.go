@@ -130,15 +130,15 @@ func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] 
 
 // CopyFile writes the uploaded file of a document. The snapshot does not contain the objects of the bucket, so
 // CopyFile returns an error if the document was deleted since.
-func (p *Snapshot) CopyFile(ctx context.Context, dst io.Writer, of *model.Document) error {
-	if of.ObjectID != nil {
-		content, err := p.tenant.readObject(ctx, of, 0, int64(of.Size))
+func (p *Snapshot) CopyFile(ctx context.Context, dst io.Writer, document *model.Document) error {
+	if document.ObjectID != nil {
+		content, err := p.tenant.readObject(ctx, document, 0, int64(document.Size))
 		if err == nil {
 			_, err = dst.Write(content)
 		}
 		return err
 	}
-	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", of.ID).
+	rows, err := p.tenant.db.Select((*documentContent)(nil)).Column("content").Where("document_id = ?", document.ID).
 		Order("part").Rows(ctx)
 	if err != nil {
 		return err

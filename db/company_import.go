@@ -193,10 +193,10 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 				"digit", model.MaxIDLength)
 		}
 	}
-	of := archivedTableOf(table)
-	isWhole, err := i.fillIn(of, values)
+	archived := archivedTableOf(table)
+	isWhole, err := i.fillIn(archived, values)
 	if err == nil {
-		err = i.checkShape(of, values)
+		err = i.checkShape(archived, values)
 	}
 	isRekeyed := err == nil && table == "agent_tests" && completeRows(values)
 	if isWhole && !isRekeyed || err != nil {

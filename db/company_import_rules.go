@@ -65,9 +65,9 @@ var derived = []string{
 type rule struct{ query, says string }
 
 func (i *CompanyImport) rules() []rule {
-	most := func(table, of string, most int, what string) rule {
+	most := func(table, column string, most int, what string) rule {
 		return rule{fmt.Sprintf("SELECT '%[2]s ' || %[2]s FROM %[1]s WHERE company_id = ? GROUP BY %[2]s HAVING count(*) > "+
-			"%[3]d LIMIT 1", table, of, most),
+			"%[3]d LIMIT 1", table, column, most),
 			fmt.Sprintf("must have at most %d %s", most, what)}
 	}
 	var ids []string

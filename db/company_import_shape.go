@@ -70,8 +70,8 @@ func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.
 		}
 		kind := i.types[table.name][column]
 		if strings.HasPrefix(kind, "json") {
-			if of := table.jsonColumn(column, values); of != nil {
-				s.value(column, value, of)
+			if jsonType := table.jsonColumn(column, values); jsonType != nil {
+				s.value(column, value, jsonType)
 			}
 			continue
 		}

@@ -25,9 +25,9 @@ type archivedTable struct {
 	// condition is the condition for archived rows, which are not marked as deleted; ?0 is the company. It is empty if all
 	// rows are archived.
 	condition string
-	// The function absent returns the values of columns that a line leaves out.
+	// The function defaults returns the values of columns that a line leaves out.
 	defaults func() map[string]any
-	// defaultsFor does the same as absent, for values that depend on the line.
+	// defaultsFor does the same as defaults, for values that depend on the line.
 	defaultsFor func(given map[string]json.RawMessage) map[string]any
 	// jsonTypes returns nil pointers to the types of JSON columns that row does not declare.
 	jsonTypes func(given map[string]json.RawMessage) map[string]any
@@ -112,7 +112,7 @@ var archivedTables = []archivedTable{
 	{name: "agent_tests", row: (*model.AgentTestRow)(nil), excluded: []string{"deleted_at"}, condition: notDeleted,
 		defaults: func() map[string]any {
 			return mergeMaps(updatedDefaults(), map[string]any{"kind": model.AgentTestKindSimulation})
-		}, defaultsFor: absentOfTest},
+		}, defaultsFor: defaultsOfTest},
 	{name: "agent_test_schedules", row: (*model.AgentTestSchedule)(nil), expressions: disabledExpressions, overrides: disabledValues,
 		defaults: func() map[string]any {
 			return mergeMaps(updatedDefaults(), map[string]any{
@@ -180,8 +180,8 @@ var (
 // firstPosition returns the default position of a row: the first in its list.
 func firstPosition() map[string]any { return map[string]any{"position": 0} }
 
-// absentOfTest returns the defaults of a simulation, the same as createSimulationTest. Classifications have none.
-func absentOfTest(given map[string]json.RawMessage) map[string]any {
+// defaultsOfTest returns the defaults of a simulation, the same as createSimulationTest. Classifications have none.
+func defaultsOfTest(given map[string]json.RawMessage) map[string]any {
 	if string(given["kind"]) == `"Classification"` {
 		return nil
 	}
@@ -198,9 +198,9 @@ func updatedDefaults() map[string]any {
 	return mergeMaps(created(), map[string]any{"updated_at": now()})
 }
 
-func mergeMaps(absent, more map[string]any) map[string]any {
-	maps.Copy(absent, more)
-	return absent
+func mergeMaps(base, more map[string]any) map[string]any {
+	maps.Copy(base, more)
+	return base
 }
 
 // ArchivedTables returns the names of the tables in an archive, each after the tables that it refers to.

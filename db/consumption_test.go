@@ -91,10 +91,11 @@ func requireSameSums(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBrea
 	}
 	require.Len(t, part.ByAgent, len(whole.ByAgent))
 	for i, agent := range part.ByAgent {
-		of := whole.ByAgent[i]
-		require.Equal(t, []any{of.AgentID, of.NameStatus, of.Credits}, []any{agent.AgentID, agent.NameStatus, agent.Credits})
+		expected := whole.ByAgent[i]
+		require.Equal(t, []any{expected.AgentID, expected.NameStatus, expected.Credits},
+			[]any{agent.AgentID, agent.NameStatus, agent.Credits})
 		if axes.Campaigns {
-			require.Len(t, agent.Campaigns, len(of.Campaigns))
+			require.Len(t, agent.Campaigns, len(expected.Campaigns))
 		} else {
 			require.Empty(t, agent.Campaigns)
 		}

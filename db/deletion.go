@@ -193,8 +193,8 @@ func (t tenantTx) removeFromTest(ctx context.Context) (bool, error) {
 // deadlock.
 func (t tenantTx) detach(ctx context.Context, runIDs []string) error {
 	moving := []*model.AgentTestExecution{}
-	of := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(runIDs))
-	if err := t.db.Select(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", of).Order("id").
+	executionIDs := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(runIDs))
+	if err := t.db.Select(&moving).Column("id").Where("unfinished > 0").Where("id IN (?)", executionIDs).Order("id").
 		For(string(forUpdate)).Scan(ctx); err != nil {
 		return err
 	}

@@ -120,10 +120,10 @@ func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chat
 		seen.Write(append(text, '\n'))
 	}
 	ids := []string{agentID, chatID, campaignID, itemID}
-	for _, of := range db.Nodes {
-		found, err := tenant.Find(ctx, of, ids)
+	for _, rows := range db.Nodes {
+		found, err := tenant.Find(ctx, rows, ids)
 		require.NoError(t, err)
-		require.Empty(t, found, of.Type)
+		require.Empty(t, found, rows.Type)
 	}
 	types, err := tenant.Types(ctx, ids)
 	require.NoError(t, err)
@@ -156,8 +156,8 @@ func seenOfAgent(t *testing.T, store *db.Store, tenant *db.Tenant, agentID, chat
 	} {
 		fails(t, call(), model.NotFound)
 	}
-	total := func(of func() (func(context.Context) (int32, error), error)) (int32, error) {
-		count, err := of()
+	total := func(prepare func() (func(context.Context) (int32, error), error)) (int32, error) {
+		count, err := prepare()
 		if err != nil {
 			return 0, err
 		}

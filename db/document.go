@@ -34,11 +34,12 @@ func (t *Tenant) DocumentsByID(ctx context.Context, ids []string, columns ...str
 }
 
 // DocumentInDataset returns one document of the dataset, or NOT_FOUND.
-func (t *Tenant) DocumentInDataset(ctx context.Context, datasetID, id string, columns ...string) (*model.Document,
-	error) {
+func (t *Tenant) DocumentInDataset(
+	ctx context.Context, datasetID, id string, columns ...string,
+) (*model.Document, error) {
 	rows := []*model.Document{}
-	err := t.db.SelectColumns(&rows, columns).Where("?TableAlias.id = ?", id).Where("?TableAlias.dataset_id = ?",
-		datasetID).Scan(ctx)
+	err := t.db.SelectColumns(&rows, columns).Where("?TableAlias.id = ?", id).
+		Where("?TableAlias.dataset_id = ?", datasetID).Scan(ctx)
 	if err == nil && len(rows) == 0 {
 		return nil, model.Missing(document, id)
 	}

@@ -23,13 +23,13 @@ import (
 const partSize = 1 << 20
 
 // saveContent stores the file of a document in Postgres, and sets the document's digest.
-func (t tenantTx) saveContent(ctx context.Context, of *model.Document, content io.Reader) error {
+func (t tenantTx) saveContent(ctx context.Context, document *model.Document, content io.Reader) error {
 	digest := sha256.New()
-	if err := t.saveParts(ctx, of.ID, io.TeeReader(content, digest)); err != nil {
+	if err := t.saveParts(ctx, document.ID, io.TeeReader(content, digest)); err != nil {
 		return err
 	}
-	of.Digest = new(hex.EncodeToString(digest.Sum(nil)))
-	return exec(ctx, t.db.Update(of).Column("digest").WherePK())
+	document.Digest = new(hex.EncodeToString(digest.Sum(nil)))
+	return exec(ctx, t.db.Update(document).Column("digest").WherePK())
 }
 
 func (t tenantTx) saveParts(ctx context.Context, documentID string, content io.Reader) error {

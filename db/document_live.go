@@ -38,8 +38,8 @@ type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// readAt is the time of the last read. Changes that come too soon after that wait for the timer again. seen is the
-	// digest of the last read.
+	// readAt is the time of the last read. Changes that come too soon after that wait for the timer again. lastDigest is
+	// the digest of the last read.
 	readAt     time.Time
 	again      *time.Timer
 	lastDigest digest

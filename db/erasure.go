@@ -80,7 +80,7 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 	if err != nil {
 		return erased, err
 	}
-	erased.Left, err = e.left(ctx, t)
+	erased.Left, err = e.remaining(ctx, t)
 	return erased, err
 }
 
@@ -159,8 +159,9 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, err error) {
 	return deleted, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaigns := []*model.Campaign{}
-		of := t.db.Select((*model.CampaignItem)(nil)).Column("campaign_id").Where("phone_number = ?", number)
-		if err := t.db.Select(&campaigns).Where("id IN (?)", of).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		campaignIDs := t.db.Select((*model.CampaignItem)(nil)).Column("campaign_id").Where("phone_number = ?", number)
+		err := t.db.Select(&campaigns).Where("id IN (?)", campaignIDs).Order("id").For(string(forUpdate)).Scan(ctx)
+		if err != nil {
 			return err
 		}
 		for _, campaign := range campaigns {

@@ -62,9 +62,8 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 		return 0, err
 	}
 	t.wake(campaignID)
-	_, err = counterDeltas{}.saveCounters(t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(ids)),
-		len(ids)).
-		Where("id = ?", campaignID).Exec(ctx)
+	update = t.db.Update((*model.Campaign)(nil)).Set("version = version + ?", len(ids))
+	_, err = counterDeltas{}.saveCounters(update, len(ids)).Where("id = ?", campaignID).Exec(ctx)
 	return int64(len(ids)), err
 }
 
@@ -79,8 +78,8 @@ func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) e
 	return err
 }
 
-// left counts the rows of the company's tables whose texts still contain the number.
-func (e erasure) left(ctx context.Context, t *Tenant) ([]model.ErasureLeft, error) {
+// remaining counts the rows of the company's tables whose texts still contain the number.
+func (e erasure) remaining(ctx context.Context, t *Tenant) ([]model.ErasureLeft, error) {
 	tables := append(ArchivedTables(), slices.Sorted(maps.Keys(notArchived))...)
 	columns := []struct {
 		TableName string

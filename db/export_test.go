@@ -75,8 +75,8 @@ func RemovePart(ctx context.Context, t *Tenant) (bool, error) { return t.removeP
 // RawStatement returns a statement with exactly this text.
 func RawStatement(text string) pg.Statement { return pg.NewStatement(text) }
 
-// Look does the work that the queue does about once a second in every process.
-func Look(ctx context.Context, s *Store) error { return s.db.CheckRowSecurity(ctx) }
+// CheckRowSecurity does the work that the queue does about once a second in every process.
+func CheckRowSecurity(ctx context.Context, s *Store) error { return s.db.CheckRowSecurity(ctx) }
 
 // Sweep does the work that the queue does about once a second in one process.
 func Sweep(s *Store) func(context.Context) error { return s.sweeper() }
@@ -127,11 +127,11 @@ func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
 // ArchivedColumns returns columns of a table: those that are not in archives, those that a line of an archive may omit,
 // and those that the import sets.
 func ArchivedColumns(table string) (without []string, absent, forced map[string]any) {
-	of := archivedTableOf(table)
-	if of.defaults != nil {
-		absent = of.defaults()
+	archived := archivedTableOf(table)
+	if archived.defaults != nil {
+		absent = archived.defaults()
 	}
-	return of.excluded, absent, of.overrides
+	return archived.excluded, absent, archived.overrides
 }
 
 // TypeOfColumn returns the type and the format in a JSON Schema for a type of Postgres.

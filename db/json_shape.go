@@ -99,14 +99,14 @@ func jsonTypeOf(t reflect.Type) (name, format string) {
 	return "string", ""
 }
 
-func (s *shape) list(path string, text json.RawMessage, of reflect.Type) {
+func (s *shape) list(path string, text json.RawMessage, elementType reflect.Type) {
 	var elements []json.RawMessage
 	if json.Unmarshal(text, &elements) != nil {
 		s.faults.Add(path, "must be a list")
 		return
 	}
 	for i, element := range elements {
-		s.value(path+"."+strconv.Itoa(i), element, of)
+		s.value(path+"."+strconv.Itoa(i), element, elementType)
 	}
 }
 

@@ -108,28 +108,28 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 		return nil, err
 	}
 	all, wanted := []*model.CriterionLabel{}, ids
-	for _, of := range labels {
-		all = append(all, of...)
+	for _, some := range labels {
+		all = append(all, some...)
 	}
 	labelled, err := t.labelledVerdicts(ctx, all)
 	if err != nil {
 		return nil, err
 	}
 	groups := map[string]string{}
-	for of, its := range labels {
+	for group, its := range labels {
 		for _, label := range its {
-			groups[label.RunID] = of
+			groups[label.RunID] = group
 		}
 	}
 	byGroup := map[string][]model.LabelledVerdict{}
 	for _, verdict := range labelled {
-		of := groups[verdict.Run.ConversationID()]
-		byGroup[of], wanted = append(byGroup[of], verdict), append(wanted, verdict.Run.ExecutionID)
+		group := groups[verdict.Run.ConversationID()]
+		byGroup[group], wanted = append(byGroup[group], verdict), append(wanted, verdict.Run.ExecutionID)
 	}
 	counts, err := t.verdictCounts(ctx, model.Unique(wanted))
 	rates := map[string]*model.CorrectedPassRate{}
-	for of, verdicts := range byGroup {
-		for id, rate := range model.CorrectRates(targets[of], counts, verdicts) {
+	for group, verdicts := range byGroup {
+		for id, rate := range model.CorrectRates(targets[group], counts, verdicts) {
 			rates[id] = rate
 		}
 	}
@@ -138,7 +138,7 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 
 // sampledLabels returns the newest labels on verdicts that the queue chose, by the id of an agent or an execution. They
 // are those on the tests of the agent, or those in the execution.
-func (t *Tenant) sampledLabels(ctx context.Context, of []string) (map[string][]*model.CriterionLabel, error) {
+func (t *Tenant) sampledLabels(ctx context.Context, groups []string) (map[string][]*model.CriterionLabel, error) {
 	rows := []*struct {
 		Label model.CriterionLabel `bun:"embed:"`
 		Of    string
@@ -147,7 +147,7 @@ func (t *Tenant) sampledLabels(ctx context.Context, of []string) (map[string][]*
 		Where("(?TableAlias.agent_id = parent.id OR ?TableAlias.id = parent.id)")
 	newest := t.db.Select((*model.CriterionLabel)(nil)).Where("is_sampled").
 		Where("execution_id IN (?)", ofEach).OrderExpr("created_at DESC, id DESC").Limit(labelsOfCorrection)
-	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(of)).
+	err := t.db.NewSelect().TableExpr("unnest(?::text[]) AS parent (id)", pgdialect.Array(groups)).
 		ColumnExpr("parent.id AS of, label.*").Join("CROSS JOIN LATERAL (?) AS label", newest).Scan(ctx, &rows)
 	labels := map[string][]*model.CriterionLabel{}
 	for _, row := range rows {

@@ -147,7 +147,7 @@ func (t *Tenant) LabelledQuestionsOfDatasets(ctx context.Context,
 func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, datasetID, after *string,
 	first int32) ([]*model.LabelledQuestion, int64, error) {
 	rows := []*model.LabelledQuestion{}
-	of := func(q *bun.SelectQuery) *bun.SelectQuery {
+	inScope := func(q *bun.SelectQuery) *bun.SelectQuery {
 		q = q.Where(`?TableAlias.dataset_id IN (SELECT dataset_id FROM knowledge_base_chat_datasets AS searched
 			WHERE searched.company_id = ? AND searched.chat_id = ?)`, t.CompanyID(), chatID)
 		if datasetID != nil {
@@ -155,11 +155,11 @@ func (t *Tenant) LabelledQuestionsOfChat(ctx context.Context, chatID string, dat
 		}
 		return q
 	}
-	count, err := t.db.Select((*model.LabelledQuestion)(nil)).Apply(of).Count(ctx)
+	count, err := t.db.Select((*model.LabelledQuestion)(nil)).Apply(inScope).Count(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	q := t.db.Select(&rows).Apply(t.withDocumentName, of).Order("id").Limit(int64(first) + 1)
+	q := t.db.Select(&rows).Apply(t.withDocumentName, inScope).Order("id").Limit(int64(first) + 1)
 	if after != nil {
 		q = q.Where("?TableAlias.id > ?", *after)
 	}

@@ -61,7 +61,7 @@ type topic struct {
 	mu sync.Mutex
 	// hasBegun is set once the start position is known. Nothing is read before that.
 	hasBegun, isRunning, isClosed bool
-	// isDue is set if the reader has to look again. isWoken is set if the rows may have changed.
+	// isDue is set if the reader has to poll again. isWoken is set if the rows may have changed.
 	isDue, isWoken bool
 }
 
@@ -218,7 +218,7 @@ func (p *topic) takeDue() (isDue, isWoken bool) {
 	return isDue, isWoken
 }
 
-// run looks until nothing is due.
+// run polls until nothing is due.
 func (p *topic) run() {
 	for isDue, isWoken := p.takeDue(); isDue; isDue, isWoken = p.takeDue() {
 		var retry time.Duration

@@ -49,10 +49,10 @@ type budgetWarnings struct {
 }
 
 func newBudgetWarnings(
-	log *slog.Logger, of func(context.Context, string) (*model.CompanySubscription, error),
+	log *slog.Logger, subscription func(context.Context, string) (*model.CompanySubscription, error),
 	enqueue func(context.Context, string, *model.CompanySubscription) error,
 ) *budgetWarnings {
-	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: of, enqueue: enqueue,
+	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: subscription, enqueue: enqueue,
 		scheduled: map[string]bool{}, closing: make(chan struct{})}
 }
 

@@ -263,7 +263,9 @@ func TestRowSecurityBindsRunningProcesses(t *testing.T) {
 	const agents = "SELECT count(*) FROM agents"
 	for name, notice := range map[string]func(*testing.T, *db.Store){
 		"asked whether it is ready": func(t *testing.T, s *db.Store) { require.NoError(t, s.Ping(t.Context())) },
-		"polling for signals":       func(t *testing.T, s *db.Store) { require.NoError(t, db.Look(t.Context(), s)) },
+		"polling for signals": func(t *testing.T, s *db.Store) {
+			require.NoError(t, db.CheckRowSecurity(t.Context(), s))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

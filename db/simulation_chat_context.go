@@ -58,8 +58,8 @@ func (u *ChatTurn) Context(ctx context.Context, wants ...pg.Want) (*ChatTurnCont
 		isRealTransfer := call.Kind == model.ToolCallKindCallTransfer && !call.Mocked
 		return call.MessageSequence < first && !isRealTransfer
 	})
-	for _, of := range mocked {
-		c.Mocked[of.TargetID] = of.Calls
+	for _, counted := range mocked {
+		c.Mocked[counted.TargetID] = counted.Calls
 	}
 	return c, t.db.Wanted(wanted), nil
 }

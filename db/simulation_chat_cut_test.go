@@ -149,12 +149,12 @@ func torture(t *testing.T, url string, options db.Options, cut func() error) {
 	}
 	got := make([][]*model.SimulationChatMessage, 4)
 	for i, reader := range []struct {
-		of   *db.Tenant
-		cuts int
+		tenant *db.Tenant
+		cuts   int
 	}{{tenant, 0}, {elsewhere, 0}, {tenant, 100}, {elsewhere, 100}} {
 		all.Go(func() {
 			var err error
-			got[i], err = read(reader.of, chat.ID, reader.cuts)
+			got[i], err = read(reader.tenant, chat.ID, reader.cuts)
 			errs <- err
 		})
 	}

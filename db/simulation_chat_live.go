@@ -164,7 +164,7 @@ func (r *chatReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResu
 		r.settle(ctx, p)
 		return topicEnded, nil
 	}
-	// The held events waited for the rows that were just read.
+	// The pending events waited for the rows that were just read.
 	r.deliverPending(true)
 	return waitForSignal, nil
 }
@@ -184,7 +184,7 @@ func (r *chatReader) takeEvents(p *topic) {
 	r.deliverPending(false)
 }
 
-// deliverPending delivers held events that are no longer too early, or all of them.
+// deliverPending delivers pending events that are no longer too early, or all of them.
 func (r *chatReader) deliverPending(all bool) {
 	for len(r.pending) > 0 && (all || r.pending[0].Sequence <= r.cursor+messagesPerTurn) {
 		// Text that came late is already part of the message. A call that came late is still new to followers.

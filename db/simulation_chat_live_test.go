@@ -193,7 +193,7 @@ func TestEventFollowersDetectFailedTurns(t *testing.T) {
 	elsewhere := dbtest.Reopen(t, store)
 	live, err := elsewhere.Tenant(chat.CompanyID).FollowEvents(t.Context(), chat.ID)
 	require.NoError(t, err)
-	db.Listen(t.Context(), elsewhere) // text that is written before it listens would be lost
+	db.Listen(t.Context(), elsewhere) // text that is written before the replica listens would be lost
 	// A client joins the pieces of each attempt, and detects gaps.
 	texts := map[string]string{}
 	until := func(seen func(model.SimulationChatEvent) bool) {

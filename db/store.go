@@ -116,7 +116,7 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	})
 	store.topics = newTopics(store)
 	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(),
-		Look: db.CheckRowSecurity, Log: o.Log})
+		Tick: db.CheckRowSecurity, Log: o.Log})
 	if err == nil {
 		store.vectors, err = schema.VectorTypeOf(ctx, db.Writes())
 	}

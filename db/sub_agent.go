@@ -74,21 +74,22 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 }
 
 // copySubAgents gives a new agent the sub-agents of another.
-func (t tenantTx) copySubAgents(ctx context.Context, of string, agent *model.Agent) error {
+func (t tenantTx) copySubAgents(ctx context.Context, originalID string, agent *model.Agent) error {
 	// Deleting a delegate deletes its relations. So this locks the delegates before it reads the relations.
 	delegates := []*model.Agent{}
 	if err := t.db.Select(&delegates).Column("id").
-		Where("id IN (SELECT delegate_agent_id FROM sub_agents WHERE company_id = ? AND agent_id = ?)", t.CompanyID(), of).
+		Where("id IN (SELECT delegate_agent_id FROM sub_agents WHERE company_id = ? AND agent_id = ?)",
+			t.CompanyID(), originalID).
 		Order("id").For(string(forReference)).Scan(ctx); err != nil {
 		return err
 	}
-	relations, err := t.SubAgentsOfAgents(ctx, []string{of})
+	relations, err := t.SubAgentsOfAgents(ctx, []string{originalID})
 	if err != nil || len(relations) == 0 {
 		return err
 	}
 	for _, relation := range relations {
 		relation.ID, relation.AgentID, relation.CreatedAt = model.NewID("subagent"), agent.ID, agent.CreatedAt
-		if relation.DelegateAgentID == of {
+		if relation.DelegateAgentID == originalID {
 			relation.DelegateAgentID = agent.ID
 		}
 	}

@@ -35,18 +35,18 @@ func (t *Tenant) withScope(scope pg.Scope) *Tenant {
 
 // WithAPIKey returns the Tenant for writes that record the API key.
 func (t *Tenant) WithAPIKey(keyID string) *Tenant {
-	by := *t
-	by.keyID = &keyID
-	return &by
+	other := *t
+	other.keyID = &keyID
+	return &other
 }
 
 // WithReach returns the Tenant restricted to the reach. Chats outside the reach cannot be read, followed or changed by
 // id, and new chats get the reach's holder. Nothing else is restricted, because the scope "chat" gives access to chats
 // only.
 func (t *Tenant) WithReach(reach *model.Reach) *Tenant {
-	within := *t
-	within.reach = reach
-	return &within
+	other := *t
+	other.reach = reach
+	return &other
 }
 
 // Tx runs fn in a transaction. It commits when fn returns nil, and rolls back when fn returns an error. A Tenant in a

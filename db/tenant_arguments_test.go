@@ -15,8 +15,8 @@ import (
 
 // arguments returns values for a parameter. If the parameter has ids, the first value has only ids of the fixture own.
 // Each further value has ids of the fixture other. known is false for an unknown type.
-func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
-	switch of {
+func arguments(parameter reflect.Type, own, other fixture) (values []any, known bool) {
+	switch parameter {
 	case reflect.TypeFor[string]():
 		for _, id := range other.ids {
 			values = append(values, id)
@@ -49,20 +49,22 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	case reflect.TypeFor[model.PageArgs]():
 		return []any{model.PageArgs{First: 100}}, true
 	case reflect.TypeFor[*model.AgentTestKind](), reflect.TypeFor[*model.AgentTestRunStatus]():
-		return []any{reflect.Zero(of).Interface()}, true
+		return []any{reflect.Zero(parameter).Interface()}, true
 	case reflect.TypeFor[*model.AgentTestRun]():
-		run := func(of fixture) *model.AgentTestRun {
+		run := func(owner fixture) *model.AgentTestRun {
 			return &model.AgentTestRun{
-				ID: of.ids["RunID"], ExecutionID: of.ids["ExecutionID"], Claim: 1, Status: model.AgentTestRunStatusPassed,
+				ID: owner.ids["RunID"], ExecutionID: owner.ids["ExecutionID"], Claim: 1, Status: model.AgentTestRunStatusPassed,
 			}
 		}
 		return []any{run(own), run(other)}, true
 	case reflect.TypeFor[[]*model.AgentTestRun]():
-		runs := func(of fixture) []*model.AgentTestRun { return []*model.AgentTestRun{{ID: of.ids["RunID"], Claim: 1}} }
+		runs := func(owner fixture) []*model.AgentTestRun {
+			return []*model.AgentTestRun{{ID: owner.ids["RunID"], Claim: 1}}
+		}
 		return []any{runs(own), runs(other)}, true
 	case reflect.TypeFor[[]db.AgentVersion]():
-		versions := func(of fixture) []db.AgentVersion {
-			return []db.AgentVersion{{AgentID: of.ids["AgentID"], Version: 1}}
+		versions := func(owner fixture) []db.AgentVersion {
+			return []db.AgentVersion{{AgentID: owner.ids["AgentID"], Version: 1}}
 		}
 		return []any{versions(own), versions(other)}, true
 	case reflect.TypeFor[*model.BlameSearch]():
@@ -71,7 +73,7 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 		reflect.TypeFor[*model.CampaignFilter](),
 		reflect.TypeFor[*model.SimulationChatFilter](),
 		reflect.TypeFor[*model.CampaignItemStatus](), reflect.TypeFor[*bool]():
-		return []any{reflect.Zero(of).Interface()}, true
+		return []any{reflect.Zero(parameter).Interface()}, true
 	case reflect.TypeFor[model.DateBound]():
 		return []any{model.DateBound{At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), IsDay: true}}, true
 	case reflect.TypeFor[model.ConsumptionAxes]():
@@ -79,9 +81,9 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	case reflect.TypeFor[model.ConsumptionRange]():
 		return []any{model.ConsumptionRange{From: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), End: time.Now()}}, true
 	case reflect.TypeFor[*model.Document]():
-		claimed := func(of fixture) *model.Document {
-			return &model.Document{ID: of.ids["IndexedID"], DatasetID: of.ids["DatasetID"], IndexingID: of.ids["IndexingID"],
-				Claim: 1, Error: new("New")}
+		claimed := func(owner fixture) *model.Document {
+			return &model.Document{ID: owner.ids["IndexedID"], DatasetID: owner.ids["DatasetID"],
+				IndexingID: owner.ids["IndexingID"], Claim: 1, Error: new("New")}
 		}
 		return []any{claimed(own), claimed(other)}, true
 	case reflect.TypeFor[model.ComparedVariants]():
@@ -103,19 +105,19 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 	case reflect.TypeFor[time.Time]():
 		return []any{time.Now()}, true
 	case reflect.TypeFor[*model.Campaign]():
-		campaign := func(of fixture) *model.Campaign {
-			return &model.Campaign{ID: model.NewID("campaign"), AgentID: of.ids["AgentID"], Name: "New",
+		campaign := func(owner fixture) *model.Campaign {
+			return &model.Campaign{ID: model.NewID("campaign"), AgentID: owner.ids["AgentID"], Name: "New",
 				Status: model.CampaignStatusDraft, MaxAttempts: 1}
 		}
 		return []any{campaign(own), campaign(other)}, true
 	case reflect.TypeFor[[]*model.CampaignItem](), reflect.TypeFor[[]*model.CampaignItemEvent]():
-		return []any{reflect.Zero(of).Interface()}, true
+		return []any{reflect.Zero(parameter).Interface()}, true
 	case reflect.TypeFor[[]time.Time]():
 		return []any{[]time.Time{time.Now()}}, true
 	case reflect.TypeFor[db.AgentTestHistory]():
-		folder := func(of fixture) db.AgentTestHistory {
-			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"), AgentID: of.ids["AgentID"],
-				Name: "New", Color: "#112233"}}}
+		folder := func(owner fixture) db.AgentTestHistory {
+			return db.AgentTestHistory{Folders: []*model.AgentTestFolder{{ID: model.NewID("folder"),
+				AgentID: owner.ids["AgentID"], Name: "New", Color: "#112233"}}}
 		}
 		return []any{folder(own), folder(other)}, true
 	case reflect.TypeFor[model.CreateAgentTestsInput]():
@@ -129,14 +131,14 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 			create(own.ids["AgentID"], other.ids["FolderID"]),
 		}, true
 	case reflect.TypeFor[model.LabelCriterionResultsInput]():
-		labels := func(of fixture) model.LabelCriterionResultsInput {
-			in := right(of.ids["FinishedRunID"], "Is polite", "New", true)
+		labels := func(owner fixture) model.LabelCriterionResultsInput {
+			in := right(owner.ids["FinishedRunID"], "Is polite", "New", true)
 			return model.LabelCriterionResultsInput{Labels: []*model.LabelCriterionResultInput{&in}}
 		}
 		return []any{labels(own), labels(other)}, true
 	case reflect.TypeFor[model.CriterionQueueArgs]():
-		queue := func(of fixture) model.CriterionQueueArgs {
-			return model.CriterionQueueArgs{AgentID: of.ids["AgentID"], Person: new("New"), First: 10}
+		queue := func(owner fixture) model.CriterionQueueArgs {
+			return model.CriterionQueueArgs{AgentID: owner.ids["AgentID"], Person: new("New"), First: 10}
 		}
 		return []any{queue(own), queue(other)}, true
 	case reflect.TypeFor[model.AgentTestFilter]():
@@ -155,7 +157,7 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 		return []any{&model.UsageEntry{AgentID: own.ids["AgentID"], Channel: model.ChannelWeb}}, true
 	case reflect.TypeFor[*model.CampaignItemFilter](), reflect.TypeFor[*model.AgentTestExecutionFilter](),
 		reflect.TypeFor[*model.DocumentFilter](), reflect.TypeFor[*model.NameFilter]():
-		return []any{reflect.Zero(of).Interface()}, true
+		return []any{reflect.Zero(parameter).Interface()}, true
 	case reflect.TypeFor[time.Duration]():
 		return []any{time.Minute}, true
 	case reflect.TypeFor[int32]():
@@ -164,10 +166,10 @@ func arguments(of reflect.Type, own, other fixture) (values []any, known bool) {
 		return []any{&model.SimulationChat{AgentID: own.ids["AgentID"], Warnings: []string{}},
 			&model.SimulationChat{AgentID: other.ids["AgentID"], Warnings: []string{}}}, true
 	}
-	if of.Kind() != reflect.Struct || !strings.HasSuffix(of.Name(), "Input") {
+	if parameter.Kind() != reflect.Struct || !strings.HasSuffix(parameter.Name(), "Input") {
 		return nil, false
 	}
-	return inputs(of, own, other), true
+	return inputs(parameter, own, other), true
 }
 
 // oneTarget lists inputs that accept only one of the fields that select what to run.
@@ -178,8 +180,8 @@ var oneTarget = []reflect.Type{
 
 // inputs returns a valid input with ids of the fixture own. For each of these ids it also returns an input that has an
 // id of the fixture other instead.
-func inputs(of reflect.Type, own, other fixture) []any {
-	valid := reflect.New(of).Elem()
+func inputs(inputType reflect.Type, own, other fixture) []any {
+	valid := reflect.New(inputType).Elem()
 	texts := map[string]string{
 		"Name": "New", "TechnicalName": "a_new_name", "Prompt": "New {knowledge}", "Language": "en", "Channel": "Web",
 		"Direction": "Inbound", "Text": "New",
@@ -187,21 +189,21 @@ func inputs(of reflect.Type, own, other fixture) []any {
 		"Kind": "Chats", "PhoneNumber": "+4930901820", "Secret": "legacy-9876543210-abcdef", "URL": "https://example.com/",
 		"TimeZone": "UTC", "Criterion": "Is polite",
 	}
-	own = own.suiting(of)
+	own = own.suiting(inputType)
 	var named []int
-	for i := range of.NumField() {
-		field, name := valid.Field(i), of.Field(i).Name
+	for i := range inputType.NumField() {
+		field, name := valid.Field(i), inputType.Field(i).Name
 		switch {
 		case name == "McpName":
 			field.Set(reflect.ValueOf(&own.mark))
-		case name == "Endpoint" && of == reflect.TypeFor[model.CreateMcpServerInput]():
+		case name == "Endpoint" && inputType == reflect.TypeFor[model.CreateMcpServerInput]():
 			field.Set(reflect.ValueOf(&model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://example.com/new",
 				TimeoutSeconds: 10}))
 		case own.ids[name] != "" && field.Kind() == reflect.String:
 			field.SetString(own.ids[name])
 			named = append(named, i)
 		case own.ids[name] != "" && field.Type() == reflect.TypeFor[*string]():
-			if !slices.Contains(oneTarget, of) || name == "BaselineID" {
+			if !slices.Contains(oneTarget, inputType) || name == "BaselineID" {
 				field.Set(reflect.ValueOf(new(own.ids[name])))
 			}
 			named = append(named, i)
@@ -236,15 +238,15 @@ func inputs(of reflect.Type, own, other fixture) []any {
 		case name == "Criteria":
 			field.Set(reflect.ValueOf([]string{"New"}))
 		case field.Type() == reflect.TypeFor[*model.ConversationContext]() &&
-			of != reflect.TypeFor[model.UpdateAgentTestInput]():
+			inputType != reflect.TypeFor[model.UpdateAgentTestInput]():
 			field.Set(reflect.ValueOf(conversation("New")))
 		}
 	}
 	all := []any{valid.Interface()}
 	for _, i := range named {
-		foreign := reflect.New(of).Elem()
+		foreign := reflect.New(inputType).Elem()
 		foreign.Set(valid)
-		name := of.Field(i).Name
+		name := inputType.Field(i).Name
 		switch foreign.Field(i).Kind() {
 		case reflect.String:
 			foreign.Field(i).SetString(other.ids[name])
@@ -254,7 +256,7 @@ func inputs(of reflect.Type, own, other fixture) []any {
 				slices.Contains([]reflect.Type{
 					reflect.TypeFor[model.StartAgentTestExecutionInput](), reflect.TypeFor[model.CreateAgentTestScheduleInput](),
 					reflect.TypeFor[model.UpdateAgentTestScheduleInput](),
-				}, of) && name != "BaselineID" {
+				}, inputType) && name != "BaselineID" {
 				tests.SetZero()
 			}
 		default:

@@ -86,8 +86,8 @@ func shown(t *testing.T, result reflect.Value) string {
 // methods by reflection.
 func TestRowsOfAnotherCompanyAreUnreachable(t *testing.T) {
 	t.Parallel()
-	for held, address := range dbtest.SecurityVariants(t) {
-		t.Run(held, func(t *testing.T) { nothingOfAnotherCompanyIsReachable(t, address) })
+	for variant, address := range dbtest.SecurityVariants(t) {
+		t.Run(variant, func(t *testing.T) { nothingOfAnotherCompanyIsReachable(t, address) })
 	}
 }
 

@@ -44,8 +44,8 @@ func benchEntry(i int, random *rand.Rand) (e model.UsageEntry) {
 	e.IdempotencyKey = fmt.Sprintf("call-%010d", i)
 	e.Channel = model.AllChannel[agent%len(model.AllChannel)]
 	e.AgentID = fmt.Sprintf("agent_01h455vb4pex5vsknk084%05d", agent)
-	if of := random.IntN(4); of > 0 {
-		e.CampaignID = fmt.Sprintf("campaign_01h455vb4pex5vsknk084%05d", agent+benchAgents*(of-1))
+	if campaign := random.IntN(4); campaign > 0 {
+		e.CampaignID = fmt.Sprintf("campaign_01h455vb4pex5vsknk084%05d", agent+benchAgents*(campaign-1))
 	}
 	e.Credits = model.Credits(random.IntN(5_000_000))
 	e.At = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).

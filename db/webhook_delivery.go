@@ -260,10 +260,11 @@ func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) er
 
 // forgetDeliveries deletes excess and expired messages of a webhook.
 func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
-	of := func() *bun.SelectQuery {
+	deliveries := func() *bun.SelectQuery {
 		return t.db.Select((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID)
 	}
-	last := of().Column("created_at", "id").OrderExpr("created_at DESC, id DESC").Offset(model.MaxDeliveries).Limit(1)
+	last := deliveries().Column("created_at", "id").OrderExpr("created_at DESC, id DESC").
+		Offset(model.MaxDeliveries).Limit(1)
 	return exec(ctx, t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
 		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesStoredSince(now()), last))
 }

@@ -44,7 +44,7 @@ type Bucket struct {
 }
 
 var (
-	// bucketNamePattern are the names of buckets that can be part of a host name.
+	// bucketNamePattern matches bucket names that can be part of a host name.
 	bucketNamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
 	prefixPattern     = regexp.MustCompile(`^(/[A-Za-z0-9._-]+)*/?$`)
 )

@@ -90,14 +90,14 @@ func (l *level) member(t token, alias string, sharded []string) string {
 		}
 		return outerTable
 	}
-	of := l.tablesNamed(sharded)
+	refs := l.tablesNamed(sharded)
 	if l.verb() == "insert" { // its SELECT does not see the target
-		of = slices.DeleteFunc(of, func(t tableRef) bool { return t == l.tables[0] })
+		refs = slices.DeleteFunc(refs, func(t tableRef) bool { return t == l.tables[0] })
 	}
-	if len(of) == 0 || len(of) > 1 && !l.has("using") {
+	if len(refs) == 0 || len(refs) > 1 && !l.has("using") {
 		return ""
 	}
-	return of[0].alias
+	return refs[0].alias
 }
 
 // tablesNamed returns the tables of the level with one of the names.

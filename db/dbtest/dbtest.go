@@ -283,8 +283,8 @@ func execute(ctx context.Context, statement string) error {
 
 // address returns the server's address with the database.
 func address(database string) string {
-	if of := nodes(); len(of) > 0 {
-		return inDatabase(of[0], database)
+	if addresses := nodes(); len(addresses) > 0 {
+		return inDatabase(addresses[0], database)
 	}
 	return inDatabase(cluster.server.URL(), database)
 }

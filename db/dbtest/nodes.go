@@ -20,8 +20,8 @@ const shards = 2
 // nodes returns the addresses of a Citus cluster in DBTEST_NODES, separated by commas, the coordinator first. If there
 // are any, the databases of tests are created there.
 func nodes() []string {
-	if of := os.Getenv("DBTEST_NODES"); of != "" {
-		return strings.Split(of, ",")
+	if addresses := os.Getenv("DBTEST_NODES"); addresses != "" {
+		return strings.Split(addresses, ",")
 	}
 	return nil
 }

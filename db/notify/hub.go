@@ -16,13 +16,13 @@ type Key struct{ CompanyID, ID string }
 
 // Bus carries signals between the hubs of all replicas. Signals of one hub arrive in order, or are lost.
 type Bus interface {
-	// send sends the signals to all hubs that follow their keys, including its own. After an error, some of them may be
-	// lost.
+	// send sends the signals to all hubs that are subscribed to their keys, including its own. After an error, some of
+	// them may be lost.
 	send(ctx context.Context, h *Hub, signals []signal) error
 	// listen delivers signals to the hub until ctx ends.
 	listen(ctx context.Context, h *Hub)
-	// subscribe and leave add and remove a key whose signals the hub receives. They are called with the hub's lock held,
-	// and must not wait.
+	// subscribe and unsubscribe add and remove a key whose signals the hub receives. They are called with the hub's lock
+	// held, and must not wait.
 	subscribe(h *Hub, key Key)
 	unsubscribe(key Key)
 	isListening() bool
@@ -38,7 +38,7 @@ type Hub struct {
 	work   sync.WaitGroup
 	outbox outbox
 	counts counts
-	// The channel heard is closed when the replica first listens.
+	// The channel firstListen is closed when the replica first listens.
 	firstListen chan struct{}
 	hearsOnce   sync.Once
 

@@ -48,7 +48,7 @@ type natsBus struct {
 
 	mu            sync.Mutex
 	subscriptions map[Key]*nats.Subscription
-	// unconfirmed has keys that the server may not know yet. asked has a token while there are any.
+	// unconfirmed has keys that the server may not know yet. confirmRequests has a token while there are any.
 	unconfirmed     []Key
 	confirmRequests chan struct{}
 }

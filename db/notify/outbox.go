@@ -129,8 +129,8 @@ func (o *outbox) write(key Key, piece model.MessageDelta) {
 // not continue it.
 func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	length := utf8.RuneCountInString(waiting.Text)
-	if waiting.Sequence != piece.Sequence || waiting.TurnID != piece.TurnID || waiting.Offset+
-		int32(length) != piece.Offset {
+	if waiting.Sequence != piece.Sequence || waiting.TurnID != piece.TurnID ||
+		waiting.Offset+int32(length) != piece.Offset {
 		return 0
 	}
 	return max(0, maxPiece-length)
@@ -248,8 +248,8 @@ func payloads(signals []signal) []string {
 	return texts
 }
 
-// notify sends until the Hub closes. After each send, new signals wait for at most the interval rest, new text for at
-// most the interval window, and failed signals for at most retryDelay.
+// notify sends until the Hub closes. After each send, new signals wait for at most sendInterval, new text for at most
+// textInterval, and failed signals for at most retryDelay.
 func (h *Hub) notify() {
 	wakes, texts := h.outbox.wakes, h.outbox.texts
 	var signalTimer, textTimer, retryTimer <-chan time.Time

@@ -65,27 +65,27 @@ func (b *Batch) Insert(rows ...Row) { b.InsertOr("", "", rows...) }
 
 // InsertOr is Insert with an ON CONFLICT clause: conflict is its target and action, and set has the assignments.
 func (b *Batch) InsertOr(conflict, set string, rows ...Row) {
-	of := reflect.TypeOf(rows[0]).Elem()
+	rowType := reflect.TypeOf(rows[0]).Elem()
 	var values []any
 	for _, row := range rows {
 		row.OwnBy(b.scope.companyID)
-		for _, field := range fieldsOf(of) {
+		for _, field := range fieldsOf(rowType) {
 			if field.Name != companyColumn {
 				values = append(values, b.value(field, row))
 			}
 		}
 	}
-	b.Add(insertion{of, len(rows), conflict, set}, nil, values...)
+	b.Add(insertion{rowType, len(rows), conflict, set}, nil, values...)
 }
 
 // Update adds a statement that writes the columns of the row with the id.
 func (b *Batch) Update(row Row, id string, columns ...string) {
-	of := reflect.TypeOf(row).Elem()
+	rowType := reflect.TypeOf(row).Elem()
 	values := []any{id}
 	for _, column := range columns {
-		values = append(values, b.value(unconnected.Table(of).FieldMap[column], row))
+		values = append(values, b.value(unconnected.Table(rowType).FieldMap[column], row))
 	}
-	b.Add(rowUpdate{of, strings.Join(columns, " ")}, nil, values...)
+	b.Add(rowUpdate{rowType, strings.Join(columns, " ")}, nil, values...)
 }
 
 func (b *Batch) value(field *schema.Field, row Row) any {
@@ -248,9 +248,9 @@ func (b *Batch) sendOnce(ctx context.Context) error {
 }
 
 func (b *Batch) sendOn(ctx context.Context, conn *pgx.Conn) error {
-	for _, of := range b.bound {
-		if of.rows.IsValid() {
-			of.rows.Elem().SetLen(0) // removes the rows of an earlier attempt
+	for _, bound := range b.bound {
+		if bound.rows.IsValid() {
+			bound.rows.Elem().SetLen(0) // removes the rows of an earlier attempt
 		}
 	}
 	// The results are a row or two, or keys that the caller passed. No memory is reserved for them: the budget would

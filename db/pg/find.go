@@ -20,8 +20,8 @@ func (r Reads) CompanyID() string { return r.scope.companyID }
 // Find reads the rows of the keys as structs. It reads the given columns in addition to those that identify and order
 // rows, or all columns when none is given. Each row has its key as ParentID, except rows that are read by their own
 // ids, which come in any order.
-func (r Reads) Find(ctx context.Context, of Rows, keys []string, columns ...string) ([]model.Row, error) {
-	return Find[model.Row](ctx, r.scope, of, keys, columns...)
+func (r Reads) Find(ctx context.Context, source Rows, keys []string, columns ...string) ([]model.Row, error) {
+	return Find[model.Row](ctx, r.scope, source, keys, columns...)
 }
 
 // FindPages reads one page of each parent's list, in the list's order. It reads one more row than the page holds, if
@@ -61,9 +61,9 @@ func (r Reads) Count(ctx context.Context, l List, f Filter, parents []string) (m
 }
 
 // Find is Reads.Find for a type of rows that the caller knows.
-func Find[R any](ctx context.Context, s Scope, of Rows, keys []string, columns ...string) ([]R, error) {
-	rows, err := s.rows(ctx, of.Model, s.db.rowsOfKeys(of, s.companyID, pgdialect.Array(keys),
-		s.db.ColumnsToRead(of.Row(), columns), nil))
+func Find[R any](ctx context.Context, s Scope, source Rows, keys []string, columns ...string) ([]R, error) {
+	rows, err := s.rows(ctx, source.Model, s.db.rowsOfKeys(source, s.companyID, pgdialect.Array(keys),
+		s.db.ColumnsToRead(source.Row(), columns), nil))
 	return castRows[R](JoinBatch(rows)), err
 }
 
@@ -77,8 +77,8 @@ func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArg
 		columns = append(slices.Clip(columns), o.Column) // cursors are made from it
 	}
 	q := s.db.pageOf(l, s.companyID, nil, Part{PageArgs: args, Filter: f, AndNext: true}, literal, nil)
-	rows, err := s.rows(ctx, l.Model, s.db.selectColumns(q, l.Row(), s.companyID, s.db.ColumnsToRead(l.Row(), columns),
-		nil))
+	rows, err := s.rows(ctx, l.Model,
+		s.db.selectColumns(q, l.Row(), s.companyID, s.db.ColumnsToRead(l.Row(), columns), nil))
 	if err != nil {
 		return nil, err
 	}

@@ -121,9 +121,9 @@ func BindWant(w Want) Bound {
 }
 
 // Wanted returns the rows of queries that BindWant made, after the queries have run.
-func (s Scope) Wanted(of []Bound) [][]model.Row {
-	all := make([][]model.Row, len(of))
-	for i, b := range of {
+func (s Scope) Wanted(queries []Bound) [][]model.Row {
+	all := make([][]model.Row, len(queries))
+	for i, b := range queries {
 		all[i] = JoinBatch(s.db.modelRows(b.rows))
 	}
 	return all
@@ -131,27 +131,27 @@ func (s Scope) Wanted(of []Bound) [][]model.Row {
 
 // FindTogether reads rows by prepared statements, in one round trip and from one snapshot.
 func (r Reads) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, error) {
-	of := make([]Bound, len(wants))
+	queries := make([]Bound, len(wants))
 	for i, want := range wants {
-		of[i] = BindWant(want)
+		queries[i] = BindWant(want)
 	}
-	if err := r.scope.Query(ctx, of...); err != nil {
+	if err := r.scope.Query(ctx, queries...); err != nil {
 		return nil, err
 	}
-	return r.scope.Wanted(of), nil
+	return r.scope.Wanted(queries), nil
 }
 
 // Query runs queries that only read, in one round trip and from one snapshot. It does not see uncommitted changes of
 // the Scope's transaction.
-func (s Scope) Query(ctx context.Context, of ...Bound) error {
-	reads, receive := s.prepareReads(ctx, of)
+func (s Scope) Query(ctx context.Context, queries ...Bound) error {
+	reads, receive := s.prepareReads(ctx, queries)
 	return Reads{s}.Read(ctx, reads, receive)
 }
 
 // prepareReads returns the reads of the queries, and a function that appends the received rows.
-func (s Scope) prepareReads(ctx context.Context, of []Bound) ([]Read, Receive) {
-	reads, statements := make([]Read, len(of)), make([]*cachedStatement, len(of))
-	for i, b := range of {
+func (s Scope) prepareReads(ctx context.Context, queries []Bound) ([]Read, Receive) {
+	reads, statements := make([]Read, len(queries)), make([]*cachedStatement, len(queries))
+	for i, b := range queries {
 		statements[i] = s.db.statements.prepare(s.db.Tables, b)
 		reads[i] = Read{Statement: statements[i].Statement, extraArgs: b.values, isText: true} // bun's fields scan text
 	}
@@ -160,7 +160,7 @@ func (s Scope) prepareReads(ctx context.Context, of []Bound) ([]Read, Receive) {
 		if err := statements[i].reserve(budget, values); err != nil {
 			return err
 		}
-		return statements[i].scan(of[i].rows.Elem(), values)
+		return statements[i].scan(queries[i].rows.Elem(), values)
 	}
 }
 

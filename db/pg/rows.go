@@ -229,8 +229,8 @@ func (t *Tables) selectColumns(q *bun.SelectQuery, row reflect.Type, company any
 	joins []Join) *bun.SelectQuery {
 	for _, column := range columns {
 		name := column
-		if _, of, isJoined := strings.Cut(column, "."); isJoined {
-			name = of
+		if _, joined, isJoined := strings.Cut(column, "."); isJoined {
+			name = joined
 		}
 		q = t.column(q, row, company, column, name, joins)
 	}
@@ -240,7 +240,7 @@ func (t *Tables) selectColumns(q *bun.SelectQuery, row reflect.Type, company any
 // column adds a column of the query's table or of a joined row, under the name.
 func (t *Tables) column(q *bun.SelectQuery, row reflect.Type, company any, column, name string,
 	joins []Join) *bun.SelectQuery {
-	alias, of, isJoined := strings.Cut(column, ".")
+	alias, joined, isJoined := strings.Cut(column, ".")
 	if !isJoined {
 		expression := strings.ReplaceAll(t.expression(row, column), "?0", "?TableAlias")
 		return q.ColumnExpr(expression+" AS ?2", nil, bun.Ident(column), bun.Ident(name), company)
@@ -250,7 +250,7 @@ func (t *Tables) column(q *bun.SelectQuery, row reflect.Type, company any, colum
 			row = j.Rows.Row()
 		}
 	}
-	return q.ColumnExpr(t.expression(row, of)+" AS ?2", bun.Ident(alias), bun.Ident(of), bun.Ident(name),
+	return q.ColumnExpr(t.expression(row, joined)+" AS ?2", bun.Ident(alias), bun.Ident(joined), bun.Ident(name),
 		company)
 }
 

@@ -306,8 +306,8 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 }
 
 // checkRowSecurity checks whether row-level security separates the companies. It may be turned on at any moment;
-// connections are then bound again at their next use. look returns an error if the query fails, or if this user is not
-// a member of the roles.
+// connections are then bound again at their next use. checkRowSecurity returns an error if the query fails, or if this
+// user is not a member of the roles.
 func (c *scopes) checkRowSecurity(ctx context.Context) error {
 	var isOn, mayBind bool
 	err := c.pool.QueryRow(ctx,
@@ -325,7 +325,8 @@ func (c *scopes) checkRowSecurity(ctx context.Context) error {
 	return nil
 }
 
-// ensureRowSecurity does the same as look until row-level security is on. After that it returns immediately.
+// ensureRowSecurity does the same as checkRowSecurity until row-level security is on. After that it returns
+// immediately.
 func (c *scopes) ensureRowSecurity(ctx context.Context) error {
 	if c.isRowSecurityOn.Load() {
 		return nil

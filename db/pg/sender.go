@@ -214,14 +214,14 @@ func (a *arguments) addValue(value any) {
 	case time.Time:
 		a.addArgument(v.UTC().AppendFormat(nil, "2006-01-02 15:04:05.999999999Z"), pgtype.TextFormatCode)
 	default:
-		of := reflect.ValueOf(value)
-		if of.Kind() != reflect.Slice {
-			a.addArgument([]byte(of.String()), pgtype.TextFormatCode) // a value of an enum
+		reflected := reflect.ValueOf(value)
+		if reflected.Kind() != reflect.Slice {
+			a.addArgument([]byte(reflected.String()), pgtype.TextFormatCode) // a value of an enum
 			return
 		}
-		texts := make([]string, of.Len())
+		texts := make([]string, reflected.Len())
 		for i := range texts {
-			texts[i] = of.Index(i).String()
+			texts[i] = reflected.Index(i).String()
 		}
 		a.addArgument(textArray(texts), pgtype.BinaryFormatCode)
 	}

@@ -55,8 +55,8 @@ func withTxContext(ctx context.Context) context.Context {
 
 // txContextOf returns the context that the driver begins, commits and rolls back with.
 func txContextOf(ctx context.Context) context.Context {
-	if of, isSet := ctx.Value(txContextKey{}).(context.Context); isSet {
-		return of
+	if txContext, isSet := ctx.Value(txContextKey{}).(context.Context); isSet {
+		return txContext
 	}
 	return ctx
 }

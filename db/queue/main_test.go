@@ -99,8 +99,8 @@ func put(t testing.TB, q *queue.Queue, tx queue.Tx, change queue.Change, jobs ..
 	for _, job := range jobs {
 		companies[job.CompanyID] = append(companies[job.CompanyID], job)
 	}
-	for id, of := range companies {
-		change.CompanyID, change.Enqueue = id, of
+	for id, enqueue := range companies {
+		change.CompanyID, change.Enqueue = id, enqueue
 		if _, err := q.Apply(t.Context(), tx, change); err != nil {
 			return err
 		}

@@ -81,8 +81,8 @@ type Options struct {
 	// Sweep is called about once a second, in one of the processes with workers, for the caller's own cleanup. It may be
 	// nil.
 	Sweep func(context.Context) error
-	// Look is a function that every process with workers calls about once a second. It may be nil.
-	Look func(context.Context) error
+	// Tick is called about once a second in every process with workers. It may be nil.
+	Tick func(context.Context) error
 	// Log receives failures. Nil means slog.Default().
 	Log *slog.Logger
 }
@@ -92,7 +92,7 @@ type Queue struct {
 	pool      *pgxpool.Pool
 	window    int
 	sweepHook func(context.Context) error
-	poll      func(context.Context) error
+	tick      func(context.Context) error
 	log       *slog.Logger
 	// inserter is a River client that only enqueues.
 	inserter *river.Client[pgx.Tx]
@@ -119,7 +119,7 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open queue: %w", err)
 	}
-	q := &Queue{pool: pool, window: o.Window, sweepHook: o.Sweep, poll: o.Look, log: o.Log, inserter: inserter}
+	q := &Queue{pool: pool, window: o.Window, sweepHook: o.Sweep, tick: o.Tick, log: o.Log, inserter: inserter}
 	q.outcomes.Commit = q.settleTogether
 	return q, nil
 }

@@ -42,15 +42,15 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 	}
 }
 
-// sweep calls Options.Look. Then, unless another process is sweeping, it gives the jobs of lost workers to others,
+// sweep calls Options.Tick. Then, unless another process is sweeping, it gives the jobs of lost workers to others,
 // fills windows with free slots, and calls Options.Sweep. A failure of one company or one step does not stop the
 // others: on a database with several machines, one of them may be down.
 func (q *Queue) sweep(ctx context.Context) error {
-	var looked error
-	if q.poll != nil {
-		looked = q.poll(ctx)
+	var tickErr error
+	if q.tick != nil {
+		tickErr = q.tick(ctx)
 	}
-	return errors.Join(looked, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+	return errors.Join(tickErr, pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		isOurs := false
 		// A process that hangs loses the lock, too.
 		err := tx.QueryRow(ctx, "SELECT pg_try_advisory_xact_lock($1, 0) FROM "+
@@ -181,7 +181,7 @@ func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 
 // queryCompanies runs a query over all companies. If that fails because one of several machines is down, it queries
 // each company, in any order, until ctx ends. It returns the rows that could be read, with the errors. The query ends
-// its WHERE clause with %s, which across replaces by a condition on the company or by nothing.
+// its WHERE clause with %s, which queryCompanies replaces by a condition on the company or by nothing.
 func queryCompanies[R any](ctx context.Context, q *Queue, query string, args ...any) ([]R, error) {
 	found, err := collect[R](ctx, q, fmt.Sprintf(query, ""), args...)
 	if !IsNodeDown(err) {

@@ -300,22 +300,22 @@ func TestOneProcessSweepsAtATime(t *testing.T) {
 		return nil
 	}})
 	require.NoError(t, err)
-	looks, sweeps := 0, 0
+	ticks, sweeps := 0, 0
 	two, err := queue.New(pool, queue.Options{
 		Log:   silent,
 		Sweep: func(context.Context) error { sweeps++; return nil },
-		Look:  func(context.Context) error { looks++; return errors.New("it sees nothing") },
+		Tick:  func(context.Context) error { ticks++; return errors.New("it sees nothing") },
 	})
 	require.NoError(t, err)
 	swept := make(chan error, 1)
 	go func() { swept <- queue.Sweep(t.Context(), one) }()
 	dbtest.Receive(t, sweeping)
 	require.ErrorContains(t, queue.Sweep(t.Context(), two), "it sees nothing")
-	require.Equal(t, []int{1, 0}, []int{looks, sweeps})
+	require.Equal(t, []int{1, 0}, []int{ticks, sweeps})
 	close(release)
 	require.NoError(t, <-swept)
 	require.ErrorContains(t, queue.Sweep(t.Context(), two), "it sees nothing")
-	require.Equal(t, []int{2, 1}, []int{looks, sweeps})
+	require.Equal(t, []int{2, 1}, []int{ticks, sweeps})
 }
 
 // If a part of the database is unavailable, the other parts are still swept.

@@ -147,9 +147,9 @@ const MaxShards = 1024
 const distributionLock = 0x73686172
 
 // Distribute distributes the tables in a Citus cluster according to their Distribution, with the given number of shards
-// each, and reports its steps to say. It skips tables that are distributed already, so it can be repeated after an
-// interruption, or after a migration that creates a table. Row-level security and its roles do not work for shards.
-// Distribute turns it off for all tables, so that only the program separates the companies.
+// each, and calls the function report with each step. It skips tables that are distributed already, so it can be
+// repeated after an interruption, or after a migration that creates a table. Row-level security and its roles do not
+// work for shards. Distribute turns it off for all tables, so that only the program separates the companies.
 func (m *Migrator) Distribute(ctx context.Context, shards int, report func(string)) error {
 	if shards < 1 || shards > MaxShards {
 		return fmt.Errorf("--shards must be between 1 and %d, not %d", MaxShards, shards)

@@ -24,7 +24,7 @@ func oldestProgramFor(version int64) (oldest int64, err error) {
 	}
 	for _, file := range files {
 		number, _, _ := strings.Cut(file, "_")
-		of, err := strconv.ParseInt(number, 10, 64)
+		migration, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
 			return 0, fmt.Errorf("the name of %s must begin with a number: %w", file, err)
 		}
@@ -32,8 +32,8 @@ func oldestProgramFor(version int64) (oldest int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if of <= version && !bytes.HasPrefix(text, []byte(expands)) {
-			oldest = max(oldest, of)
+		if migration <= version && !bytes.HasPrefix(text, []byte(expands)) {
+			oldest = max(oldest, migration)
 		}
 	}
 	return oldest, nil

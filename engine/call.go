@@ -35,7 +35,7 @@ type call struct {
 	// number is the index of this call among the calls of the same mocked target in the chat, from 0.
 	number int32
 	// validationErr has the model's mistake in the call, which the model can correct. The call is carried out only if
-	// wrong is nil.
+	// validationErr is nil.
 	validationErr error
 
 	record model.ToolCall

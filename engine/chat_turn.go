@@ -112,8 +112,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	}
 	t.effects.beginCall = s.turn.BeginCall
 	t.effects.approve = func(ctx context.Context, call *model.ToolCall) error {
-		return s.awaitApproval(ctx, call,
-			message.Text)
+		return s.awaitApproval(ctx, call, message.Text)
 	}
 	if t.awaitingApproval, err = s.turn.WaitingCalls(ctx); err != nil {
 		return nil, err

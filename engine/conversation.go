@@ -66,7 +66,7 @@ type effects struct {
 	retrieve func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error)
 	// approve returns once a person has approved the call, or with an error if it must not be made.
 	approve func(context.Context, *model.ToolCall) error
-	// The function begin records a real call before it is made. If begin fails, the call is not made.
+	// The function beginCall records a real call before it is made. If beginCall fails, the call is not made.
 	beginCall func(context.Context, *model.ToolCall) error
 }
 

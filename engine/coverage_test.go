@@ -27,7 +27,7 @@ func TestCoverageCountsCallsByEffect(t *testing.T) {
 		require.NoError(t, err)
 		return got
 	}
-	of := func(effects ...model.CallEffect) []*model.CallCoverage {
+	withEffects := func(effects ...model.CallEffect) []*model.CallCoverage {
 		none := []string{}
 		return []*model.CallCoverage{
 			{Kind: model.ToolCallKindTool, TargetID: &book.ID, TechnicalName: "book", Path: none, Effect: effects[0]},
@@ -38,8 +38,9 @@ func TestCoverageCountsCallsByEffect(t *testing.T) {
 	}
 	before := c.reads.Load()
 	require.Equal(t, map[string][]*model.CallCoverage{
-		one.ID: of(model.CallEffectReal, model.CallEffectUnavailable, model.CallEffectReal, model.CallEffectUnavailable),
-		two.ID: of(model.CallEffectMocked, model.CallEffectDenied, model.CallEffectMocked, model.CallEffectDenied),
+		one.ID: withEffects(model.CallEffectReal, model.CallEffectUnavailable, model.CallEffectReal,
+			model.CallEffectUnavailable),
+		two.ID: withEffects(model.CallEffectMocked, model.CallEffectDenied, model.CallEffectMocked, model.CallEffectDenied),
 	}, coverage(one, two))
 	require.EqualValues(t, 8, c.reads.Load()-before, "as many statements for one chat as for many: four for each of two "+
 		"levels")

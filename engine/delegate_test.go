@@ -220,14 +220,14 @@ func TestSandboxMakesNoRealCallInsideDelegations(t *testing.T) {
 	s := newScene(do("ask_expert", `{"request":"x"}`), say("Done"))
 	s.script.answers[expert] = []answer{do("dig", `{}`), say("42")}
 	realIn := func(m model.ToolMocking) []string {
-		of := surveyOf(s.main.Agent.ID, &m, true, 5)
+		survey := surveyOf(s.main.Agent.ID, &m, true, 5)
 		known := map[string]*Speaker{s.main.Agent.ID: s.main}
 		maps.Copy(known, s.others)
-		for len(of.next) > 0 {
-			of.descend(known)
+		for len(survey.next) > 0 {
+			survey.descend(known)
 		}
 		names := []string{}
-		for _, call := range of.calls {
+		for _, call := range survey.calls {
 			if call.Effect == model.CallEffectReal && call.Kind != model.ToolCallKindSubAgent {
 				names = append(names, strings.Join(append(slices.Clone(call.Path), call.TechnicalName), " "))
 			}

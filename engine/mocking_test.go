@@ -40,11 +40,11 @@ func TestCoverageLeavesOutImpossibleCalls(t *testing.T) {
 	s.main.SubAgents = append(s.main.SubAgents, &model.SubAgent{ID: "self", DelegateAgentID: "main",
 		TechnicalName: "self"})
 	effects := func(m *model.ToolMocking) map[string]model.CallEffect {
-		of := map[string]model.CallEffect{}
+		byName := map[string]model.CallEffect{}
 		for _, t := range s.main.targets(m, false) {
-			of[t.TechnicalName] = t.Effect
+			byName[t.TechnicalName] = t.Effect
 		}
-		return of
+		return byName
 	}
 	require.Equal(t, map[string]model.CallEffect{
 		"book": model.CallEffectReal, "look": model.CallEffectUnavailable, "ask_expert": model.CallEffectReal,

@@ -24,8 +24,7 @@ const (
 
 	nothingFound        = "You have no knowledge to answer from: nothing was found for the contact's last message."
 	citationInstruction = "\n\nUse the number before an excerpt to cite it, as in [1], after every statement that you " +
-		"take from it. " +
-		"Never write another number in square brackets."
+		"take from it. Never write another number in square brackets."
 )
 
 type retrievalResult struct {
@@ -56,8 +55,8 @@ func RetrievedBy(call *model.ToolCall) []RetrievedChunk {
 }
 
 // searchKnowledge searches the knowledge base for the contact's last message, and adds the found chunks to the
-// instructions. If nothing is found and the chat has a text for that, consult returns the text as the reply, without
-// asking the model. Subscribers see a call like any other, but mocks and denied side effects do not apply.
+// instructions. If nothing is found and the chat has a text for that, searchKnowledge returns the text as the reply,
+// without asking the model. Subscribers see a call like any other, but mocks and denied side effects do not apply.
 func (c *conversation) searchKnowledge(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	chat := c.knowledge.chat
 	question := c.question(ctx)
@@ -194,17 +193,15 @@ const (
 	rephraseTimeout = 5 * time.Second
 	// maxRemembered is the maximum number of messages, including the last one, that the rephraser gets.
 	maxRemembered = 6
-	// maxRecalled bounds each of these messages, in characters.
-	maxRecalled = 1_000
+	// maxTranscriptMessage bounds each of these messages, in characters.
+	maxTranscriptMessage = 1_000
 	// maxRephrased bounds a rephrased question, in characters.
 	maxRephrased = 1_000
 
 	rephraseInstruction = "You are given the end of a conversation between a contact and an agent. Write the contact's " +
-		"last message as one question " +
-		"that can be understood without the conversation, for a search in documents: put in what words such as \"it\" or " +
-		"\"that one\" stand for. " +
-		"Keep its language and add nothing that was not said. If it can be understood already, repeat it. Write the " +
-		"question and nothing else."
+		"last message as one question that can be understood without the conversation, for a search in documents: put in " +
+		"what words such as \"it\" or \"that one\" stand for. Keep its language and add nothing that was not said. If it " +
+		"can be understood already, repeat it. Write the question and nothing else."
 )
 
 // question returns the question for the knowledge base: the contact's last message, or the rephraser's version of it if
@@ -242,7 +239,7 @@ func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string
 		if m.Role == llm.RoleAssistant {
 			speaker = "Agent: "
 		}
-		transcript.WriteString(speaker + content.Clip(m.Text, maxRecalled) + "\n")
+		transcript.WriteString(speaker + content.Clip(m.Text, maxTranscriptMessage) + "\n")
 	}
 	coldest := 0.0
 	answer, err := llm.Collect(c.rephraser.Chat(ctx, llm.Request{

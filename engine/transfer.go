@@ -42,7 +42,7 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	switch call.target.Effect {
 	case model.CallEffectMocked:
 		if result, err = c.answerFromMock(ctx, call); err == nil {
-			err = failing(c.mocking.CallTransferFailure)
+			err = mockedTransferError(c.mocking.CallTransferFailure)
 		}
 	case model.CallEffectDenied:
 		err = errDenied
@@ -58,8 +58,8 @@ func (c *conversation) handOver(ctx context.Context, call *call) (string, error)
 	return result, err
 }
 
-// failing returns the error of a mocked transfer, or nil.
-func failing(failure *model.CallTransferFailure) error {
+// mockedTransferError returns the error of a mocked transfer, or nil.
+func mockedTransferError(failure *model.CallTransferFailure) error {
 	switch {
 	case failure == nil:
 		return nil

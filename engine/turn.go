@@ -24,15 +24,15 @@ const (
 		"Answer with nothing but what that agent needs to know. It cannot answer questions."
 )
 
-// converse returns the conversation of the chat's agent. The last message is the contact's. The map made counts the
+// converse returns the conversation of the chat's agent. The last message is the contact's. mockedCalls counts the
 // mocked calls of earlier turns by target.
-func (t *turn) converse(s *Speaker, messages []llm.Message, made map[string]int32) (*conversation, error) {
+func (t *turn) converse(s *Speaker, messages []llm.Message, mockedCalls map[string]int32) (*conversation, error) {
 	c, err := t.conversation(s, t.variables, t.mocking, instruction)
 	if err != nil {
 		return nil, err
 	}
 	c.offer(&endTarget)
-	c.mockedCalls, c.path, c.req.Messages = made, []string{s.Agent.ID}, messages
+	c.mockedCalls, c.path, c.req.Messages = mockedCalls, []string{s.Agent.ID}, messages
 	if c.endReason = t.transfer.doneReason(); c.endReason != nil {
 		c.req.Tools = nil
 	}
@@ -156,7 +156,7 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 		"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt", c.limits.modelCalls)
 }
 
-// endReply returns the last reply of an ended conversation. If the model said nothing, close emits a farewell.
+// endReply returns the last reply of an ended conversation. If the model said nothing, endReply emits a farewell.
 func (c *conversation) endReply(failure error, emit func(event) bool) (*Reply, error) {
 	text, citations := c.spoken()
 	if text == "" {

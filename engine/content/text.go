@@ -18,8 +18,7 @@ func Clip(text string, maxCharacters int) string {
 	return Clean(text)
 }
 
-// Cut cleans a text. If it has more bytes than the limit most, Cut shortens it to that limit, including CutMark at its
-// end.
+// Cut cleans a text. If it has more than maxBytes bytes, Cut shortens it to that limit, including CutMark at its end.
 func Cut(text string, maxBytes int) string {
 	text = Clean(text)
 	if len(text) <= maxBytes {

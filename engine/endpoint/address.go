@@ -97,7 +97,7 @@ func (a *address) segment(template string) (string, error) {
 	return filled, nil
 }
 
-// expand calls the function put with the name and value of each placeholder, and replaces the placeholder with the
+// expand calls the function encode with the name and value of each placeholder, and replaces the placeholder with the
 // result.
 func (a *address) expand(template string, encode func(name, value string) (string, error)) (string, error) {
 	var filled strings.Builder

@@ -225,8 +225,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// The MCP client itself reads errors of the protocol.
 		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
 			failure := s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
-				http.StatusText(res.StatusCode),
-				s.excerpt(body, int64(len(body)) == most))
+				http.StatusText(res.StatusCode), s.excerpt(body, int64(len(body)) == most))
 			failure.Status = res.StatusCode
 			_ = s.recordFailure(failure)
 		}
@@ -249,7 +248,7 @@ func (s *mcpSession) recordFailure(err error) error {
 	return err
 }
 
-// boundedBody fails when more than left bytes are read.
+// boundedBody fails when more than remaining bytes are read.
 type boundedBody struct {
 	io.ReadCloser
 	session   *mcpSession

@@ -51,8 +51,8 @@ func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status
 		return res.StatusCode, nil
 	}
 	if res.StatusCode >= 300 && res.StatusCode <= 399 {
-		return res.StatusCode, x.newError(Status, nil, "%s answered %d, and redirects are not followed", x.callee,
-			res.StatusCode)
+		return res.StatusCode, x.newError(Status, nil, "%s answered %d, and redirects are not followed",
+			x.callee, res.StatusCode)
 	}
 	_, failure := x.readBody(ctx, res)
 	return res.StatusCode, failure

@@ -19,15 +19,15 @@ const (
 	maxMessage = 4_000
 )
 
-// errNoAnswer is the cause when an answer takes longer than the part's timeout.
+// errNoAnswer is the cause when an answer takes longer than the role's timeout.
 var errNoAnswer = errors.New("the answer takes too long")
 
 // modelRole is a role that a language model plays in a test run, other than the agent's.
 type modelRole struct {
 	llm.Model
-	// name is the part's name in errors, such as "the judge".
+	// name is the role's name in errors, such as "the judge".
 	name string
-	// cause is the cause of a run's error when this part fails.
+	// cause is the cause of a run's error when this role fails.
 	cause model.RunErrorCause
 	// timeout bounds one answer.
 	timeout time.Duration
@@ -35,7 +35,7 @@ type modelRole struct {
 	votes int
 }
 
-// fault returns the failure of the part. Clients may read the formatted text, but not err.
+// fault returns the failure of the role. Clients may read the formatted text, but not err.
 func (p modelRole) fault(err error, format string, args ...any) *rules.Fault {
 	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage)
 	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
@@ -50,8 +50,9 @@ func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(f
 
 // requestAnswer asks a model for an answer that the function read accepts. If read rejects the answer, the model sees
 // the reason and gets one more try. The error is a *rules.Fault, or ctx's once it has ended.
-func requestAnswer[T any](ctx context.Context, p modelRole, req llm.Request, read func(llm.Answer) (T, error)) (T,
-	error) {
+func requestAnswer[T any](
+	ctx context.Context, p modelRole, req llm.Request, read func(llm.Answer) (T, error),
+) (T, error) {
 	var none T
 	for again := false; ; again = true {
 		answer, err := p.answer(ctx, req)

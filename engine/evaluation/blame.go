@@ -23,10 +23,10 @@ func (v *Evaluator) BlamesOfTests(ctx context.Context, t *db.Tenant,
 	}
 	var versions []db.AgentVersion
 	var runs []*model.AgentTestRun
-	for _, of := range blamed {
-		versions = append(versions, db.AgentVersion{AgentID: of.AgentID, Version: of.Good.PromptVersion},
-			db.AgentVersion{AgentID: of.AgentID, Version: of.Bad.PromptVersion})
-		runs = append(runs, of.Good, of.Bad)
+	for _, test := range blamed {
+		versions = append(versions, db.AgentVersion{AgentID: test.AgentID, Version: test.Good.PromptVersion},
+			db.AgentVersion{AgentID: test.AgentID, Version: test.Bad.PromptVersion})
+		runs = append(runs, test.Good, test.Bad)
 	}
 	found, err := t.PromptsOf(ctx, model.Unique(versions))
 	if err != nil {
@@ -46,12 +46,14 @@ func (v *Evaluator) BlamesOfTests(ctx context.Context, t *db.Tenant,
 	}
 	blames, diffs := make(map[string]*model.AgentTestBlame, len(blamed)), promptDiffs{}
 	all := make([]*model.AgentTestBlame, 0, len(blamed))
-	for id, of := range blamed {
+	for id, test := range blamed {
 		blame := &model.AgentTestBlame{
-			GoodVersion: of.Good.PromptVersion, BadVersion: of.Bad.PromptVersion, GoodRunID: of.Good.ID, BadRunID: of.Bad.ID,
-			RowKey: of.Bad.RowKey, RowNumber: of.Bad.RowNumber, RowName: of.Bad.RowName,
-			PartsAt: firstDifference(of.Good.Messages, of.Bad.Messages), RunCredits: meanCredits(credits, of.Good, of.Bad),
-			Changes: diffs.changes(ctx, prompts, of), Search: searches[id],
+			GoodVersion: test.Good.PromptVersion, BadVersion: test.Bad.PromptVersion,
+			GoodRunID: test.Good.ID, BadRunID: test.Bad.ID,
+			RowKey: test.Bad.RowKey, RowNumber: test.Bad.RowNumber, RowName: test.Bad.RowName,
+			PartsAt:    firstDifference(test.Good.Messages, test.Bad.Messages),
+			RunCredits: meanCredits(credits, test.Good, test.Bad),
+			Changes:    diffs.changes(ctx, prompts, test), Search: searches[id],
 		}
 		blames[id], all = blame, append(all, blame)
 	}

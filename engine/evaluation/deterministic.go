@@ -13,14 +13,14 @@ import (
 // models reject temperatures. For these it asks without a temperature, and remembers that.
 type deterministic struct {
 	llm.Model
-	takesNone atomic.Bool
+	rejectsTemperature atomic.Bool
 }
 
 // Chat implements llm.Model.
 func (m *deterministic) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	without, with := req, req
 	without.Temperature = nil
-	if m.takesNone.Load() {
+	if m.rejectsTemperature.Load() {
 		return m.Model.Chat(ctx, without)
 	}
 	if with.Temperature == nil {
@@ -29,7 +29,7 @@ func (m *deterministic) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm
 	return func(yield func(llm.Chunk, error) bool) {
 		for chunk, err := range m.Model.Chat(ctx, with) {
 			if failure, ok := errors.AsType[*llm.Error](err); ok && failure.Cause == llm.Rejected {
-				m.ask(ctx, without, yield)
+				m.chatWithoutTemperature(ctx, without, yield)
 				return
 			}
 			if !yield(chunk, err) {
@@ -39,11 +39,13 @@ func (m *deterministic) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm
 	}
 }
 
-// ask asks without a temperature, and remembers whether that works.
-func (m *deterministic) ask(ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool) {
+// chatWithoutTemperature asks without a temperature, and remembers whether that works.
+func (m *deterministic) chatWithoutTemperature(
+	ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool,
+) {
 	for chunk, err := range m.Model.Chat(ctx, req) {
 		if err == nil {
-			m.takesNone.Store(true)
+			m.rejectsTemperature.Store(true)
 		}
 		if !yield(chunk, err) {
 			return

@@ -51,5 +51,5 @@ func TestJudgeRunsAtTemperatureZero(t *testing.T) {
 	m = &deterministic{Model: p}
 	_, err = llm.Collect(m.Chat(t.Context(), llm.Request{}))
 	require.ErrorContains(t, err, "400")
-	require.False(t, m.takesNone.Load(), "the model rejected something other than the temperature")
+	require.False(t, m.rejectsTemperature.Load(), "the model rejected something other than the temperature")
 }

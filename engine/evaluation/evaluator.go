@@ -43,7 +43,7 @@ type Evaluator struct {
 // modelRoles are the roles in a test other than the agent's.
 type modelRoles struct{ contact, judge, classifier, extractor modelRole }
 
-// metered wraps the models of the parts so that the meter counts their answers.
+// metered wraps the models of the roles so that the meter counts their answers.
 func (p modelRoles) metered(by *engine.Meter) modelRoles {
 	for _, each := range []*modelRole{&p.contact, &p.judge, &p.classifier, &p.extractor} {
 		each.Model = by.Wrap(each.Model)

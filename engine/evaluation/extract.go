@@ -59,11 +59,11 @@ func extract(
 func extractedSchema(values []model.ExtractedValue) json.RawMessage {
 	properties, names := ordered.Object{}, []any{}
 	for _, value := range values {
-		of := ordered.Object{{Name: "type", Value: []any{"string", "null"}}}
+		property := ordered.Object{{Name: "type", Value: []any{"string", "null"}}}
 		if value.Definition != "" {
-			of = append(of, ordered.Member{Name: "description", Value: value.Definition})
+			property = append(property, ordered.Member{Name: "description", Value: value.Definition})
 		}
-		properties, names = append(properties, ordered.Member{Name: value.Name, Value: of}), append(names, value.Name)
+		properties, names = append(properties, ordered.Member{Name: value.Name, Value: property}), append(names, value.Name)
 	}
 	return json.RawMessage(content.Encode(ordered.Object{
 		{Name: "type", Value: "object"}, {Name: "properties", Value: properties}, {Name: "required", Value: names},

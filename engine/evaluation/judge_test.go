@@ -183,21 +183,21 @@ func TestEvidenceOfSpeechComesFromAgentMessages(t *testing.T) {
 		"Books Monday": false,
 	} {
 		shown := transcriptOf(booked(), 0, ending{})
-		of := func(answers ...string) ([]model.CriterionResult, error) {
+		judgeWith := func(answers ...string) ([]model.CriterionResult, error) {
 			return judge(t.Context(), nil, as(lines(answers...), model.RunErrorCauseJudge), []string{criterion}, shown)
 		}
-		_, err := of(verdict(true, result), verdict(true, result))
+		_, err := judgeWith(verdict(true, result), verdict(true, result))
 		if wantsSaid {
 			require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge),
 				"no evidence quotes a message of the agent", criterion)
 		} else {
 			require.NoError(t, err, criterion)
 		}
-		results, err := of(verdict(true, result+","+said))
+		results, err := judgeWith(verdict(true, result+","+said))
 		require.NoError(t, err, criterion)
 		require.Equal(t, model.EvidenceKindResult, *results[0].Evidence[0].Kind)
 		require.Equal(t, model.EvidenceKindSaid, *results[0].Evidence[1].Kind)
-		results, err = of(verdict(false, result))
+		results, err = judgeWith(verdict(false, result))
 		require.NoError(t, err, criterion)
 		require.False(t, results[0].Passed)
 	}

@@ -92,8 +92,8 @@ func roleViolation(text, scenario string, messages []model.TestMessage) error {
 		return unusable("it speaks of being a machine or of playing a part, and you are the person of the scenario")
 	case speaksOfTheater(own, scenario, messages):
 		return unusable("it speaks of a scenario or a simulation, and you are the person of the scenario")
-	case namesPerson(text, scenario) != nil:
-		return namesPerson(text, scenario)
+	case namingError(text, scenario) != nil:
+		return namingError(text, scenario)
 	case offer().MatchString(own):
 		return unusable("it offers help as the assistant would, and you are the person who wants something")
 	case direction().MatchString(text) || isAside(text, scenario):
@@ -101,7 +101,7 @@ func roleViolation(text, scenario string, messages []model.TestMessage) error {
 	case recites(said, scenario):
 		return unusable("it reads out the scenario, which is for you alone: say in the person's own words what is needed now")
 	case asksForOwnData(text, scenario, messages):
-		return unusable("it asks for what the scenario says about you, as the assistant would")
+		return unusable("it asks for your own details, which only the assistant would do")
 	case isEcho(said, messages):
 		return unusable("it repeats what the assistant said, and you are the person the assistant talks to")
 	case isLoop(said, messages):

@@ -30,15 +30,16 @@ var (
 		aqui do da dos das fala tutaj mówi z burada uit van spreekt met här från her fra tady with mit avec con
 		com met med s again and und et y e en i ve is my ist est es è é jest`)
 
-	// acting matches beginnings of words for playing a part. In theater, they stand next to the name of the person.
+	// acting matches the beginnings of words such as play and portray. They give a contact away when they stand next to
+	// the person's name.
 	acting = lazyregexp.New(`^(?:play|portray|imperson|jou(?:er|e)|incarn|interprét|spiele|spielen|verkörper|interpret|` +
 		`speel|spelen|odgryw|odegra|zagra|hraj|zahraj|сыгра|играт|зігра|rol(?:e|ü|ün|ünü|le|lle|o)?$|rôle|papel|ruolo|rola|rolę|роль)`)
 
-	// extremes are words before an ordinary scenario ("worst case scenario"), and ofs are words after an ordinary
-	// simulation ("simulation of a loan").
+	// extremes are words before an ordinary scenario ("worst case scenario"), and simulationPrepositions are words after
+	// an ordinary simulation ("simulation of a loan").
 	extremes = read.Set(`case worst best worst-case best-case pire meilleur peor mejor pior melhor schlimmstes bestes
 		peggiore migliore ergste beste najgorszy najlepszy`)
-	ofs = read.Set("of for de du del di da do von für van voor z")
+	simulationPrepositions = read.Set("of for de du del di da do von für van voor z")
 
 	// oneself matches what people who introduce themselves write: a question, a number or code, or the word I.
 	oneself = lazyregexp.New(`\?|\d{3}|\bI\b`)
@@ -47,9 +48,9 @@ var (
 	words = lazyregexp.New(`[\pL\d][\pL\pM\d'’-]*`)
 )
 
-// namesPerson returns how a text names the person of a scenario as only somebody else would, or nil: it speaks to the
-// person, tells what the person does, or offers to play the person.
-func namesPerson(text, scenario string) error {
+// namingError returns an error if the text could only come from someone else: it speaks to the person of the scenario
+// by name, tells what the person does, or offers to play the person.
+func namingError(text, scenario string) error {
 	person := namesIn(scenario)
 	found := words().FindAllStringIndex(text, -1)
 	all := make([]string, len(found))
@@ -146,7 +147,7 @@ func speaksOfTheater(said, scenario string, messages []model.TestMessage) bool {
 			}
 		}
 		before, after := strings.Fields(said[:found[0]]), words().FindAllString(said[found[1]:], 2)
-		isOrdinary := len(before) > 0 && extremes[before[len(before)-1]] || len(after) > 1 && ofs[after[1]]
+		isOrdinary := len(before) > 0 && extremes[before[len(before)-1]] || len(after) > 1 && simulationPrepositions[after[1]]
 		if !isOrdinary && !strings.Contains(known, word) {
 			return true
 		}

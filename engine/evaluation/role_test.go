@@ -145,6 +145,5 @@ func TestContactThoughtsAreRemoved(t *testing.T) {
 func TestLongTextsOutOfRoleAreDetected(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, roleViolation(strings.Repeat("I want it on another day, ", 150),
-		strings.Repeat("You want it on Monday. ",
-			2_000), stuck))
+		strings.Repeat("You want it on Monday. ", 2_000), stuck))
 }

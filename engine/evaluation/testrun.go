@@ -30,8 +30,8 @@ type tester struct {
 	now func() time.Time
 	// checker decides the checks of tests.
 	checker *rules.Checker
-	// The function skipped returns the sum of the simulated delays that were skipped; nil means none. The function spent
-	// returns the cost of a conversation with this number of turns; nil means nothing.
+	// The function skippedDelay returns the sum of the simulated delays that were skipped; nil means none. The function
+	// costOf returns the cost of a conversation with this number of turns; nil means nothing.
 	skippedDelay func() time.Duration
 	costOf       func(turns int32) model.Credits
 	// answerTime counts the agent's time for its answers in the run.

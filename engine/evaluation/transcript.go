@@ -83,8 +83,8 @@ type ending struct {
 	Reason string `json:"reason"`
 }
 
-// transcriptOf returns the transcript of a run. The number given says how many of the first messages are the test's. A
-// call belongs to the answer that it was made for.
+// transcriptOf returns the transcript of a run. givenCount says how many of the first messages are the test's. A call
+// belongs to the answer that it was made for.
 func transcriptOf(run *model.AgentTestRun, givenCount int, end ending) transcript {
 	names := map[string]string{}
 	made := map[int][]transcriptCall{}

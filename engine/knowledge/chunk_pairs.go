@@ -18,7 +18,7 @@ var (
 
 // cutPairs keeps each question with its answer. Pairs are two columns of a row, lines with marks such as "Q:" and "A:",
 // or lines with a tab between them. Without any of these, each heading and the text under it are a pair. Text between
-// pairs is cut by the method naive.
+// pairs is cut by cutAtDelimiters.
 func (c *cutter) cutPairs(text Text) string {
 	blocks, _ := asRows(text)
 	p := pairing{cutter: c}
@@ -46,7 +46,7 @@ func (c *cutter) cutPairs(text Text) string {
 type pairing struct {
 	*cutter
 	found bool
-	// question and answer are the current pair. answered is set once the answer has started.
+	// question and answer are the current pair. hasAnswer is set once the answer has started.
 	question, answer       strings.Builder
 	hasQuestion, hasAnswer bool
 	// header is the header of the current table.

@@ -11,8 +11,8 @@ import (
 const (
 	// minPart is the minimum length of a word in a compound, and minCompound that of a compound, in letters.
 	minPart, minCompound = 4, 9
-	// maxCompound bounds a compound, in letters, and maxPartsOf the number of its words.
-	maxCompound, maxPartsOf = 60, 4
+	// maxCompound bounds a compound, in letters, and maxCompoundParts the number of its words.
+	maxCompound, maxCompoundParts = 60, 4
 	// maxCompounds bounds the compounds that match a word.
 	maxCompounds = 100
 	// maxLookups bounds the trials of splitting a compound, so that repetitive letters take no longer.
@@ -30,7 +30,7 @@ func hasCompounds(languages []string) bool {
 // possible. It returns nil if that fails.
 func partsOf(known []*vocabulary, terms []string) []string {
 	lookups := maxLookups
-	for most := 2; most <= maxPartsOf; most++ {
+	for most := 2; most <= maxCompoundParts; most++ {
 		for _, term := range terms {
 			letters := []rune(term)
 			if len(letters) < minCompound || len(letters) > maxCompound {
@@ -45,10 +45,10 @@ func partsOf(known []*vocabulary, terms []string) []string {
 }
 
 // splitCompounds replaces compounds with their words, except words that the question has anyway.
-func splitCompounds(tokens []token, apart map[string][]string, words []db.Token) []token {
-	whole := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return apart[t.Word] != nil })
+func splitCompounds(tokens []token, partsByCompound map[string][]string, words []db.Token) []token {
+	whole := slices.DeleteFunc(slices.Clone(tokens), func(t token) bool { return partsByCompound[t.Word] != nil })
 	for _, compound := range tokens {
-		for _, part := range apart[compound.Word] {
+		for _, part := range partsByCompound[compound.Word] {
 			at := slices.IndexFunc(words, func(w db.Token) bool { return w.Word == part })
 			if at < 0 || len(whole) == db.MaxSearchTokens ||
 				slices.ContainsFunc(whole, func(t token) bool { return overlap(t.Terms, words[at].Terms) }) {
@@ -97,14 +97,14 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 func compoundsWith(known []*vocabulary, terms []string) (compounds []string, credit float64) {
 	credit = 1
 	for _, term := range terms {
-		letters, held := utf8.RuneCountInString(term), lettersOf(term)
+		letters, letterBits := utf8.RuneCountInString(term), lettersOf(term)
 		if letters < minPart {
 			continue
 		}
 		for _, v := range known {
 			for length := max(minCompound, letters+minPart); length <= maxCompound; length++ {
 				for _, k := range v.words[length] {
-					if k.letters&held == held && len(compounds) < maxCompounds && isCompound(known, k.text, term) {
+					if k.letters&letterBits == letterBits && len(compounds) < maxCompounds && isCompound(known, k.text, term) {
 						compounds, credit = append(compounds, k.text), min(credit, float64(letters)/float64(length))
 					}
 				}

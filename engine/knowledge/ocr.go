@@ -38,7 +38,7 @@ const (
 	scanWork = time.Second
 	// maxPixels bounds pictures, because the program needs several bytes per pixel.
 	maxPixels = 40_000_000
-	// pictureTimeout bounds the program's time for one picture, and recognitions its time for one file.
+	// pictureTimeout bounds the program's time for one picture, and fileTimeout its time for one file.
 	pictureTimeout, fileTimeout = time.Minute, 5 * time.Minute
 	// maxRecognized bounds the program's output for one picture, in bytes.
 	maxRecognized = 1 << 20
@@ -62,7 +62,7 @@ type recognizer struct {
 	busy sync.Mutex
 }
 
-// scanLimits are maxScanned and maxScans, recognition and recognitions.
+// scanLimits are maxScanned and maxScans, pictureTimeout and fileTimeout.
 type scanLimits struct {
 	pages, bytes  int
 	picture, file time.Duration

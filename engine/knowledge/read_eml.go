@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxMessages bounds the nesting of parts in a message.
-const maxMessages = 20
+// maxPartDepth bounds the nesting of parts in a message.
+const maxPartDepth = 20
 
 type email struct {
 	ctx  context.Context
@@ -63,7 +63,7 @@ func readEML(ctx context.Context, content []byte) (Text, error) {
 
 // body returns the text of a part of a message. Files have none.
 func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) (Text, error) {
-	if depth > maxMessages {
+	if depth > maxPartDepth {
 		return Text{}, unreadable("the message is nested more than 20 parts deep")
 	}
 	if e.ctx.Err() != nil {
@@ -76,9 +76,9 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 	if strings.HasPrefix(media, "multipart/") {
 		return e.parts(media, multipart.NewReader(content, parameters["boundary"]), depth)
 	}
-	if disposition, of, _ := mime.ParseMediaType(header.Get("Content-Disposition")); disposition == "attachment" ||
-		media != textPlain && media != "text/html" {
-		if name := cmp.Or(of["filename"], parameters["name"]); name != "" {
+	disposition, ofDisposition, _ := mime.ParseMediaType(header.Get("Content-Disposition"))
+	if disposition == "attachment" || media != textPlain && media != "text/html" {
+		if name := cmp.Or(ofDisposition["filename"], parameters["name"]); name != "" {
 			e.files = append(e.files, name)
 		}
 		return Text{}, nil

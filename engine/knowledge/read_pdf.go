@@ -43,11 +43,11 @@ var pdfs = sync.OnceValues(func() (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{
 		MaxIdle: 1, MaxTotal: maxConcurrentFiles, FSConfig: wazero.NewFSConfig(),
 		RuntimeConfig: wazero.NewRuntimeConfig().WithMemoryLimitPages(pdfMemory).WithCloseOnContextDone(true).
-			WithCompilationCache(compiled()),
+			WithCompilationCache(compilationCache()),
 	})
 })
 
-func compiled() wazero.CompilationCache {
+func compilationCache() wazero.CompilationCache {
 	if folder, err := os.UserCacheDir(); err == nil {
 		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(folder, "agentgraph")); err == nil {
 			return cache

@@ -18,7 +18,7 @@ type xlsx struct {
 	formats map[string]*numberFormat
 	// from1904 is set if the workbook counts days from 1904.
 	from1904 bool
-	// cell, form and style are the text, type and style of the open cell. isValue is set while its text is read.
+	// cell, cellType and style are the text, type and style of the open cell. isValue is set while its text is read.
 	cell               strings.Builder
 	column             int
 	cellType, style    string

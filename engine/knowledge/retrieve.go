@@ -165,7 +165,7 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 
 // guess splits unknown compounds of the question, and replaces other unknown words with the nearest known ones.
 func (s *search) guess(ctx context.Context, known []*vocabulary) error {
-	nearest, credits, apart := map[string][]string{}, map[string]float64{}, map[string][]string{}
+	nearest, credits, partsByCompound := map[string][]string{}, map[string]float64{}, map[string][]string{}
 	var all []string
 	for _, t := range s.tokens {
 		if !t.isUnknown() {
@@ -173,7 +173,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 		}
 		if hasCompounds(s.languages) {
 			if parts := partsOf(known, t.Terms); parts != nil {
-				apart[t.Word] = parts
+				partsByCompound[t.Word] = parts
 				all = append(all, parts...)
 				continue
 			}
@@ -199,7 +199,7 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 	if err != nil {
 		return err
 	}
-	s.tokens = splitCompounds(s.tokens, apart, words)
+	s.tokens = splitCompounds(s.tokens, partsByCompound, words)
 	for i := range s.tokens {
 		t := &s.tokens[i]
 		if taken := nearest[t.Word]; len(taken) > 0 {

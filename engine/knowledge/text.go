@@ -13,9 +13,9 @@ type Text struct {
 	Blocks []Block
 	// Warning says what was guessed or left out, if anything.
 	Warning string
-	// size is the memory of the blocks, and held the memory of text that is not a block yet. names is the size of column
-	// names, counted again for each row with a cell under them. No block is added once size and held together, or names,
-	// exceed limit. A limit of zero means none. All are in bytes.
+	// size is the memory of the blocks, and pendingSize the memory of text that is not a block yet. headerSize is the size
+	// of column names, counted again for each row with a cell under them. No block is added once size and pendingSize
+	// together, or headerSize, exceed limit. A limit of zero means none. All are in bytes.
 	size, pendingSize, headerSize, limit int
 }
 

@@ -37,15 +37,15 @@ type knownWord struct {
 // inserted or deleted letter changes at most one bit, a replaced letter two.
 type letters uint64
 
-func lettersOf(word string) (held letters) {
+func lettersOf(word string) (letterBits letters) {
 	for _, r := range word {
 		bit := letters(1) << (r & 31)
-		if held&bit != 0 {
+		if letterBits&bit != 0 {
 			bit <<= 32
 		}
-		held |= bit
+		letterBits |= bit
 	}
-	return held
+	return letterBits
 }
 
 // lacks counts the bits of other that l does not have.
@@ -83,12 +83,12 @@ func mayBeMeant(word string) bool {
 // alike returns the known words whose length and letters are close enough to a misspelled word, without repetitions,
 // sorted.
 func alike(known []*vocabulary, word string) []string {
-	most, length, held := read.MaxTypos(word), utf8.RuneCountInString(word), lettersOf(word)
+	most, length, letterBits := read.MaxTypos(word), utf8.RuneCountInString(word), lettersOf(word)
 	var found []string
 	for _, vocabulary := range known {
 		for n := length - most; n <= length+most; n++ {
 			for _, k := range vocabulary.words[n] {
-				if held.lacks(k.letters) <= most && k.letters.lacks(held) <= most {
+				if letterBits.lacks(k.letters) <= most && k.letters.lacks(letterBits) <= most {
 					found = append(found, k.text)
 				}
 			}
@@ -124,8 +124,9 @@ func newVocabularyCache() *vocabularyCache {
 }
 
 // load returns the vocabularies of datasets at these versions or later ones. It reads missing ones in one statement.
-func (c *vocabularyCache) load(ctx context.Context, t *db.Tenant, datasetIDs, versions []string) ([]*vocabulary,
-	error) {
+func (c *vocabularyCache) load(
+	ctx context.Context, t *db.Tenant, datasetIDs, versions []string,
+) ([]*vocabulary, error) {
 	var known []*vocabulary
 	var missing, names []string
 	for i, id := range datasetIDs {

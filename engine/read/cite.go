@@ -269,8 +269,8 @@ func betweenDigits(text string, at int) bool {
 // isSymbol reports whether a text is a symbol with a meaning, such as of a currency, a unit or a relation.
 func isSymbol(text string) bool {
 	r, width := utf8.DecodeRuneInString(text)
-	return width == len(text) && (unicode.Is(unicode.Sc, r) || strings.ContainsRune("%‰°≈±+<>≤≥&§@#-", r) ||
-		r == minusSign)
+	return width == len(text) &&
+		(unicode.Is(unicode.Sc, r) || strings.ContainsRune("%‰°≈±+<>≤≥&§@#-", r) || r == minusSign)
 }
 
 func isNumeric(text string) bool {

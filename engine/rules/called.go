@@ -9,8 +9,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func (c *Checker) checkCalled(ctx context.Context, e *model.CalledExpectation, conversation *Conversation) (Finding,
-	error) {
+func (c *Checker) checkCalled(
+	ctx context.Context, e *model.CalledExpectation, conversation *Conversation,
+) (Finding, error) {
 	matching, others, err := c.matching(ctx, &e.NeverCalledExpectation, conversation)
 	all := matching
 	if e.Succeeded {

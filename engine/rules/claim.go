@@ -20,7 +20,7 @@ type claim struct {
 	arguments []argument
 	// text is what is said.
 	text string
-	// minTimes and most bound how often it happens. A negative most is no bound.
+	// minTimes and maxTimes bound how often it happens. A negative maxTimes is no bound.
 	minTimes, maxTimes int
 	// position is first or last if only this message of the agent counts.
 	position    class

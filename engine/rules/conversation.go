@@ -32,7 +32,7 @@ type Conversation struct {
 	count int32
 	// endedBy is "agent", "contact", or "limit" if the test's limit of turns was reached.
 	endedBy string
-	// isMeasured is set if the values of took and spent are known.
+	// isMeasured is set if the values of duration and credits are known.
 	isMeasured bool
 	duration   time.Duration
 	credits    model.Credits
@@ -89,16 +89,16 @@ func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conver
 
 // isIn reports whether a message of the run is in a turn. Nil means any turn.
 func (c *Conversation) isIn(message int, turn *int32) bool {
-	of := c.turns[message]
+	current := c.turns[message]
 	switch {
-	case of == beforehand:
+	case current == beforehand:
 		return false
 	case turn == nil:
 		return true
 	case *turn < 0:
-		return of > 0 && of == c.turns[len(c.turns)-1]+1+*turn
+		return current > 0 && current == c.turns[len(c.turns)-1]+1+*turn
 	}
-	return of == *turn
+	return current == *turn
 }
 
 // findInMessages returns what find finds in the messages of a role in a turn. A nil turn means any turn.

@@ -99,10 +99,10 @@ var languages = sync.OnceValue(func() (all []*lexicon) {
 func newLexicon(table string) *lexicon {
 	l := &lexicon{map[string]class{"→": then, "->": then}, map[string]int{}}
 	for line := range strings.Lines(table) {
-		of, phrases, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		className, phrases, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		for i, phrase := range strings.Split(phrases, ", ") {
-			if of != "numbers" {
-				l.words[phrase] = classNames[of]
+			if className != "numbers" {
+				l.words[phrase] = classNames[className]
 				continue
 			}
 			for number := range strings.SplitSeq(phrase, "/") {

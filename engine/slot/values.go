@@ -31,8 +31,7 @@ func (p Property) parseBoolean(text string, asked bool) (any, bool) {
 func (p Property) isNamed(text string) bool {
 	said := read.Concepts(text)
 	return len(p.named) > 0 && !slices.ContainsFunc(p.named, func(word string) bool {
-		return !read.ContainsForm(said,
-			word)
+		return !read.ContainsForm(said, word)
 	})
 }
 

@@ -22,12 +22,13 @@ var smallTalk string
 // brief holds an agent's instructions and tools after parsing. All turns share it, so it never changes.
 type brief struct {
 	tools []slot.Tool
-	// agentExamples are the agent's examples. small are the small talk of this package. implied are made from the agent's
-	// tools.
+	// agentExamples are the agent's examples. smallTalkExamples are the small talk of this package. toolExamples are made
+	// from the agent's tools.
 	agentExamples, smallTalkExamples []*exchange
 	toolExamples                     []*exchange
 	abilities                        map[read.Language]string
-	// lexicons have the words of own and small, by language. toolWords has the words of implied.
+	// lexicons have the words of agentExamples and smallTalkExamples, by language. toolWords has the words of
+	// toolExamples.
 	lexicons  [len(phrases)]*lexicon
 	toolWords *lexicon
 	// language is the language of the instructions.

@@ -175,8 +175,8 @@ func (r *role) fact() string {
 
 // firstPersonRules rewrite a scenario's sentence about the contact in the first person. They apply in this order.
 var firstPersonRules = []struct {
-	of   func() *regexp.Regexp
-	into string
+	pattern func() *regexp.Regexp
+	into    string
 }{
 	{lazyregexp.New(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (want|wish|need|hope)(?:es|s) `), "I $3 "},
 	{lazyregexp.New(`(?i)^(the (contact|caller|customer|client|user|patient|person)|he|she|they) (is|are) `), "I am "},
@@ -204,7 +204,7 @@ var firstPersonRules = []struct {
 // inFirstPerson rewrites a sentence of the scenario as the contact would say it, with an end mark.
 func inFirstPerson(sentence string) string {
 	for _, p := range firstPersonRules {
-		sentence = p.of().ReplaceAllString(sentence, p.into)
+		sentence = p.pattern().ReplaceAllString(sentence, p.into)
 	}
 	first := []rune(sentence)
 	sentence = strings.ToUpper(string(first[0])) + string(first[1:])

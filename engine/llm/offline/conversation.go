@@ -20,7 +20,7 @@ type conversation struct {
 	*brief
 	phrases *phrasebook
 
-	// heard are the contact's messages so far. said is the latest.
+	// lastMessage is the contact's latest message. contactMessages are all of them so far.
 	lastMessage     string
 	contactMessages []string
 	// calls are the answered calls so far.

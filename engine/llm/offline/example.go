@@ -163,12 +163,12 @@ func (e *exchange) setKey(key, value string) {
 	}
 }
 
-// argumentOf matches name=value and name="value with spaces".
-var argumentOf = lazyregexp.New(`(\w+)=(?:"([^"]*)"|(\S+))`)
+// argumentPattern matches name=value and name="value with spaces".
+var argumentPattern = lazyregexp.New(`(\w+)=(?:"([^"]*)"|(\S+))`)
 
 func readArguments(text string) map[string]string {
 	with := map[string]string{}
-	for _, m := range argumentOf().FindAllStringSubmatch(text, -1) {
+	for _, m := range argumentPattern().FindAllStringSubmatch(text, -1) {
 		// An unfilled placeholder is not a value.
 		if value := m[2] + m[3]; !unfilled().MatchString(value) {
 			with[m[1]] = value

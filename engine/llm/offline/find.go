@@ -184,8 +184,8 @@ func (c *conversation) answered(p slot.Property) (any, bool) {
 		}
 		if c.task.times > 1 {
 			// A day and a time may come in two answers.
-			return p.ValueIn(strings.Join(c.contactMessages[max(c.task.startMessage, len(c.contactMessages)-maxAsked):], ", "),
-				true, c.today)
+			from := max(c.task.startMessage, len(c.contactMessages)-maxAsked)
+			return p.ValueIn(strings.Join(c.contactMessages[from:], ", "), true, c.today)
 		}
 		return nil, false
 	}

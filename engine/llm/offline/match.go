@@ -9,12 +9,13 @@ import (
 )
 
 const (
-	// These are the lowest scores, from 0 to 1, at which an example is used. At near, it answers the message. At fair, it
-	// precedes small talk and documents. At sure, it may interrupt a question. At likely, it is offered if no other is
-	// near, and changes nothing before the contact agrees. At exactly, one of its variants precedes everything.
+	// These are the lowest scores, from 0 to 1, at which an example is used. At nearScore, it answers the message. At
+	// fairScore, it precedes small talk and documents. At sureScore, it may interrupt a question. At likelyScore, it is
+	// offered if no other example has nearScore, and changes nothing before the contact agrees. At exactScore, one of its
+	// variants precedes everything.
 	nearScore, fairScore, sureScore, likelyScore, exactScore = 0.44, 0.5, 0.7, 0.27, 0.9
-	// likelyReply replaces likely for a message that may answer the agent's question. alarming replaces near for an
-	// emergency that is the nearest example.
+	// likelyReply replaces likelyScore for a message that may answer the agent's question. alarming replaces nearScore for
+	// an emergency that is the nearest example.
 	likelyReply, alarming = 0.4, 0.31
 	// wordShare is the share of the nearest variant in an example's score. Votes have the rest. An example's score is
 	// at least the variant's score minus variantLoss.
@@ -113,11 +114,11 @@ const leastStem = 4
 var endings = strings.Fields(`ements ement ings ing ees ee ies es ed ely ly er ez ent al s e`)
 
 func pairs(text string) map[string]string {
-	of, words := map[string]string{}, strings.Fields(text)
+	byFirst, words := map[string]string{}, strings.Fields(text)
 	for i := 0; i+1 < len(words); i += 2 {
-		of[words[i]] = words[i+1]
+		byFirst[words[i]] = words[i+1]
 	}
-	return of
+	return byFirst
 }
 
 // newLexicon numbers and weighs the words of exchanges in one language.

@@ -41,7 +41,7 @@ func (p ruleModel) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chun
 	}
 }
 
-// refuse returns the error for a request that the part has no rule for.
+// refuse returns the error for a request that the model has no rule for.
 func (p ruleModel) refuse(message string) error {
 	return &llm.Error{Cause: llm.Rejected, Message: "model " + p.Name() + ": " + message}
 }

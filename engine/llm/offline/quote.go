@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	// leastBeside is the minimum number of subject words with which a document answers even if an example is near.
-	leastBeside = 3
+	// minSubjectWords is the number of subject words that a message needs before a document is quoted instead of a
+	// matching example.
+	minSubjectWords = 3
 	// maxQuoted bounds the sentences that one reply quotes.
 	maxQuoted = 3
 	// A quoted sentence has at least the share leastQuoted of the message's subject words. It has at least leastWords of
@@ -113,7 +114,7 @@ func (c *conversation) quotation(best match) *reply {
 		passages = append(passages, sentencesOf(e, i)...)
 	}
 	subject := read.Concepts(c.lastMessage)
-	if best.exchange != nil && len(subject) < leastBeside {
+	if best.exchange != nil && len(subject) < minSubjectWords {
 		return nil
 	}
 	found := c.rankPassages(passages, subject)

@@ -40,7 +40,8 @@ type attempt struct {
 	yield func(llm.Chunk, error) bool
 	// status is the provider's HTTP status, or 0 before the response.
 	status int
-	// delivered is set when a chunk has reached the caller. left is set when the caller stopped reading after that.
+	// delivered is set when a chunk has reached the caller. hasCallerLeft is set when the caller stopped reading after
+	// that.
 	delivered, hasCallerLeft bool
 }
 

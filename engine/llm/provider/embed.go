@@ -127,8 +127,8 @@ func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, 
 		vectors[made.Index] = made.Embedding
 	}
 	if slices.ContainsFunc(vectors, func(v []float32) bool { return len(v) == 0 }) {
-		return nil, e.model.newError(llm.Malformed, a.status, "the provider answered %d with fewer vectors than texts",
-			a.status)
+		return nil, e.model.newError(llm.Malformed, a.status,
+			"the provider answered %d with fewer vectors than texts", a.status)
 	}
 	return vectors, nil
 }

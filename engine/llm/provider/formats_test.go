@@ -296,10 +296,10 @@ func TestEachFailureOfEachFormatIsReported(t *testing.T) {
 	require.GreaterOrEqual(t, len(failures), 27)
 	for name, test := range failures {
 		overFormats(t, func(t *testing.T, spoken func(*provider.Config)) {
-			var of provider.Config
-			spoken(&of)
-			script := scripts[of.Format]
-			asked, model := speak(t, of.Format, test.configure, test.answer(script))
+			var config provider.Config
+			spoken(&config)
+			script := scripts[config.Format]
+			asked, model := speak(t, config.Format, test.configure, test.answer(script))
 			answer, err := llm.Collect(model.Chat(t.Context(), hello))
 			failed := requireFailure(t, err)
 			require.Equal(t, test.cause, failed.Cause, "%s: %v", name, err)

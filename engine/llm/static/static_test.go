@@ -286,11 +286,11 @@ func TestOpenNamesTheFileThatIsWrong(t *testing.T) {
 }
 
 // charsMap returns a trie that replaces one byte, in the form of SentencePiece.
-func charsMap(of byte, by string) string {
+func charsMap(char byte, by string) string {
 	units := make([]uint32, 512)
-	units[0] = 1 << 10                             // the children of the root begin at 1
-	units[1^int(of)] = uint32(of) | 1<<8 | 256<<10 // a value follows, at 256 from here
-	units[1^int(of)^256] = 1 << 31                 // the value is the offset 0 of the replacements
+	units[0] = 1 << 10                                 // the children of the root begin at 1
+	units[1^int(char)] = uint32(char) | 1<<8 | 256<<10 // a value follows, at 256 from here
+	units[1^int(char)^256] = 1 << 31                   // the value is the offset 0 of the replacements
 	data := binary.LittleEndian.AppendUint32(nil, uint32(4*len(units)))
 	for _, unit := range units {
 		data = binary.LittleEndian.AppendUint32(data, unit)

@@ -20,8 +20,8 @@ type tokenizer struct {
 	cut func(ids []int, piece string) []int
 }
 
-// readTokenizer returns the tokenizer that a tokenizer.json describes. It returns an error that names a part of an
-// unsupported type.
+// readTokenizer returns the tokenizer that a tokenizer.json describes. If a part has an unsupported type, the error
+// names the part.
 func readTokenizer(text []byte) (*tokenizer, error) {
 	var file struct {
 		Normalizer   json.RawMessage `json:"normalizer"`
@@ -70,8 +70,8 @@ func (t *tokenizer) encode(text string) []int {
 	return ids
 }
 
-// readWordPiece makes cut take the longest token at each position of a word. A word that does not consist of tokens has
-// none.
+// readWordPiece sets cut to a function that takes the longest token at each position of a word. A word that does not
+// consist of tokens has none.
 func (t *tokenizer) readWordPiece(text []byte) error {
 	var model struct {
 		Vocabulary map[string]int `json:"vocab"`
@@ -121,7 +121,7 @@ func (t *tokenizer) readWordPiece(text []byte) error {
 // unknownCost is how much less likely an unknown letter is than the least likely token, as a logarithm.
 const unknownCost = 10
 
-// readUnigram makes cut take the tokens of a piece that are the most likely together.
+// readUnigram sets cut to a function that takes the tokens of a piece that are the most likely together.
 func (t *tokenizer) readUnigram(text []byte) error {
 	var model struct {
 		Vocabulary [][2]any `json:"vocab"`
@@ -169,7 +169,7 @@ type step struct {
 	id    int
 }
 
-// cut finds the most likely tokens by the algorithm of Viterbi.
+// cut finds the most likely tokens with the Viterbi algorithm.
 func (v *vocabulary) cut(ids []int, piece string) []int {
 	steps := make([]step, len(piece)+1)
 	for i := range steps[1:] {

@@ -13,8 +13,8 @@ const maxInProgress = 8
 // written, at most one other query runs. The rest wait in order of arrival.
 type backlog struct {
 	mu sync.Mutex
-	// making and unwritten count the responses that are being made and that are being written. taken counts the responses
-	// that the client has received, up to the number maxInProgress.
+	// making and unwritten count the responses that are being made and that are being written. received counts the
+	// responses that the client has received, up to the number maxInProgress.
 	making, unwritten, received int
 	waiting                     []chan struct{}
 }
@@ -25,8 +25,8 @@ func (b *backlog) hasRoom() bool {
 	return b.making+b.unwritten < 2 || b.unwritten == 0 && b.making < b.received
 }
 
-// acquire waits until a response may be made. It returns false if ctx ends first. Otherwise the caller must call made
-// and then leave.
+// acquire waits until a response may be made. It returns false if ctx ends first. Otherwise the caller must call
+// startWrite and then release.
 func (b *backlog) acquire(ctx context.Context) bool {
 	b.mu.Lock()
 	if len(b.waiting) == 0 && b.hasRoom() {

@@ -32,11 +32,11 @@ func (l *countedListener) Accept() (net.Conn, error) {
 
 type countedConn struct {
 	net.Conn
-	of *countedListener
+	listener *countedListener
 }
 
 func (c countedConn) Write(p []byte) (int, error) {
-	if c.of.writes.Add(1); c.of.fails.Load() {
+	if c.listener.writes.Add(1); c.listener.fails.Load() {
 		n, _ := c.Conn.Write(p[:len(p)/2])
 		return n, os.ErrDeadlineExceeded
 	}

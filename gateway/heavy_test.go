@@ -35,11 +35,11 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 		return ast.SelectionSet{&ast.InlineFragment{SelectionSet: set}}
 	}
 	for _, c := range []struct {
-		name  string
-		of    ast.Operation
-		root  ast.SelectionSet
-		cost  int
-		takes bool
+		name      string
+		operation ast.Operation
+		root      ast.SelectionSet
+		cost      int
+		takes     bool
 	}{
 		{"a heavy query", ast.Query, field(), heavyCost, true},
 		{"a light query", ast.Query, field(), heavyCost - 1, false},
@@ -52,7 +52,7 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 	} {
 		slots, isDone := &noSlots{}, false
 		ctx := graphql.WithOperationContext(t.Context(),
-			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.of, SelectionSet: c.root}})
+			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.operation, SelectionSet: c.root}})
 		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
 			&record{cost: c.cost})
 		response := heavy{slots: slots}.InterceptResponse(ctx, func(context.Context) *graphql.Response {

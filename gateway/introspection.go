@@ -27,8 +27,8 @@ type exactIntrospection struct {
 }
 
 func newExactIntrospection() exactIntrospection {
-	return exactIntrospection{responses: cache.New(cachedSchemas, func(of schemaRequest, data []byte) int {
-		return len(of.query) + len(data)
+	return exactIntrospection{responses: cache.New(cachedSchemas, func(request schemaRequest, data []byte) int {
+		return len(request.query) + len(data)
 	})}
 }
 
@@ -90,7 +90,7 @@ func exactField(ctx context.Context, next graphql.Resolver) (any, error) {
 		return next(ctx)
 	}
 	if kinds, isLimited := kindsOfFields[field.Field.Name]; isLimited {
-		if of := typeOf(field.Parent); of != nil && !slices.Contains(kinds, ast.DefinitionKind(of.Kind())) {
+		if parent := typeOf(field.Parent); parent != nil && !slices.Contains(kinds, ast.DefinitionKind(parent.Kind())) {
 			return nil, nil
 		}
 	}

@@ -39,7 +39,7 @@ func spellValue(value *ast.Value) {
 	if value == nil {
 		return
 	}
-	if of := value.Definition; of != nil && of.Kind == ast.Scalar && !of.BuiltIn {
+	if definition := value.Definition; definition != nil && definition.Kind == ast.Scalar && !definition.BuiltIn {
 		switch value.Kind {
 		case ast.IntValue, ast.FloatValue:
 			value.Kind = ast.StringValue

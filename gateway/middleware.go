@@ -193,8 +193,9 @@ func checkCredentialUse(principal model.Principal, path string, isInURL bool) er
 // checkCaller returns the principal of a credential. remote is the client's address. origins are the Origin
 // headers of the request. After too many refused credentials from an address, the next bad one gets RATE_LIMITED. Valid
 // credentials still pass, because many clients can share an address. Unverified credentials do not; see IsUnverified.
-func (s *Server) checkCaller(ctx context.Context, credential, remote string, origins []string) (model.Principal,
-	error) {
+func (s *Server) checkCaller(
+	ctx context.Context, credential, remote string, origins []string,
+) (model.Principal, error) {
 	principal, err := s.limitedPrincipal(ctx, credential, remote)
 	if credential != "" && isUnauthenticated(err) {
 		if slow := s.failures.check(remote); slow != nil {

@@ -26,9 +26,9 @@ type Page struct {
 
 type pages map[string]http.Handler
 
-func newPages(of map[string]Page) pages {
+func newPages(byPath map[string]Page) pages {
 	handlers := pages{}
-	for path, page := range of {
+	for path, page := range byPath {
 		handlers[path] = handlerOf(page)
 	}
 	return handlers

@@ -88,8 +88,8 @@ type responseSize struct {
 // InterceptResponse counts the bytes of a response until it is written. A response that becomes too large gets one
 // error for everything that is missing.
 func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-	of := graphql.GetOperationContext(ctx)
-	operation := of.Operation // it is nil if the operation was refused
+	operationContext := graphql.GetOperationContext(ctx)
+	operation := operationContext.Operation // it is nil if the operation was refused
 	out := outgoingOf(ctx)
 	if out == nil { // The writing is not counted.
 		out = l.memory.open(model.KeyRef{}, nil)
@@ -99,8 +99,8 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 		isMutation: operation != nil &&
 			operation.Operation == ast.Mutation, out: out}
 	if operation != nil && operation.Operation == ast.Query {
-		size.document = of.RawQuery
-		if _, only := introspects(of); only {
+		size.document = operationContext.RawQuery
+		if _, only := introspects(operationContext); only {
 			size.maxWork = 0 // The cost bounds operations that read only the schema.
 		}
 	}

@@ -149,7 +149,7 @@ func (o *outgoing) isHopeless(document string) bool {
 }
 
 // startWrite records a response that is about to be written. Its bytes are counted already. If too many bytes are
-// unwritten, made drops the client whose response has waited longest.
+// unwritten, startWrite drops the client whose response has waited longest.
 func (o *outgoing) startWrite(bytes int64) {
 	o.unwritten.Add(bytes)
 	if bytes < smallResponse || o.drop == nil {

@@ -52,9 +52,9 @@ func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
 	return &sessions{revocations: r, perKey: perKey, log: log, open: map[model.KeyRef]map[*session]struct{}{}}
 }
 
-// begin opens a session, or returns LIMIT_EXCEEDED if the key has too many. The caller must call the function closed
-// when the session is over. If there are Revocations, the function end is called once when the principal's credential
-// becomes invalid.
+// begin opens a session, or returns LIMIT_EXCEEDED if the key has too many. The caller must call the function
+// closeSession when the session is over. If there are Revocations, the function end is called once when the principal's
+// credential becomes invalid.
 func (s *sessions) begin(principal model.Principal, end func()) (closeSession func(), err error) {
 	opened, key := &session{principal.Credential(), principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()
@@ -86,16 +86,16 @@ func (s *sessions) begin(principal model.Principal, end func()) (closeSession fu
 }
 
 func (s *sessions) openBy(credential model.CredentialRef) (n int) {
-	for of := range s.open[credential.KeyRef] {
-		if of.credential == credential {
+	for opened := range s.open[credential.KeyRef] {
+		if opened.credential == credential {
 			n++
 		}
 	}
 	return n
 }
 
-func (s *sessions) forget(key model.KeyRef, of *session) {
-	delete(s.open[key], of)
+func (s *sessions) forget(key model.KeyRef, closed *session) {
+	delete(s.open[key], closed)
 	if len(s.open[key]) == 0 {
 		delete(s.open, key)
 	}
@@ -142,13 +142,13 @@ func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	defer s.mu.Unlock()
 	credentials := map[model.CredentialRef]struct{}{}
 	for key, open := range s.open {
-		for of := range open {
-			if !of.expires.IsZero() && !at.Before(of.expires) {
-				expired = append(expired, of.end)
-				s.forget(key, of)
+		for opened := range open {
+			if !opened.expires.IsZero() && !at.Before(opened.expires) {
+				expired = append(expired, opened.end)
+				s.forget(key, opened)
 				continue
 			}
-			credentials[of.credential] = struct{}{}
+			credentials[opened.credential] = struct{}{}
 		}
 	}
 	s.isWatched = len(credentials) > 0
@@ -158,10 +158,10 @@ func (s *sessions) expire(at time.Time) []model.CredentialRef {
 func (s *sessions) revoke(credential model.CredentialRef) {
 	var revoked []func()
 	s.mu.Lock()
-	for of := range s.open[credential.KeyRef] {
-		if of.credential == credential {
-			revoked = append(revoked, of.end)
-			s.forget(credential.KeyRef, of)
+	for opened := range s.open[credential.KeyRef] {
+		if opened.credential == credential {
+			revoked = append(revoked, opened.end)
+			s.forget(credential.KeyRef, opened)
 		}
 	}
 	s.mu.Unlock()

@@ -15,7 +15,7 @@ const (
 	bytesAtOnce = 64 << 10
 )
 
-// startFeed starts sending the events of the operation's feed. It calls the function ended when the operation has ended
+// startFeed starts sending the events of the operation's feed. It calls the function onEnd when the operation has ended
 // for the client.
 func (s *socket) startFeed(op *operation, x *execution, onEnd func()) {
 	s.mu.Lock()

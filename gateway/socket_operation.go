@@ -21,7 +21,7 @@ type operation struct {
 	opening []byte
 	// out counts the bytes of the operation's responses.
 	out *outgoing
-	// execution and ended are set for a subscription with a feed. Such a subscription has no goroutine while it is idle.
+	// execution and onEnd are set for a subscription with a feed. Such a subscription has no goroutine while it is idle.
 	execution *execution
 	onEnd     func()
 }
@@ -79,7 +79,7 @@ func (s *socket) complete(id string) {
 	}
 }
 
-// run executes an operation and sends its results. For a subscription with a feed it starts follow and returns.
+// run executes an operation and sends its results. For a subscription with a feed, it calls startFeed and returns.
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	rec := &record{begin: time.Now(), remote: s.remote, caller: s.caller()}
 	ctx = graphql.StartOperationTrace(s.observe(context.WithValue(ctx, recordKey{}, rec), rec))

@@ -8,9 +8,9 @@ import (
 
 // traffic counts running requests and open sockets, and stops new ones.
 type traffic struct {
-	// The context closing ends when draining begins; open streams watch it.
-	closing context.Context
-	begin   context.CancelFunc
+	// closing is a context that ends when draining begins. Open streams watch it.
+	closing       context.Context
+	beginDraining context.CancelFunc
 	// retiring is set when the process will stop soon but still accepts requests.
 	retiring atomic.Bool
 
@@ -20,8 +20,8 @@ type traffic struct {
 }
 
 func newTraffic() *traffic {
-	closing, begin := context.WithCancel(context.Background())
-	return &traffic{closing: closing, begin: begin, idle: make(chan struct{})}
+	closing, beginDraining := context.WithCancel(context.Background())
+	return &traffic{closing: closing, beginDraining: beginDraining, idle: make(chan struct{})}
 }
 
 // acquire counts a request. It reports false if the server is draining.
@@ -48,7 +48,7 @@ func (t *traffic) release() {
 func (t *traffic) drain(ctx context.Context) int {
 	t.mu.Lock()
 	if t.closing.Err() == nil {
-		t.begin()
+		t.beginDraining()
 		if t.inProgress == 0 {
 			close(t.idle)
 		}

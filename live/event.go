@@ -33,23 +33,23 @@ type Event struct {
 
 	mu         sync.Mutex
 	renderings map[string]*rendering
-	// renderedBytes is what the answers take from the budget, in bytes.
+	// renderedBytes is what the renderings take from the budget, in bytes.
 	renderedBytes int
 	isForgotten   bool
 }
 
 // rendering is an event rendered for a group of followers.
 type rendering struct {
-	// The channel done is closed when text is ready. text is nil if no other follower can use the answer.
+	// The channel done is closed when text is ready. text is nil if no other follower can use the rendering.
 	done chan struct{}
 	text []byte
 	at   time.Time
 }
 
 const (
-	// maxRenderings bounds the cached answers of one event.
+	// maxRenderings bounds the cached renderings of one event.
 	maxRenderings = 16
-	// freshness bounds the age of a shared answer. An answer can show a later state than the event's.
+	// freshness bounds the age of a shared rendering. A rendering can show a later state than the event's.
 	freshness = time.Second
 )
 
@@ -80,8 +80,8 @@ func (e *Event) Render(ctx context.Context, group string, render func() (text []
 	return a.text
 }
 
-// renderingFor returns the group's answer, and whether the caller must render it. It returns nil if no answer can be
-// shared.
+// renderingFor returns the group's rendering, and whether the caller must render it. It returns nil if no rendering can
+// be shared.
 func (e *Event) renderingFor(group string) (a *rendering, isMine bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -125,7 +125,7 @@ func (e *Event) answer(group string, a *rendering, render func() ([]byte, bool))
 	return text
 }
 
-// discard drops the event's answers and releases its bytes.
+// discard drops the event's renderings and releases its bytes.
 func (e *Event) discard() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -118,7 +118,7 @@ func (c *collector) UploadTraces(ctx context.Context, spans []*tracepb.ResourceS
 	}
 }
 
-// send sends the body once. After an error, again reports whether to retry.
+// send sends the body once. After an error, the result retry reports whether to retry.
 func (c *collector) send(ctx context.Context, header http.Header, body []byte) (retry bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
 	if err != nil {

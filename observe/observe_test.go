@@ -115,22 +115,27 @@ func get(t *testing.T, address string) (status int, text string) {
 
 func TestEnvironmentConfiguresTheCollector(t *testing.T) {
 	t.Parallel()
-	of := func(variables map[string]string) (*collector, error) {
+	collectorWith := func(variables map[string]string) (*collector, error) {
 		return newCollector(func(name string) string { return variables[name] })
 	}
-	c, err := of(nil)
+	c, err := collectorWith(nil)
 	require.NoError(t, err)
 	require.Equal(t, "http://localhost:4318/v1/traces", c.address)
-	c, err = of(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a/base/", "OTEL_EXPORTER_OTLP_TIMEOUT": "2500", "OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b, y=c"})
+	c, err = collectorWith(map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a/base/", "OTEL_EXPORTER_OTLP_TIMEOUT": "2500",
+		"OTEL_EXPORTER_OTLP_HEADERS": "x-key=a%20b, y=c",
+	})
 	require.NoError(t, err)
 	require.Equal(t, "https://a/base/v1/traces", c.address)
 	require.Equal(t, "2.5s", c.timeout.String())
 	require.Equal(t, []string{"a b", "c"}, []string{c.header.Get("X-Key"), c.header.Get("Y")})
-	c, err = of(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://b/in"})
+	c, err = collectorWith(map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "https://a", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "https://b/in",
+	})
 	require.NoError(t, err)
 	require.Equal(t, "https://b/in", c.address)
 	for name, value := range map[string]string{"PROTOCOL": "grpc", "ENDPOINT": "a:4317", "TIMEOUT": "soon", "HEADERS": "a=%zz"} {
-		_, err := of(map[string]string{"OTEL_EXPORTER_OTLP_" + name: value})
+		_, err := collectorWith(map[string]string{"OTEL_EXPORTER_OTLP_" + name: value})
 		require.ErrorContains(t, err, "OTEL_EXPORTER_OTLP_"+name)
 	}
 }

@@ -130,7 +130,7 @@ func withoutContent(err error) error {
 	return err
 }
 
-// values and rows match lists of values and of rows of any length.
+// valueList and rowList match lists of values and of rows of any length.
 var (
 	valueList = regexp.MustCompile(`\?(?:\s*,\s*\?)+`)
 	rowList   = regexp.MustCompile(`\(\?\)(?:\s*,\s*\(\?\))+`)

@@ -10,10 +10,10 @@ import (
 func TestPlansDependOnConditions(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
-	of := operationOf(t, table, `query ($a: Boolean!, $b: Boolean!, $id: ID!) {
+	operation := operationOf(t, table, `query ($a: Boolean!, $b: Boolean!, $id: ID!) {
 		agent(id: $id) { id @include(if: $a) ...f ... @skip(if: $b) { name } } }
 		fragment f on Agent { tools @skip(if: $a) { id } tags @include(if: true) }`, nil)
-	require.Equal(t, []string{"a", "b"}, conditionsOf(of))
+	require.Equal(t, []string{"a", "b"}, conditionsOf(operation))
 
 	known := cachedPlans{conditions: []string{"a", "b"}}
 	seen := map[uint64]bool{}
@@ -39,13 +39,13 @@ func TestPlansAreCached(t *testing.T) {
 		conditions += fmt.Sprintf(" $c%d: Boolean!", i)
 		fields += fmt.Sprintf(" f%d: id @include(if: $c%d)", i, i)
 	}
-	of := operationOf(t, table, "query ("+conditions+") { agents { nodes { name"+fields+" } } }", nil)
+	operation := operationOf(t, table, "query ("+conditions+") { agents { nodes { name"+fields+" } } }", nil)
 	plan := func(set int) *queryPlan {
-		of.Variables = map[string]any{}
+		operation.Variables = map[string]any{}
 		for i := range maxVariants {
-			of.Variables[fmt.Sprintf("c%d", i)] = i == set
+			operation.Variables[fmt.Sprintf("c%d", i)] = i == set
 		}
-		return cached.loadOrCompile(of, table)
+		return cached.loadOrCompile(operation, table)
 	}
 	first := plan(0)
 	require.NotNil(t, first)
@@ -56,8 +56,8 @@ func TestPlansAreCached(t *testing.T) {
 	require.Nil(t, plan(-1), "an operation has a bounded number of plans")
 	require.Equal(t, 1, cached.Len())
 
-	known, _ := cached.Get(of.Operation)
-	require.Greater(t, known.size(), len(of.RawQuery)*bytesPerByte+maxVariants*bytesPerValue)
+	known, _ := cached.Get(operation.Operation)
+	require.Greater(t, known.size(), len(operation.RawQuery)*bytesPerByte+maxVariants*bytesPerValue)
 	unplanned := operationOf(t, table, `{ company { id } }`, nil)
 	require.Nil(t, cached.loadOrCompile(unplanned, table))
 	require.Nil(t, cached.loadOrCompile(unplanned, table))

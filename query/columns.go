@@ -37,13 +37,13 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 		types = append(types, kind)
 	}
 	columns := []string{"id"} // the id is always read, because an empty result would mean all columns
-	for _, of := range types {
+	for _, objectType := range types {
 		for _, set := range selections {
-			for _, selected := range graphql.CollectFields(operation, set, t.typeConditions[of]) {
+			for _, selected := range graphql.CollectFields(operation, set, t.typeConditions[objectType]) {
 				if selected.Name == "__typename" {
 					continue
 				}
-				needed, known := t.fieldColumns[of+"."+selected.Name]
+				needed, known := t.fieldColumns[objectType+"."+selected.Name]
 				if !known {
 					return nil
 				}
@@ -56,9 +56,9 @@ func (t *Table) columnsOf(ctx context.Context) []string {
 }
 
 // findFieldColumns returns the columns that a field needs, or false when they are unknown. Looking up a struct's field
-// by name is slow, so NewTable calls needed once per field.
-func (t *Table) findFieldColumns(of, field string) ([]string, bool) {
-	name := of + "." + field
+// by name is slow, so NewTable calls findFieldColumns once per field.
+func (t *Table) findFieldColumns(typeName, field string) ([]string, bool) {
+	name := typeName + "." + field
 	if columns, known := t.fieldColumns[name]; known {
 		return columns, true
 	}
@@ -68,7 +68,7 @@ func (t *Table) findFieldColumns(of, field string) ([]string, bool) {
 	if c, known := computed[name]; known {
 		return c.columns, true
 	}
-	row := reflect.TypeOf(rowTypes[of])
+	row := reflect.TypeOf(rowTypes[typeName])
 	if row == nil {
 		return nil, false
 	}

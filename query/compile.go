@@ -81,11 +81,11 @@ func readsVariable(value *ast.Value) bool {
 		slices.ContainsFunc(value.Children, func(c *ast.ChildValue) bool { return readsVariable(c.Value) })
 }
 
-func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedField {
+func (c *compiler) fields(typeName string, set ast.SelectionSet) []graphql.CollectedField {
 	if c.plan.selected > maxValues {
 		return nil // the operation will have no plan
 	}
-	fields := graphql.CollectFields(c.operation, set, c.table.typeConditions[of])
+	fields := graphql.CollectFields(c.operation, set, c.table.typeConditions[typeName])
 	c.plan.selected += len(fields)
 	for _, field := range fields {
 		if field.Definition == nil {
@@ -104,7 +104,7 @@ func (c *compiler) fields(of string, set ast.SelectionSet) []graphql.CollectedFi
 }
 
 type writer interface {
-	~func(a *response, dst []byte, of int) []byte
+	~func(a *response, dst []byte, index int) []byte
 }
 
 func literal[W writer](text string) W {
@@ -225,8 +225,8 @@ func list(read int, write writeRow) writeKey {
 }
 
 // part returns the writer of a field that selects one column of a row.
-func (c *compiler) part(of *ast.Type, rel *relation, r *read) writeRow {
-	return c.value(c.column(of, c.table.member(rel.row(), rel.value).Type, nil), r, rel.value)
+func (c *compiler) part(fieldType *ast.Type, rel *relation, r *read) writeRow {
+	return c.value(c.column(fieldType, c.table.member(rel.row(), rel.value).Type, nil), r, rel.value)
 }
 
 func (c *compiler) value(write writeValue, r *read, column string) writeRow {
@@ -244,10 +244,10 @@ func (c *compiler) value(write writeValue, r *read, column string) writeRow {
 }
 
 // object returns the writer of a read's row as an object of the type, or nil when it cannot be planned.
-func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
-	names, isInterface := implementations[of]
+func (c *compiler) object(typeName string, r *read, set ast.SelectionSet) writeRow {
+	names, isInterface := implementations[typeName]
 	if !isInterface {
-		return c.objectOf(of, r, set, "")
+		return c.objectOf(typeName, r, set, "")
 	}
 	writes := make(map[string]writeRow, len(names))
 	for kind, name := range names {
@@ -266,19 +266,21 @@ func (c *compiler) object(of string, r *read, set ast.SelectionSet) writeRow {
 }
 
 // objectOf does the same as object, for one type. kind is the value of the column kind, "" for a type without kinds.
-func (c *compiler) objectOf(of string, r *read, set ast.SelectionSet, kind string) writeRow {
-	return object(c, of, set, func(field graphql.CollectedField) writeRow { return c.field(of, r, field, kind) })
+func (c *compiler) objectOf(typeName string, r *read, set ast.SelectionSet, kind string) writeRow {
+	return object(c, typeName, set, func(field graphql.CollectedField) writeRow {
+		return c.field(typeName, r, field, kind)
+	})
 }
 
 // object returns the writer of an object with the fields that write returns, or nil when one of them cannot be
 // planned.
-func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
-	fields := c.fields(of, set)
+func object[W writer](c *compiler, typeName string, set ast.SelectionSet, write func(graphql.CollectedField) W) W {
+	fields := c.fields(typeName, set)
 	outputs := make([]output[W], len(fields))
 	for i, field := range fields {
 		outputs[i].head = headOf(i, field.Alias)
 		if field.Name == "__typename" {
-			outputs[i].write = literal[W](`"` + of + `"`)
+			outputs[i].write = literal[W](`"` + typeName + `"`)
 		} else {
 			outputs[i].write = write(field)
 		}
@@ -286,11 +288,11 @@ func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(g
 			return nil
 		}
 	}
-	return func(a *response, dst []byte, of int) []byte {
+	return func(a *response, dst []byte, index int) []byte {
 		dst = append(dst, '{')
 		for i := range outputs {
 			// Aliases can repeat a field without limit, so reserve the bytes of each value before writing the next.
-			if dst = a.reserveWritten(outputs[i].write(a, append(dst, outputs[i].head...), of)); a.isFallback {
+			if dst = a.reserveWritten(outputs[i].write(a, append(dst, outputs[i].head...), index)); a.isFallback {
 				return dst
 			}
 		}
@@ -299,16 +301,16 @@ func object[W writer](c *compiler, of string, set ast.SelectionSet, write func(g
 }
 
 // field returns the writer of a row's field, or nil when it cannot be planned.
-func (c *compiler) field(of string, r *read, field graphql.CollectedField, kind string) writeRow {
-	row := reflect.TypeOf(rowTypes[of])
+func (c *compiler) field(typeName string, r *read, field graphql.CollectedField, kind string) writeRow {
+	row := reflect.TypeOf(rowTypes[typeName])
 	if row == nil {
 		return nil
 	}
-	if rel, known := c.table.relations[of+"."+field.Name]; known && rel.resolverColumn == "" {
+	if rel, known := c.table.relations[typeName+"."+field.Name]; known && rel.resolverColumn == "" {
 		return c.follow(rel, r, field, kind)
 	}
-	if made, known := computed[of+"."+field.Name]; known {
-		return made.of(r)
+	if made, known := computed[typeName+"."+field.Name]; known {
+		return made.writer(r)
 	}
 	member, known := goField(row, field.Name)
 	if !known {

@@ -69,7 +69,7 @@ func optionalTime(value []byte) *time.Time {
 	return &at
 }
 
-func (c computation) of(r *read) writeRow {
+func (c computation) writer(r *read) writeRow {
 	at := make([]int, len(c.columns))
 	for i, column := range c.columns {
 		at[i] = r.column(column)

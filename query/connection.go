@@ -10,8 +10,8 @@ import (
 )
 
 // connection returns the writer of a page, or nil when a part of it cannot be planned.
-func (c *compiler) connection(of *ast.Type, r *read, field graphql.CollectedField) writeKey {
-	return object(c, of.Name(), field.Selections, func(field graphql.CollectedField) writeKey {
+func (c *compiler) connection(fieldType *ast.Type, r *read, field graphql.CollectedField) writeKey {
+	return object(c, fieldType.Name(), field.Selections, func(field graphql.CollectedField) writeKey {
 		var row writeRow
 		r.wantsRows = r.wantsRows || field.Name == "nodes" || field.Name == "edges" || field.Name == "pageInfo"
 		switch field.Name {
@@ -68,8 +68,8 @@ func nodes(read int, write writeRow) writeKey {
 	}
 }
 
-func (c *compiler) edge(of string, r *read, set ast.SelectionSet) writeRow {
-	return object(c, of, set, func(field graphql.CollectedField) writeRow {
+func (c *compiler) edge(typeName string, r *read, set ast.SelectionSet) writeRow {
+	return object(c, typeName, set, func(field graphql.CollectedField) writeRow {
 		if field.Name == "cursor" {
 			return cursor(r)
 		}

@@ -67,12 +67,12 @@ func (c *compiler) keyIn(r *read, column string) pg.Key {
 	if column == "id" {
 		return r.key
 	}
-	alias, of, isJoined := strings.Cut(column, ".")
+	alias, joined, isJoined := strings.Cut(column, ".")
 	if !isJoined {
 		return c.table.store.LookupKey(r.relation.rows, r.key, column)
 	}
 	join := r.joins[slices.IndexFunc(r.joins, func(j pg.Join) bool { return j.Alias == alias })]
-	if of == "id" {
+	if joined == "id" {
 		return c.table.store.LookupKey(r.relation.rows, r.key, join.Column)
 	}
 	return c.table.store.LookupKey(r.relation.rows, r.key, column, join)

@@ -20,7 +20,7 @@ type lookup struct {
 	parentRowKeys []int32
 	// heads and tails are the first and the last row of each key, -1 for none. counts are the numbers of rows.
 	heads, tails, counts []int32
-	// nextRows has, for each row, the next row with the same key, -1 for none. keyed has the key of each row.
+	// nextRows has, for each row, the next row with the same key, -1 for none. rowKeys has the key of each row.
 	nextRows, rowKeys []int32
 	totals            []int64
 }

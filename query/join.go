@@ -44,18 +44,18 @@ func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField
 
 // isShort reports whether the values of a field are short: booleans, numbers, times, ids, names and enum values.
 func isShort(member reflect.StructField) bool {
-	of := member.Type
-	if of.Kind() == reflect.Pointer {
-		of = of.Elem()
+	t := member.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
 	switch {
-	case of == timeType, of.Kind() == reflect.Bool, of.Kind() == reflect.Int32, of.Kind() == reflect.Int64,
-		of.Kind() == reflect.Float64:
+	case t == timeType, t.Kind() == reflect.Bool, t.Kind() == reflect.Int32, t.Kind() == reflect.Int64,
+		t.Kind() == reflect.Float64:
 		return true
-	case of.Kind() != reflect.String:
+	case t.Kind() != reflect.String:
 		return false
 	}
-	return of != reflect.TypeFor[string]() || strings.HasSuffix(member.Name, "ID") ||
+	return t != reflect.TypeFor[string]() || strings.HasSuffix(member.Name, "ID") ||
 		strings.HasSuffix(member.Name, "Name")
 }
 

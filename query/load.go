@@ -46,7 +46,7 @@ type loadersKey struct{}
 func (l Loading) withLoaders(ctx context.Context) context.Context {
 	loaders := &loaders{table: l.Table, known: map[loaderKey]any{}}
 	loaders.ctx = pg.WithSharedCounts(context.WithValue(ctx, loadersKey{}, loaders))
-	if of := graphql.GetOperationContext(ctx).Operation; of != nil && of.Operation != ast.Mutation {
+	if operation := graphql.GetOperationContext(ctx).Operation; operation != nil && operation.Operation != ast.Mutation {
 		loaders.ctx = pg.WithSlots(loaders.ctx)
 	}
 	return loaders.ctx
@@ -183,8 +183,8 @@ func One[R any](ctx context.Context, row any) (R, error) {
 func Many[R any](ctx context.Context, row any) ([]R, error) {
 	l := loadersOf(ctx)
 	r, columns := l.resolvedRelation(ctx)
-	of := loaderKey{source: r.identity(), columns: strings.Join(columns, " ")}
-	return load(l, row, of, r.keyOf, func(keys []string) (finder[[]R], error) {
+	loadKey := loaderKey{source: r.identity(), columns: strings.Join(columns, " ")}
+	return load(l, row, loadKey, r.keyOf, func(keys []string) (finder[[]R], error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
 		byParent := byParent[R](found)
 		return func(key string) ([]R, error) { return byParent[key], nil }, err
@@ -266,9 +266,9 @@ func idOf(row any) string { return row.(model.Node).Cursor().ID }
 func ByID[R any](ctx context.Context, id string) (R, error) {
 	l := loadersOf(ctx)
 	rows, columns := l.table.roots[graphql.GetFieldContext(ctx).Field.Name].rows, l.table.columnsOf(ctx)
-	of := loaderKey{source: rows, columns: strings.Join(columns, " ")}
+	loadKey := loaderKey{source: rows, columns: strings.Join(columns, " ")}
 	ids := func() []string { return []string{id} }
-	return loaderOf(l, of, ids, func(keys []string) (finder[R], error) {
+	return loaderOf(l, loadKey, ids, func(keys []string) (finder[R], error) {
 		found, err := l.tenant().Find(l.ctx, rows, keys, columns...)
 		return func(id string) (R, error) {
 			if len(found) == 0 {

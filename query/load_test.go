@@ -88,7 +88,7 @@ func TestWindowsDistinguishPages(t *testing.T) {
 	name, zero := "a", int32(0)
 	cursor := (model.Cursor{ID: "a"}).String()
 	seen := map[string]bool{}
-	for _, of := range []struct {
+	for _, test := range []struct {
 		args   model.PageArgs
 		filter pg.Filter
 	}{
@@ -100,7 +100,7 @@ func TestWindowsDistinguishPages(t *testing.T) {
 		{model.PageArgs{Last: new(int32(10)), Before: &cursor}, nil},
 		{model.PageArgs{First: 10}, db.NamesMatching(&model.NameFilter{NameContains: &name})},
 	} {
-		seen[windowOf(of.args, of.filter)] = true
+		seen[windowOf(test.args, test.filter)] = true
 	}
 	require.Len(t, seen, 7)
 }

@@ -17,7 +17,8 @@ type queryPlan struct {
 	store *db.Store
 	// reads are ordered: each comes after its parent.
 	reads []*read
-	// fields are the fields of Query. Fields in rest have no writer, because the generated executor answers them.
+	// fields are the fields of Query. Fields in fallbackFields have no writer, because the generated executor answers
+	// them.
 	fields         []output[writeKey]
 	fallbackFields ast.SelectionSet
 	requirements   []requirement
@@ -62,7 +63,8 @@ type writeKey func(a *response, dst []byte, key int) []byte
 type read struct {
 	index    int
 	relation *relation
-	// parent is the read whose rows lead here, nil for a field of Query. from is the index of its column with the key.
+	// parent is the read whose rows lead here, nil for a field of Query. keyColumn is the index of its column with the
+	// key.
 	parent    *read
 	keyColumn int
 	// shares is set if this read has the same keys as its parent, whose rows are read by their own ids.
@@ -71,7 +73,7 @@ type read struct {
 	// of its parent. Both statements are then sent together.
 	key      pg.Key
 	isLookup bool
-	// kinds are the kinds of the parent's rows that lead here, nil for all. kind is the index of the column with the
+	// kinds are the kinds of the parent's rows that lead here, nil for all. kindColumn is the index of the column with the
 	// kind.
 	kinds      map[string]bool
 	kindColumn int

@@ -32,20 +32,20 @@ func TestNoMethodHasTheNameOfAField(t *testing.T) {
 	t.Parallel()
 	seen := map[reflect.Type]bool{}
 	var check func(reflect.Type)
-	check = func(of reflect.Type) {
-		for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
-			of = of.Elem()
+	check = func(checked reflect.Type) {
+		for checked.Kind() == reflect.Pointer || checked.Kind() == reflect.Slice || checked.Kind() == reflect.Map {
+			checked = checked.Elem()
 		}
-		if of.Kind() != reflect.Struct || of == timeType || seen[of] {
+		if checked.Kind() != reflect.Struct || checked == timeType || seen[checked] {
 			return
 		}
-		seen[of] = true
-		for i := range reflect.PointerTo(of).NumMethod() {
-			method := reflect.PointerTo(of).Method(i).Name
-			_, isField := goField(of, method)
-			require.False(t, isField, "%s has the method %s and a field of that name", of, method)
+		seen[checked] = true
+		for i := range reflect.PointerTo(checked).NumMethod() {
+			method := reflect.PointerTo(checked).Method(i).Name
+			_, isField := goField(checked, method)
+			require.False(t, isField, "%s has the method %s and a field of that name", checked, method)
 		}
-		for _, field := range reflect.VisibleFields(of) {
+		for _, field := range reflect.VisibleFields(checked) {
 			if field.IsExported() {
 				check(field.Type)
 			}

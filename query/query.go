@@ -75,15 +75,15 @@ func (s *Schema) logFailure(ctx context.Context, plan *queryPlan, err error) {
 }
 
 // execFallback answers fields of an operation through the wrapped schema.
-func (s *Schema) execFallback(ctx context.Context, of *graphql.OperationContext, fields ast.SelectionSet) []byte {
-	definition := *of.Operation
+func (s *Schema) execFallback(ctx context.Context, from *graphql.OperationContext, fields ast.SelectionSet) []byte {
+	definition := *from.Operation
 	definition.SelectionSet = fields
 	ctx = graphql.WithOperationContext(ctx, &graphql.OperationContext{
-		RawQuery: of.RawQuery, Variables: of.Variables, OperationName: of.OperationName, Doc: of.Doc,
-		Extensions: of.Extensions,
-		Headers:    of.Headers, Operation: &definition, DisableIntrospection: of.DisableIntrospection,
-		RecoverFunc:        of.RecoverFunc,
-		ResolverMiddleware: of.ResolverMiddleware, RootResolverMiddleware: of.RootResolverMiddleware, Stats: of.Stats,
+		RawQuery: from.RawQuery, Variables: from.Variables, OperationName: from.OperationName, Doc: from.Doc,
+		Extensions: from.Extensions, Headers: from.Headers,
+		Operation: &definition, DisableIntrospection: from.DisableIntrospection,
+		RecoverFunc: from.RecoverFunc, ResolverMiddleware: from.ResolverMiddleware,
+		RootResolverMiddleware: from.RootResolverMiddleware, Stats: from.Stats,
 	})
 	response := s.ExecutableSchema.Exec(ctx)(ctx)
 	if response == nil {

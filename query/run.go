@@ -18,13 +18,13 @@ type response struct {
 	budget    model.MemoryBudget
 	variables map[string]any
 	lookups   []lookup
-	// statements are the statements of one round trip. under has the read that each statement belongs to.
+	// statements are the statements of one round trip. owners has the read that each statement belongs to.
 	statements []pg.Read
 	owners     []statementOwner
 	// isFallback is set if the generated executor must answer.
 	isFallback bool
-	// unreserved counts the bytes that were read and are not yet reserved. covered counts the bytes of the response
-	// that are reserved.
+	// unreserved counts the bytes that were read and are not yet reserved. accounted counts the bytes of the response that
+	// are reserved.
 	unreserved, accounted int
 	// reserved is the total of all reservations. err is the budget's error.
 	reserved int
@@ -96,8 +96,8 @@ func (a *response) write(dst []byte, start int, ends []int) []byte {
 	return append(dst, '}')
 }
 
-// run answers the operation for the company. After the planned fields, it calls rest for the fields that the generated
-// executor answers. It returns errUnplanned to leave the whole operation to the generated executor.
+// run answers the operation for the company. After the planned fields, it calls execFallback for the fields that the
+// generated executor answers. It returns errUnplanned to leave the whole operation to the generated executor.
 func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[string]any,
 	execFallback func() []byte) (data []byte, err error) {
 	a, err := p.readResponse(ctx, tenant, variables)
@@ -271,26 +271,26 @@ func (r *read) isOfCompany() bool { return r.parent == nil && r.argument == "" }
 // prepare adds the statements of a read whose keys are known.
 func (r *read) prepare(a *response, reads []pg.Read, under []statementOwner) ([]pg.Read, []statementOwner) {
 	f := &a.lookups[r.index]
-	read, of := pg.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
+	read, count := pg.Read{Keys: f.keys, IsOne: len(f.keys) == 1}, ofSeveral
 	if read.IsOne || r.isOfCompany() {
-		of = ofOne
+		count = ofOne
 	}
 	if r.isOfCompany() {
 		read.Keys = nil
 	}
 	if shape := r.relation.shape; shape == toOne || shape == toMany {
-		read.Statement = r.statements[of]
+		read.Statement = r.statements[count]
 		return append(reads, read), append(under, statementOwner{read: r.index})
 	}
 	f.part.AndNext = r.wantsNext
 	statements := r.page(a.plan.store, f.part)
 	read.Part = f.part
 	if r.wantsRows {
-		read.Statement = statements.rows[of]
+		read.Statement = statements.rows[count]
 		reads, under = append(reads, read), append(under, statementOwner{read: r.index})
 	}
 	if r.wantsTotal {
-		read.Statement, read.IsTotal = statements.totals[of], true
+		read.Statement, read.IsTotal = statements.totals[count], true
 		reads, under = append(reads, read), append(under, statementOwner{r.index, true})
 	}
 	return reads, under

@@ -43,19 +43,19 @@ func TestPlansEstimateTheirRows(t *testing.T) {
 		}
 		return a.rows()
 	}
-	of := func(first int32) pg.Part { return pg.Part{PageArgs: model.PageArgs{First: first}} }
+	firstPage := func(first int32) pg.Part { return pg.Part{PageArgs: model.PageArgs{First: first}} }
 	tools := &read{relation: many, parent: agent}
 	require.Equal(t, 1, estimate(pg.Part{}, agent))
 	require.Equal(t, 1+rowsOfMany+rowsOfMany, estimate(pg.Part{}, agent, tools, &read{relation: one, parent: tools}))
-	require.Equal(t, 1+11, estimate(of(10), agent, &read{relation: pages, parent: agent}))
+	require.Equal(t, 1+11, estimate(firstPage(10), agent, &read{relation: pages, parent: agent}))
 	agents := &read{relation: pages}
-	require.Equal(t, 11+11*rowsOfMany, estimate(of(10), agents, &read{relation: many, parent: agents}))
-	require.Equal(t, 200, estimate(of(199), agents))
+	require.Equal(t, 11+11*rowsOfMany, estimate(firstPage(10), agents, &read{relation: many, parent: agents}))
+	require.Equal(t, 200, estimate(firstPage(199), agents))
 	for why, rows := range map[string]int{
-		"a long page":        estimate(of(maxRows), agents),
-		"lists of many rows": estimate(of(50), agents, &read{relation: many, parent: agents}),
-		"a total":            estimate(of(1), &read{relation: pages, wantsTotal: true}),
-		"a number":           estimate(of(1), agent, &read{relation: &relation{shape: toTotal}, parent: agent}),
+		"a long page":        estimate(firstPage(maxRows), agents),
+		"lists of many rows": estimate(firstPage(50), agents, &read{relation: many, parent: agents}),
+		"a total":            estimate(firstPage(1), &read{relation: pages, wantsTotal: true}),
+		"a number":           estimate(firstPage(1), agent, &read{relation: &relation{shape: toTotal}, parent: agent}),
 		"a filter":           estimate(pg.Part{PageArgs: model.PageArgs{First: 1}, Filter: make(pg.Filter, 1)}, agents),
 		"an offset":          estimate(pg.Part{PageArgs: model.PageArgs{First: 1, Offset: new(int32(5))}}, agents),
 	} {

@@ -264,14 +264,14 @@ func NewTable(schema *ast.Schema, store *db.Store, log *slog.Logger) (*Table, er
 		if row := reflect.TypeOf(rowTypes[typeName]); r.key == nil {
 			r.fieldIndex = t.member(row, r.column).Index
 		}
-		for _, of := range typesOf(typeName) {
-			t.relations[of+"."+field] = &r
+		for _, objectType := range typesOf(typeName) {
+			t.relations[objectType+"."+field] = &r
 		}
 	}
 	for name, columns := range resolverFields {
 		typeName, field, _ := strings.Cut(name, ".")
-		for _, of := range typesOf(typeName) {
-			t.fieldColumns[of+"."+field] = columns
+		for _, objectType := range typesOf(typeName) {
+			t.fieldColumns[objectType+"."+field] = columns
 		}
 	}
 	for name, r := range roots {
@@ -330,11 +330,11 @@ func (t *Table) check(name string, r relation) error {
 }
 
 // target returns the object type that a field of this type and shape leads to.
-func (t *Table) target(of *ast.Type, s shape) string {
+func (t *Table) target(fieldType *ast.Type, s shape) string {
 	if s != toPage {
-		return of.Name()
+		return fieldType.Name()
 	}
-	nodes := t.schema.Types[of.Name()].Fields.ForName("nodes")
+	nodes := t.schema.Types[fieldType.Name()].Fields.ForName("nodes")
 	if nodes == nil {
 		return ""
 	}

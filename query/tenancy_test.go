@@ -148,9 +148,9 @@ func textsOf(t *testing.T, rows []model.Row) []string {
 
 // nameOf returns the name of a field of Query, or "" for other names.
 func nameOf(name string) string {
-	const of = "Query."
-	if len(name) > len(of) && name[:len(of)] == of {
-		return name[len(of):]
+	const prefix = "Query."
+	if len(name) > len(prefix) && name[:len(prefix)] == prefix {
+		return name[len(prefix):]
 	}
 	return ""
 }

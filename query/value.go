@@ -22,7 +22,7 @@ var (
 	creditsType = reflect.TypeFor[model.Credits]()
 )
 
-// column returns the writer of a column's values. in is the Go type of the row's field.
+// column returns the writer of a column's values. goType is the Go type of the row's field.
 func (c *compiler) column(fieldType *ast.Type, goType reflect.Type, set ast.SelectionSet) writeValue {
 	given, optional := goType, goType.Kind() == reflect.Pointer
 	if optional {
@@ -66,12 +66,12 @@ func (c *compiler) column(fieldType *ast.Type, goType reflect.Type, set ast.Sele
 
 // stored returns the writer of a JSON column's value, or of a part of it, that encoding/json made from the Go type.
 // It returns nil when the value has parts that cannot be planned.
-func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+func (c *compiler) stored(fieldType *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	optional := in.Kind() == reflect.Pointer
 	if optional {
 		in = in.Elem()
 	}
-	write := c.storedValue(of, in, set)
+	write := c.storedValue(fieldType, in, set)
 	if write == nil {
 		return nil
 	}
@@ -80,14 +80,14 @@ func (c *compiler) stored(of *ast.Type, in reflect.Type, set ast.SelectionSet) w
 			if !optional || in.Kind() == reflect.Slice {
 				return write(a, dst, nil)
 			}
-			return append(dst, "null"...), !of.NonNull
+			return append(dst, "null"...), !fieldType.NonNull
 		}
 		return write(a, dst, value)
 	}
 }
 
 // storedValue does the same as stored, for a value that exists. A nil value means Go's zero value.
-func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+func (c *compiler) storedValue(fieldType *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	switch {
 	case in == timeType:
 		return storedTime
@@ -112,10 +112,10 @@ func (c *compiler) storedValue(of *ast.Type, in reflect.Type, set ast.SelectionS
 			is := string(value) == "true"
 			return strconv.AppendBool(dst, is), is || value == nil || string(value) == "false"
 		}
-	case in.Kind() == reflect.Slice && of.Elem != nil:
-		return c.storedList(of, in, set)
-	case in.Kind() == reflect.Struct && of.Elem == nil:
-		return c.storedObject(of, in, set)
+	case in.Kind() == reflect.Slice && fieldType.Elem != nil:
+		return c.storedList(fieldType, in, set)
+	case in.Kind() == reflect.Struct && fieldType.Elem == nil:
+		return c.storedObject(fieldType, in, set)
 	}
 	return nil
 }
@@ -149,14 +149,14 @@ func storedInteger(_ *response, dst, value []byte) ([]byte, bool) {
 	return strconv.AppendInt(dst, number, 10), err == nil
 }
 
-func (c *compiler) storedList(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
-	write := c.stored(of.Elem, in.Elem(), set)
+func (c *compiler) storedList(fieldType *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+	write := c.stored(fieldType.Elem, in.Elem(), set)
 	if write == nil {
 		return nil
 	}
 	return func(a *response, dst, value []byte) ([]byte, bool) {
 		if value == nil {
-			if of.NonNull {
+			if fieldType.NonNull {
 				return append(dst, "[]"...), true
 			}
 			return append(dst, "null"...), true
@@ -189,12 +189,12 @@ type objectField struct {
 	write writeValue
 }
 
-func (c *compiler) storedObject(of *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
+func (c *compiler) storedObject(fieldType *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	var parts []objectField
-	for i, field := range c.fields(of.Name(), set) {
+	for i, field := range c.fields(fieldType.Name(), set) {
 		head := headOf(i, field.Alias)
 		if field.Name == "__typename" {
-			parts = append(parts, objectField{head: head + `"` + of.Name() + `"`})
+			parts = append(parts, objectField{head: head + `"` + fieldType.Name() + `"`})
 			continue
 		}
 		member, known := goField(in, field.Name)

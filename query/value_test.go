@@ -25,10 +25,10 @@ func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 	required, optional := ast.NonNullNamedType("X", nil), ast.NamedType("X", nil)
 	list := ast.NonNullListType(required, nil)
 	for name, c := range map[string]struct {
-		of    *ast.Type
-		in    reflect.Type
-		value []byte
-		want  string // empty if the executor must answer
+		fieldType *ast.Type
+		in        reflect.Type
+		value     []byte
+		want      string // empty if the executor must answer
 	}{
 		"text":               {required, reflect.TypeFor[string](), []byte("a\"b"), `"a\"b"`},
 		"null text":          {required, reflect.TypeFor[string](), nil, `""`},
@@ -57,7 +57,7 @@ func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 		"list with a null":   {list, reflect.TypeFor[[]*string](), []byte(`[null]`), ""},
 		"object for a list":  {list, reflect.TypeFor[[]string](), []byte(`{}`), ""},
 	} {
-		write := (*compiler)(nil).column(c.of, c.in, nil)
+		write := (*compiler)(nil).column(c.fieldType, c.in, nil)
 		require.NotNil(t, write, name)
 		written, ok := write(&response{}, nil, c.value)
 		if require.Equal(t, c.want != "", ok, name); ok {
@@ -73,9 +73,9 @@ func TestColumnsAreWrittenAsTheSchemaSays(t *testing.T) {
 func TestStoredObjectsAreReadByJSONName(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
-	of := operationOf(t, table, `{ agent(id: "a") { fields { n: name isSystem __typename isMandatory } } }`, nil)
-	c := &compiler{operation: of, table: table, plan: &queryPlan{}}
-	field := of.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
+	operation := operationOf(t, table, `{ agent(id: "a") { fields { n: name isSystem __typename isMandatory } } }`, nil)
+	c := &compiler{operation: operation, table: table, plan: &queryPlan{}}
+	field := operation.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
 	write := c.column(field.Definition.Type, reflect.TypeFor[[]model.AgentField](), field.SelectionSet)
 	for stored, want := range map[string]string{
 		`[]`: `[]`,

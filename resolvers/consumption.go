@@ -32,6 +32,6 @@ func axes(ctx context.Context) (selected model.ConsumptionAxes) {
 
 // selects reports whether a field of an object type selects a field with the name.
 func selects(operation *graphql.OperationContext, field graphql.CollectedField, name string) bool {
-	of := graphql.CollectFields(operation, field.Selections, []string{field.Definition.Type.Name()})
-	return slices.ContainsFunc(of, func(f graphql.CollectedField) bool { return f.Name == name })
+	selected := graphql.CollectFields(operation, field.Selections, []string{field.Definition.Type.Name()})
+	return slices.ContainsFunc(selected, func(f graphql.CollectedField) bool { return f.Name == name })
 }

@@ -58,7 +58,7 @@ func NewKeys(store *db.Store, timeout time.Duration) *Keys {
 	return &Keys{store: store, timeout: timeout, cache: known}
 }
 
-// The key nobody is compared if no real key matches, so that a wrong key takes as long as a right one.
+// The key dummyKey is compared if no real key matches, so that a wrong key takes as long as a right one.
 var dummyKey = model.APIKey{Hash: make([]byte, 32)}
 
 // Authenticate returns the principal of the secret, or UNAUTHENTICATED. The message is the same for unknown, revoked
@@ -184,8 +184,8 @@ func (k *Keys) token(ctx context.Context, text string, now time.Time) (model.Pri
 		return model.Principal{}, nil, refused
 	}
 	expires := token.ExpiresAt
-	if of := token.APIKey.ExpiresAt; of != nil && of.Before(expires) {
-		expires = *of
+	if keyExpires := token.APIKey.ExpiresAt; keyExpires != nil && keyExpires.Before(expires) {
+		expires = *keyExpires
 	}
 	return token.Principal(), &expires, touch(ctx, tenant, token.APIKey, now)
 }

@@ -29,7 +29,7 @@ func TestSlowBodiesAreRefused(t *testing.T) {
 		}
 	}))
 	t.Cleanup(server.Close)
-	for name, of := range map[string]struct {
+	for name, test := range map[string]struct {
 		size, parts, status int
 	}{
 		"drips": {1, 3_600, http.StatusRequestTimeout}, "keeps the pace": {part, 6, http.StatusOK},
@@ -46,9 +46,9 @@ func TestSlowBodiesAreRefused(t *testing.T) {
 			go func() {
 				write := chunkTo(conn)
 				write(head)
-				for range of.parts {
+				for range test.parts {
 					<-time.After(time.Second / 4)
-					if !write(strings.Repeat("a", of.size)) {
+					if !write(strings.Repeat("a", test.size)) {
 						return
 					}
 				}
@@ -58,7 +58,7 @@ func TestSlowBodiesAreRefused(t *testing.T) {
 			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			require.NoError(t, err)
 			require.NoError(t, response.Body.Close())
-			require.Equal(t, of.status, response.StatusCode)
+			require.Equal(t, test.status, response.StatusCode)
 		})
 	}
 }

@@ -278,8 +278,7 @@ func errorResult(err *model.Error) *sdk.CallToolResult {
 func jsonResult(result json.RawMessage, notes ...string) *sdk.CallToolResult {
 	if len(result) > maxAnswer {
 		return errorResult(model.Errorf(model.LimitExceeded, "the answer has %d bytes, more than the limit of %d",
-			len(result),
-			maxAnswer))
+			len(result), maxAnswer))
 	}
 	r := &sdk.CallToolResult{StructuredContent: result, Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}
 	for _, note := range notes {

@@ -62,10 +62,10 @@ func serveSuite(t *testing.T) string {
 
 var pixel = []byte("\x89PNG\r\n\x1a\n")
 
-func text(of string) []sdk.Content { return []sdk.Content{&sdk.TextContent{Text: of}} }
+func text(content string) []sdk.Content { return []sdk.Content{&sdk.TextContent{Text: content}} }
 
-func embedded(uri, mime, of string) sdk.Content {
-	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: uri, MIMEType: mime, Text: of}}
+func embedded(uri, mime, content string) sdk.Content {
+	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: uri, MIMEType: mime, Text: content}}
 }
 
 func addSuite(s *sdk.Server) {
@@ -100,9 +100,9 @@ func addSuite(s *sdk.Server) {
 			return &sdk.CallToolResult{Content: text("done")}, nil
 		})
 	addRules(s, nothing)
-	read := func(mime string, of func(uri string) *sdk.ResourceContents) sdk.ResourceHandler {
+	read := func(mime string, resourceAt func(uri string) *sdk.ResourceContents) sdk.ResourceHandler {
 		return func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-			contents := of(r.Params.URI)
+			contents := resourceAt(r.Params.URI)
 			contents.URI, contents.MIMEType = r.Params.URI, mime
 			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{contents}}, nil
 		}

@@ -85,13 +85,13 @@ func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.C
 func isLetter(r rune) bool { return r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
 
 // entries returns the entries of a type.
-func entries(of *ast.Definition) []match {
+func entries(definition *ast.Definition) []match {
 	var all []match
-	for _, field := range of.Fields {
+	for _, field := range definition.Fields {
 		if strings.HasPrefix(field.Name, "__") {
 			continue
 		}
-		path := of.Name + "." + field.Name
+		path := definition.Name + "." + field.Name
 		var arguments []string
 		for _, a := range field.Arguments {
 			arguments = append(arguments, a.Name+": "+a.Type.String())
@@ -101,12 +101,13 @@ func entries(of *ast.Definition) []match {
 		}
 		all = append(all, match{Path: path, Type: field.Type.String(), About: clipped(field.Description)})
 	}
-	if of.Kind == ast.Enum {
+	if definition.Kind == ast.Enum {
 		var values []string
-		for _, value := range of.EnumValues {
+		for _, value := range definition.EnumValues {
 			values = append(values, value.Name)
 		}
-		all = append(all, match{Path: of.Name, Type: "enum " + strings.Join(values, " | "), About: clipped(of.Description)})
+		all = append(all, match{Path: definition.Name, Type: "enum " + strings.Join(values, " | "),
+			About: clipped(definition.Description)})
 	}
 	return all
 }

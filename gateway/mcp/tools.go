@@ -15,15 +15,15 @@ type tool struct {
 	// operation is the name of the stored operation. result is the path of the answer in its data.
 	operation, result string
 	// follow is a subscription that ends when the work of operation is finished. answer then reads the outcome. Their
-	// variables are filled by name, from the tool's input and from the answer of operation. again names the tool that
-	// continues to wait.
+	// variables are filled by name, from the tool's input and from the answer of operation. continueTool names the tool
+	// that continues to wait.
 	follow, followResult, answer, answerResult, continueTool string
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
 	// be missing.
 	link string
 	// isDestructive is set if the tool deletes or disconnects something. isOpen is set if it may reach other systems.
 	isDestructive, isOpen bool
-	// input and run describe a tool without a stored operation. changing replaces about for credentials with the scope
+	// input and run describe a tool without a stored operation. mutateAbout replaces about for credentials with the scope
 	// mutate.
 	input       ast.FieldList
 	mutateAbout string

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// readBody adds the members of the JSON body to the variables. The result spelled maps members to the other name that
-// the client used.
+// readBody adds the members of the JSON body to the variables. The result usedAliases maps members to the other name
+// that the client used.
 func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (usedAliases map[string]string, fault *problem) {
 	code := cmp.Or(e.faults, model.BadInput)

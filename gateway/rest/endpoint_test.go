@@ -124,11 +124,11 @@ func TestEveryIntOfABodyHasABound(t *testing.T) {
 	var look func(fields ast.FieldList)
 	look = func(fields ast.FieldList) {
 		for _, field := range fields {
-			switch of := schema.Types[field.Type.Name()]; {
-			case of.Name == "Int":
+			switch fieldType := schema.Types[field.Type.Name()]; {
+			case fieldType.Name == "Int":
 				found[field.Name] = true
-			case of.Kind == ast.InputObject:
-				look(stored.V1Fields(of.Fields))
+			case fieldType.Kind == ast.InputObject:
+				look(stored.V1Fields(fieldType.Fields))
 			}
 		}
 	}

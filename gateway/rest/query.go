@@ -80,8 +80,8 @@ func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[strin
 }
 
 // literal returns a value of the query string as the JSON that a body would have.
-func literal(text string, of *ast.Type) json.RawMessage {
-	switch of.NamedType {
+func literal(text string, valueType *ast.Type) json.RawMessage {
+	switch valueType.NamedType {
 	case "Int", "Float", "Boolean":
 		if json.Valid([]byte(text)) {
 			return json.RawMessage(text)

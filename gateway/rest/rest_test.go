@@ -71,10 +71,10 @@ func (b *backend) Exec(ctx context.Context) graphql.ResponseHandler {
 	return graphql.OneShot(&graphql.Response{Data: data.Bytes()})
 }
 
-func (b *backend) object(out *bytes.Buffer, operation *graphql.OperationContext, of *ast.Definition,
+func (b *backend) object(out *bytes.Buffer, operation *graphql.OperationContext, definition *ast.Definition,
 	set ast.SelectionSet) {
 	out.WriteByte('{')
-	for i, field := range graphql.CollectFields(operation, set, []string{of.Name}) {
+	for i, field := range graphql.CollectFields(operation, set, []string{definition.Name}) {
 		if i > 0 {
 			out.WriteByte(',')
 		}
@@ -84,26 +84,26 @@ func (b *backend) object(out *bytes.Buffer, operation *graphql.OperationContext,
 	out.WriteByte('}')
 }
 
-func (b *backend) value(out *bytes.Buffer, operation *graphql.OperationContext, of *ast.Type,
+func (b *backend) value(out *bytes.Buffer, operation *graphql.OperationContext, valueType *ast.Type,
 	field graphql.CollectedField) {
-	if of.Elem != nil {
+	if valueType.Elem != nil {
 		out.WriteByte('[')
-		b.value(out, operation, of.Elem, field)
+		b.value(out, operation, valueType.Elem, field)
 		out.WriteByte(']')
 		return
 	}
-	switch definition := b.schema.Types[of.NamedType]; {
+	switch definition := b.schema.Types[valueType.NamedType]; {
 	case definition.Kind == ast.Object:
 		b.object(out, operation, definition, field.Selections)
 	case definition.IsAbstractType():
 		b.object(out, operation, b.schema.GetPossibleTypes(definition)[0], field.Selections)
 	case definition.Kind == ast.Enum:
 		out.WriteString(`"` + definition.EnumValues[0].Name + `"`)
-	case of.NamedType == "Int":
+	case valueType.NamedType == "Int":
 		out.WriteString("7")
-	case of.NamedType == "Float":
+	case valueType.NamedType == "Float":
 		out.WriteString("0.50")
-	case of.NamedType == "Boolean":
+	case valueType.NamedType == "Boolean":
 		out.WriteString("true")
 	default:
 		out.WriteString(`"<` + field.Name + `>"`)

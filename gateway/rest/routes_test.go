@@ -235,11 +235,11 @@ func TestEveryRouteRunsItsOperation(t *testing.T) {
 
 // concrete resolves fragments and interfaces, because the backend has no samples for them. A list holds classification
 // tests, and a single test is a simulation test.
-func concrete(schema *ast.Schema, of *ast.Definition, set ast.SelectionSet) ast.SelectionSet {
+func concrete(schema *ast.Schema, object *ast.Definition, set ast.SelectionSet) ast.SelectionSet {
 	var fields ast.SelectionSet
 	add := func(condition string, inner ast.SelectionSet) {
-		if of == nil || of.Name == condition || slices.Contains(of.Interfaces, condition) {
-			fields = append(fields, concrete(schema, of, inner)...)
+		if object == nil || object.Name == condition || slices.Contains(object.Interfaces, condition) {
+			fields = append(fields, concrete(schema, object, inner)...)
 		}
 	}
 	for _, selection := range set {

@@ -131,9 +131,9 @@ func undescribed(o *ast.OperationDefinition) *ast.OperationDefinition {
 func (o *Operation) describeBelow(set ast.SelectionSet) {
 	for _, field := range FieldsOf(set) {
 		for _, argument := range field.Arguments {
-			if of := field.Definition.Arguments.ForName(argument.Name); argument.Value.Kind == ast.Variable {
+			if definition := field.Definition.Arguments.ForName(argument.Name); argument.Value.Kind == ast.Variable {
 				v := o.Variables.ForName(argument.Value.Raw)
-				v.Description, v.Directives = of.Description, of.Directives
+				v.Description, v.Directives = definition.Description, definition.Directives
 			}
 		}
 		o.describeBelow(field.SelectionSet)
@@ -181,8 +181,9 @@ func (o *Operation) locate(set ast.SelectionSet, result string) error {
 			if path == "input" {
 				path = ""
 			}
-			of := field.Definition.Arguments.ForName(argument.Name)
-			o.bindVariables(path, argument.Value, &ast.FieldDefinition{Description: of.Description, Directives: of.Directives})
+			definition := field.Definition.Arguments.ForName(argument.Name)
+			o.bindVariables(path, argument.Value,
+				&ast.FieldDefinition{Description: definition.Description, Directives: definition.Directives})
 		}
 		o.Fields = append(o.Fields, field)
 		o.before = append(o.before, `{"`+name+`":`...)
@@ -200,12 +201,12 @@ func (o *Operation) locate(set ast.SelectionSet, result string) error {
 
 // bindVariables records which variables fill an input or parts of it, and copies the input's description to the
 // variable.
-func (o *Operation) bindVariables(path string, value *ast.Value, of *ast.FieldDefinition) {
+func (o *Operation) bindVariables(path string, value *ast.Value, definition *ast.FieldDefinition) {
 	switch value.Kind {
 	case ast.Variable:
 		o.variableByPath[path] = value.Raw
 		variable := o.Variables.ForName(value.Raw)
-		variable.Description, variable.Directives = of.Description, of.Directives
+		variable.Description, variable.Directives = definition.Description, definition.Directives
 	case ast.ObjectValue:
 		for _, child := range value.Children {
 			o.bindVariables(join(path, child.Name), child.Value, value.Definition.Fields.ForName(child.Name))

@@ -161,13 +161,13 @@ func anyOf(types []*jsonschema.Schema) *jsonschema.Schema {
 }
 
 // selects reports whether a selection has fields of a concrete type.
-func (d *Describer) selects(of *ast.Definition, set ast.SelectionSet) bool {
+func (d *Describer) selects(concrete *ast.Definition, set ast.SelectionSet) bool {
 	return slices.ContainsFunc(set, func(selection ast.Selection) bool {
 		switch s := selection.(type) {
 		case *ast.InlineFragment:
-			return d.applies(of, s.TypeCondition) && d.selects(of, s.SelectionSet)
+			return d.applies(concrete, s.TypeCondition) && d.selects(concrete, s.SelectionSet)
 		case *ast.FragmentSpread:
-			return d.applies(of, s.Definition.TypeCondition) && d.selects(of, s.Definition.SelectionSet)
+			return d.applies(concrete, s.Definition.TypeCondition) && d.selects(concrete, s.Definition.SelectionSet)
 		}
 		return true
 	})
@@ -190,7 +190,7 @@ func (d *Describer) isKnown(name, selection string) bool {
 }
 
 // properties adds the selected fields of a concrete type. All of them are required.
-func (d *Describer) properties(schema *jsonschema.Schema, of *ast.Definition, set ast.SelectionSet) {
+func (d *Describer) properties(schema *jsonschema.Schema, concrete *ast.Definition, set ast.SelectionSet) {
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
@@ -198,12 +198,12 @@ func (d *Describer) properties(schema *jsonschema.Schema, of *ast.Definition, se
 			property.Deprecated = s.Definition.Directives.ForName("deprecated") != nil && property.Ref == ""
 			addProperty(schema, s.Alias, property, true)
 		case *ast.InlineFragment:
-			if d.applies(of, s.TypeCondition) {
-				d.properties(schema, of, s.SelectionSet)
+			if d.applies(concrete, s.TypeCondition) {
+				d.properties(schema, concrete, s.SelectionSet)
 			}
 		case *ast.FragmentSpread:
-			if d.applies(of, s.Definition.TypeCondition) {
-				d.properties(schema, of, s.Definition.SelectionSet)
+			if d.applies(concrete, s.Definition.TypeCondition) {
+				d.properties(schema, concrete, s.Definition.SelectionSet)
 			}
 		}
 	}
@@ -223,13 +223,13 @@ func addProperty(schema *jsonschema.Schema, name string, property *jsonschema.Sc
 }
 
 // applies reports whether a fragment with the type condition applies to a concrete type.
-func (d *Describer) applies(of *ast.Definition, condition string) bool {
+func (d *Describer) applies(concrete *ast.Definition, condition string) bool {
 	for _, possible := range d.Schema.GetPossibleTypes(d.Schema.Types[condition]) {
-		if possible.Name == of.Name {
+		if possible.Name == concrete.Name {
 			return true
 		}
 	}
-	return condition == "" || condition == of.Name
+	return condition == "" || condition == concrete.Name
 }
 
 // InputObject describes an object of a request.

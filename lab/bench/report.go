@@ -90,8 +90,8 @@ func (b *bench) markdown(w io.Writer) {
 }
 
 // ratios writes the ratios of the first server's values to those of the others.
-func (b *bench) ratios(w io.Writer, groups []group, of string, value func(round) float64) {
-	fmt.Fprintf(w, "\n| %s: %s to |", of, b.servers[0].name)
+func (b *bench) ratios(w io.Writer, groups []group, title string, value func(round) float64) {
+	fmt.Fprintf(w, "\n| %s: %s to |", title, b.servers[0].name)
 	for _, s := range b.servers[1:] {
 		fmt.Fprintf(w, " %s |", s.name)
 	}

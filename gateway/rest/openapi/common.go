@@ -110,12 +110,12 @@ func describeHeader(name string) *openapi3.HeaderRef {
 
 // answerHeaders refers to the headers that any response to a request with a credential can have.
 func answerHeaders(more ...string) openapi3.Headers {
-	of := openapi3.Headers{}
+	headers := openapi3.Headers{}
 	for _, name := range append([]string{"X-Api-Version", "X-Trace-Id", "RateLimit-Limit", "RateLimit-Remaining",
 		"RateLimit-Reset"}, more...) {
-		of[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
+		headers[name] = &openapi3.HeaderRef{Ref: "#/components/headers/" + name}
 	}
-	return of
+	return headers
 }
 
 // problems maps the statuses of failures to their meaning.

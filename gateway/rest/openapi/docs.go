@@ -71,14 +71,14 @@ type Property struct {
 }
 
 // properties returns an object's properties: the required ones in their order, then the others by name.
-func properties(of *openapi3.Schema) []Property {
+func properties(object *openapi3.Schema) []Property {
 	var all []Property
-	for _, name := range of.Required {
-		all = append(all, Property{name, true, of.Properties[name]})
+	for _, name := range object.Required {
+		all = append(all, Property{name, true, object.Properties[name]})
 	}
-	for _, name := range slices.Sorted(maps.Keys(of.Properties)) {
-		if !slices.Contains(of.Required, name) {
-			all = append(all, Property{name, false, of.Properties[name]})
+	for _, name := range slices.Sorted(maps.Keys(object.Properties)) {
+		if !slices.Contains(object.Required, name) {
+			all = append(all, Property{name, false, object.Properties[name]})
 		}
 	}
 	return all
@@ -169,13 +169,13 @@ func bounds(ref *openapi3.SchemaRef) string {
 	return strings.Join(parts, ", ")
 }
 
-func span(least uint64, most *uint64, of string) string {
+func span(least uint64, most *uint64, unit string) string {
 	switch {
 	case most == nil:
 		return ""
 	case least == 0:
-		return fmt.Sprintf("at most %d %s", *most, of)
+		return fmt.Sprintf("at most %d %s", *most, unit)
 	default:
-		return fmt.Sprintf("%d to %d %s", least, *most, of)
+		return fmt.Sprintf("%d to %d %s", least, *most, unit)
 	}
 }

@@ -31,7 +31,7 @@ func readExamples() (map[string]example, error) {
 }
 
 func (d *describer) illustrate(o *openapi3.Operation) {
-	of, found := d.examples[o.OperationID]
+	example, found := d.examples[o.OperationID]
 	if !found {
 		return
 	}
@@ -39,16 +39,16 @@ func (d *describer) illustrate(o *openapi3.Operation) {
 		if p.Value == nil { // a reference to a shared parameter
 			continue
 		}
-		if text, given := of.Parameters[p.Value.Name]; given {
+		if text, given := example.Parameters[p.Value.Name]; given {
 			p.Value.Example = literal(text, p.Value.Schema)
 		}
 	}
 	if o.RequestBody != nil {
-		o.RequestBody.Value.Content["application/json"].Example = of.Body
+		o.RequestBody.Value.Content["application/json"].Example = example.Body
 	}
 	for _, status := range []int{200, 202} {
 		if r := o.Responses.Value(strconv.Itoa(status)); r != nil {
-			r.Value.Content["application/json"].Example = of.Answer
+			r.Value.Content["application/json"].Example = example.Answer
 		}
 	}
 }

@@ -24,14 +24,14 @@ func TestDatasetTableBecomesTestRows(t *testing.T) {
 	require.NoError(t, err)
 	document := func(name, text string) string {
 		t.Helper()
-		of := tenant
+		owner := tenant
 		if strings.HasPrefix(name, "foreign") {
-			of = other
+			owner = other
 		}
-		dataset, err := of.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
+		dataset, err := owner.CreateDataset(t.Context(), model.CreateDatasetInput{Name: name})
 		require.NoError(t, err)
 		d, err := knowledge.New(knowledge.Options{}).
-			AddDocument(t.Context(), of, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name,
+			AddDocument(t.Context(), owner, model.AddDocumentInput{DatasetID: dataset.ID, Name: &name,
 				Upload: &graphql.Upload{File: strings.NewReader(text), Size: int64(len(text))}})
 		require.NoError(t, err)
 		return d.ID

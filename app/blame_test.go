@@ -153,10 +153,10 @@ func TestBlameFindsTheLostSentence(t *testing.T) {
 	g := openBlame(t)
 	key, _ := g.demo(t)
 	test := g.testNamed(t, key, "Says where to park")
-	of := g.blameOf(t, key, test)
-	require.Equal(t, []int{1, 2}, []int{of.GoodVersion, of.BadVersion})
+	blame := g.blameOf(t, key, test)
+	require.Equal(t, []int{1, 2}, []int{blame.GoodVersion, blame.BadVersion})
 	suspects := []change{}
-	for i, c := range of.Changes {
+	for i, c := range blame.Changes {
 		require.Equal(t, i+1, c.Number)
 		t.Logf("%d %v %v -> %v %v", c.Number, str(c.Section), str(c.Before), str(c.After), c.IsSuspect)
 		if c.IsSuspect {
@@ -171,12 +171,12 @@ func TestBlameFindsTheLostSentence(t *testing.T) {
 	require.Len(t, suspects[0].BeforePieces, 3)
 	require.Equal(t, "behind the building", suspects[0].BeforePieces[1].Text)
 	require.True(t, suspects[0].BeforePieces[1].IsNeeded)
-	require.Equal(t, 2, *of.PartsAt)
-	require.Contains(t, of.GoodRun.Messages[2].Text, "behind the building")
-	require.NotContains(t, of.BadRun.Messages[2].Text, "behind the building")
-	require.Equal(t, []int{20, 100}, []int{of.Estimate.Runs, of.Estimate.RunsAtMost})
-	require.Nil(t, of.Estimate.Credits)
-	require.Nil(t, of.Search)
+	require.Equal(t, 2, *blame.PartsAt)
+	require.Contains(t, blame.GoodRun.Messages[2].Text, "behind the building")
+	require.NotContains(t, blame.BadRun.Messages[2].Text, "behind the building")
+	require.Equal(t, []int{20, 100}, []int{blame.Estimate.Runs, blame.Estimate.RunsAtMost})
+	require.Nil(t, blame.Estimate.Credits)
+	require.Nil(t, blame.Search)
 
 	found := g.awaitBlame(t, key, g.startBlame(t, key, test))
 	require.Equal(t, "Completed", found.Status, "%v %+v", str(found.Error), found.Steps)

@@ -31,7 +31,7 @@ const (
 
 func openClinic(t *testing.T, script ...fixture) *clinic {
 	t.Helper()
-	name := modelNamed(t.Name())
+	name := modelNameFor(t.Name())
 	answersKnock := says("Who is there?").but("match", fixture{"userMessage": knock})
 	c := &clinic{model: name,
 		provider: startProvider(t, map[string][]fixture{name: append([]fixture{answersKnock}, script...)})}

@@ -94,13 +94,13 @@ func TestLabelsCorrectThePassRate(t *testing.T) {
 	}
 	for _, server := range []*gatewayUnderTest{g, resolved} {
 		server.must(t, key, document, byID, &read)
-		of := read.AgentTestExecution
-		require.InDelta(t, 1, of.PassRate, 1e-12)
-		require.InDelta(t, 0.5, of.CorrectedPassRate.Rate, 0.02)
-		require.Less(t, of.CorrectedPassRate.Interval.High, 0.75)
-		require.Equal(t, 20, of.CorrectedPassRate.Labels)
-		require.Equal(t, "test", of.Runs.Nodes[0].Labels[0].Person, "the name of the key")
-		require.Equal(t, "Seen.", *of.Runs.Nodes[0].Labels[0].Note)
+		labeled := read.AgentTestExecution
+		require.InDelta(t, 1, labeled.PassRate, 1e-12)
+		require.InDelta(t, 0.5, labeled.CorrectedPassRate.Rate, 0.02)
+		require.Less(t, labeled.CorrectedPassRate.Interval.High, 0.75)
+		require.Equal(t, 20, labeled.CorrectedPassRate.Labels)
+		require.Equal(t, "test", labeled.Runs.Nodes[0].Labels[0].Person, "the name of the key")
+		require.Equal(t, "Seen.", *labeled.Runs.Nodes[0].Labels[0].Note)
 	}
 	var figures struct {
 		JudgeFigures []struct {

@@ -87,27 +87,28 @@ func TestValuesAreExtractedFromChatsAndRuns(t *testing.T) {
 			ExtractionError *string
 		}
 	}
-	of := func(id string) (got read) {
+	extraction := func(id string) (got read) {
 		ask(`query ($c: ID!) { simulationChat(id: $c) { status extracted extractionError } }`, map[string]any{"c": id}, &got)
 		return got
 	}
 	first, none := chat(agent.ID, "agent"), chat(plain, "client")
-	require.Equal(t, "Ended", of(first).SimulationChat.Status, "ending the chat does not wait for the model")
-	require.Nil(t, of(first).SimulationChat.Extracted)
+	require.Equal(t, "Ended", extraction(first).SimulationChat.Status, "ending the chat does not wait for the model")
+	require.Nil(t, extraction(first).SimulationChat.Extracted)
 
 	require.NoError(t, store.Work(t.Context(), 2, db.Workers{RunTest: v.RunTest, ExtractChat: v.ExtractChat}))
 	t.Cleanup(func() { require.NoError(t, store.StopWork(context.Background())) })
-	require.Eventually(t, func() bool { return of(first).SimulationChat.ExtractionError != nil }, time.Minute,
+	require.Eventually(t, func() bool { return extraction(first).SimulationChat.ExtractionError != nil }, time.Minute,
 		50*time.Millisecond)
-	require.Contains(t, *of(first).SimulationChat.ExtractionError, "no credit")
+	require.Contains(t, *extraction(first).SimulationChat.ExtractionError, "no credit")
 	second := chat(agent.ID, "client")
 	for _, id := range []string{first, second} {
-		require.Eventually(t, func() bool { return of(id).SimulationChat.Extracted != nil }, time.Minute, 50*time.Millisecond)
-		require.Equal(t, map[string]*string{"callerName": new("Ana Silva")}, of(id).SimulationChat.Extracted)
-		require.Nil(t, of(id).SimulationChat.ExtractionError)
+		require.Eventually(t, func() bool { return extraction(id).SimulationChat.Extracted != nil },
+			time.Minute, 50*time.Millisecond)
+		require.Equal(t, map[string]*string{"callerName": new("Ana Silva")}, extraction(id).SimulationChat.Extracted)
+		require.Nil(t, extraction(id).SimulationChat.ExtractionError)
 	}
-	require.Nil(t, of(none).SimulationChat.Extracted)
-	require.Nil(t, of(none).SimulationChat.ExtractionError)
+	require.Nil(t, extraction(none).SimulationChat.Extracted)
+	require.Nil(t, extraction(none).SimulationChat.ExtractionError)
 
 	extractedOnce := func() (n int) {
 		conn := store.Tenant(tenant.CompanyID())

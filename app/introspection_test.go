@@ -51,9 +51,9 @@ func TestIntrospectionDistinguishesNullFromEmpty(t *testing.T) {
 		__schema { queryType { ...lists fields { name type { ...lists ofType { ...lists } } } } }
 	} fragment lists on __Type { kind isOneOf fields { name } interfaces { name } possibleTypes { kind } enumValues { name
 		} inputFields { name } }`, nil, &answer)
-	nulls := func(of map[string]any) (names []string) {
+	nulls := func(typeShown map[string]any) (names []string) {
 		for _, name := range []string{"fields", "interfaces", "possibleTypes", "enumValues", "inputFields", "isOneOf"} {
-			if of[name] == nil {
+			if typeShown[name] == nil {
 				names = append(names, name)
 			}
 		}
@@ -70,9 +70,9 @@ func TestIntrospectionDistinguishesNullFromEmpty(t *testing.T) {
 	require.Equal(t, []string{"possibleTypes", "enumValues", "inputFields", "isOneOf"}, nulls(query))
 	kinds := map[any]bool{}
 	for _, field := range query["fields"].([]any) {
-		of := field.(map[string]any)["type"].(map[string]any)
-		if kinds[of["kind"]] = true; of["kind"] == "NON_NULL" {
-			require.Len(t, nulls(of), 6)
+		typeShown := field.(map[string]any)["type"].(map[string]any)
+		if kinds[typeShown["kind"]] = true; typeShown["kind"] == "NON_NULL" {
+			require.Len(t, nulls(typeShown), 6)
 		}
 	}
 	require.True(t, kinds["NON_NULL"])

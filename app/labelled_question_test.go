@@ -145,8 +145,8 @@ func TestQuestionsAreDrafted(t *testing.T) {
 	var got drafted
 	s.must(t, key, draft, map[string]any{"dataset": empty.ID}, &got)
 	require.Empty(t, got.DraftLabelledQuestions.DraftedQuestions, "the model is not called")
-	of := map[string]any{"dataset": dataset.ID}
-	s.must(t, key, draft, of, &got)
+	variables := map[string]any{"dataset": dataset.ID}
+	s.must(t, key, draft, variables, &got)
 	require.Len(t, got.DraftLabelledQuestions.DraftedQuestions, 1)
 	first := got.DraftLabelledQuestions.DraftedQuestions[0]
 	require.Equal(t, []string{"How is it descaled?", document.ID, "house.csv"}, []string{first.Question, first.DocumentID,
@@ -159,10 +159,10 @@ func TestQuestionsAreDrafted(t *testing.T) {
 		}})
 	require.NoError(t, err)
 
-	require.Equal(t, []string{"UPSTREAM_FAILED"}, s.query(t, key, draft, of).codes())
-	require.Equal(t, []string{"NOT_FOUND"}, s.query(t, otherKey, draft, of).codes())
+	require.Equal(t, []string{"UPSTREAM_FAILED"}, s.query(t, key, draft, variables).codes())
+	require.Equal(t, []string{"NOT_FOUND"}, s.query(t, otherKey, draft, variables).codes())
 	require.Equal(t, []string{"BAD_INPUT"}, s.query(t, key, draft, map[string]any{"dataset": dataset.ID, "count": 21}).
 		codes())
 	g.url = serveStore(t, g.store)
-	require.Equal(t, []string{"UNPROCESSABLE"}, g.query(t, key, draft, of).codes(), "the offline model cannot")
+	require.Equal(t, []string{"UNPROCESSABLE"}, g.query(t, key, draft, variables).codes(), "the offline model cannot")
 }

@@ -59,18 +59,18 @@ func TestMCPDescriptionsNameWhatExists(t *testing.T) {
 
 // properties visits the properties of a JSON Schema at every depth, with their descriptions.
 func properties(schema any, visit func(name, description string)) {
-	switch of := schema.(type) {
+	switch node := schema.(type) {
 	case []any:
-		for _, one := range of {
+		for _, one := range node {
 			properties(one, visit)
 		}
 	case map[string]any:
-		all, _ := of["properties"].(map[string]any)
+		all, _ := node["properties"].(map[string]any)
 		for name, one := range all {
 			about, _ := one.(map[string]any)["description"].(string)
 			visit(name, about)
 		}
-		for name, one := range of {
+		for name, one := range node {
 			if name != "default" && name != "enum" {
 				properties(one, visit)
 			}

@@ -65,11 +65,11 @@ func (w *worker) checkOutput(tool string, result *sdk.CallToolResult) {
 func (o members) at(path string) any {
 	var value any = map[string]any(o)
 	for _, name := range strings.Split(path, ".") {
-		switch of := value.(type) {
+		switch container := value.(type) {
 		case map[string]any:
-			value = of[name]
+			value = container[name]
 		case []any:
-			value = of[name[0]-'0']
+			value = container[name[0]-'0']
 		default:
 			return nil
 		}

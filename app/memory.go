@@ -35,8 +35,8 @@ const (
 	// settledLive is the largest live heap, in bytes, that is collected when the process is idle. A larger heap takes too
 	// long to scan for so little garbage.
 	settledLive = 64 << 20
-	// responsesEvery is the interval at which settle reads how many bytes of responses wait for clients. If they fall from
-	// largeResponses to less than a quarter of it, settle returns their memory to the system.
+	// responsesEvery is the interval at which releaseMemory reads how many bytes of responses wait for clients. If they
+	// fall from largeResponses to less than a quarter of it, releaseMemory returns their memory to the system.
 	responsesEvery = 2 * time.Second
 	largeResponses = 32 << 20
 )

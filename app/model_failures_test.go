@@ -22,8 +22,8 @@ type modelFailure struct {
 	script []fixture
 	// says is the error message that the client receives.
 	says string
-	// made has the calls that the chat stores as evidence, as "name: result" or "name: error".
-	made []string
+	// keptCalls has the calls that the chat keeps after the failed turn, as "name: result" or "name: error".
+	keptCalls []string
 	// noHeader is a header that the provider omits.
 	noHeader string
 	// timeout bounds the model's time. 0 means modelTimeout.
@@ -44,7 +44,7 @@ var (
 	badDay     = calls("book", `{"day":1}`)
 	unknown    = calls("fly_to_the_moon", `{}`)
 	overloaded = refuses(http.StatusInternalServerError, "server_error")
-	longAnswer = says("This answer has so many words that whoever reads them one by one has long since stopped to wait " +
+	longAnswer = says("This answer has so many words that whoever reads them one by one has long since stopped waiting " +
 		"for the end of it, " +
 		strings.Repeat("which does not come, ", 40) + "or does it?")
 	cutAnswer = longAnswer.but("truncateAfterChunks", 3)
@@ -107,46 +107,46 @@ var modelFailures = map[string]modelFailure{
 		says:   "the language model: the provider answered 200, but the answer reached its length limit",
 	},
 	"unknown tool": {
-		script: times(2, unknown),
-		made:   []string{noSuchTool},
-		says:   wrongAgain + noSuchTool,
+		script:    times(2, unknown),
+		keptCalls: []string{noSuchTool},
+		says:      wrongAgain + noSuchTool,
 	},
 	"arguments that are not JSON": {
-		script: times(2, notJSON),
-		made:   []string{"book: the arguments are not JSON: unexpected EOF"},
-		says:   wrongAgain + "book: the arguments are not JSON: unexpected EOF",
+		script:    times(2, notJSON),
+		keptCalls: []string{"book: the arguments are not JSON: unexpected EOF"},
+		says:      wrongAgain + "book: the arguments are not JSON: unexpected EOF",
 	},
 	"arguments that break the schema": {
-		script: []fixture{noDay, badDay},
-		made:   []string{"book: the arguments are invalid: missing property 'day'"},
-		says:   wrongAgain + "book: the arguments are invalid: day: got number, want string",
+		script:    []fixture{noDay, badDay},
+		keptCalls: []string{"book: the arguments are invalid: missing property 'day'"},
+		says:      wrongAgain + "book: the arguments are invalid: day: got number, want string",
 	},
 	"one wrong call and then another": {
-		script: []fixture{unknown, book, notJSON},
-		made:   []string{noSuchTool, booked},
-		says:   wrongAgain + "book: the arguments are not JSON: unexpected EOF",
+		script:    []fixture{unknown, book, notJSON},
+		keptCalls: []string{noSuchTool, booked},
+		says:      wrongAgain + "book: the arguments are not JSON: unexpected EOF",
 	},
 	"more than 25 model calls": {
-		script: times(25, book),
-		made:   slices.Repeat([]string{booked}, 24),
+		script:    times(25, book),
+		keptCalls: slices.Repeat([]string{booked}, 24),
 		says: faulty + "gave no final answer to 25 requests in one turn, the limit: raise " +
 			"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt",
 	},
 	"500 after a call": {
-		script: append(times(1, book), times(3, overloaded)...),
-		made:   []string{booked},
-		says:   "the language model: the provider answered 500 Internal Server Error (server_error)",
+		script:    append(times(1, book), times(3, overloaded)...),
+		keptCalls: []string{booked},
+		says:      "the language model: the provider answered 500 Internal Server Error (server_error)",
 	},
 	"cut stream after a call": {
-		script: []fixture{book, cutAnswer},
-		made:   []string{booked},
-		says:   "the language model: the provider answered 200, but the connection ended before the answer did",
+		script:    []fixture{book, cutAnswer},
+		keptCalls: []string{booked},
+		says:      "the language model: the provider answered 200, but the connection ended before the answer did",
 	},
 }
 
-// modelNamed returns the name of the model that fails this way. The name does not end in a number, because the stub
+// modelNameFor returns the name of the model that fails this way. The name does not end in a number, because the stub
 // server would read a number as a version.
-func modelNamed(failure string) string { return strings.ReplaceAll(failure, " ", "-") + "-model" }
+func modelNameFor(failure string) string { return strings.ReplaceAll(failure, " ", "-") + "-model" }
 
 // frontDesk creates an agent with the tool book.
 func frontDesk(t *testing.T, tenant *db.Tenant) (agentID, toolID string) {
@@ -173,7 +173,7 @@ func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 	const recovered = "Here I am again."
 	scripts := map[string][]fixture{}
 	for name, failure := range modelFailures {
-		scripts[modelNamed(name)] = append(times(2, failure.script...), says(recovered))
+		scripts[modelNameFor(name)] = append(times(2, failure.script...), says(recovered))
 	}
 	provider := startProvider(t, scripts)
 	address := dbtest.URL(t)
@@ -185,7 +185,7 @@ func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 	for name, failure := range modelFailures {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := serve(t, address, key, provider.asks(modelNamed(name)), func(o *app.EngineOptions) {
+			s := serve(t, address, key, provider.asks(modelNameFor(name)), func(o *app.EngineOptions) {
 				if failure.noHeader != "" {
 					o.Provider.BaseURL = provider.withoutHeader(t, failure.noHeader) + "/v1"
 				}
@@ -199,7 +199,7 @@ func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 			require.Equal(t, []string{"UPSTREAM_FAILED"}, a.codes())
 			require.Equal(t, failure.says, a.Errors[0].Message)
 			require.JSONEq(t, `{"sendSimulationMessage":null}`, string(a.Data))
-			requireNothingKept(t, s.kept(t, chatID), failure.made)
+			requireNothingKept(t, s.kept(t, chatID), failure.keptCalls)
 
 			status, body := s.exchange(t, http.MethodPost, "/SimulationChat/send-message",
 				map[string]any{"simulationChatId": chatID, "message": "Hello?"})
@@ -213,19 +213,19 @@ func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 			require.Equal(t, "UPSTREAM_FAILED", problem.Code)
 			require.Equal(t, "Bad Gateway", problem.Title)
 			require.Equal(t, failure.says, problem.Detail)
-			requireNothingKept(t, s.kept(t, chatID), append(failure.made, failure.made...))
-			require.Len(t, provider.asked(t, modelNamed(name)), 2*len(failure.script))
+			requireNothingKept(t, s.kept(t, chatID), append(failure.keptCalls, failure.keptCalls...))
+			require.Len(t, provider.asked(t, modelNameFor(name)), 2*len(failure.script))
 
 			require.Equal(t, recovered, s.say(t, chatID, "Hello?").Text)
 			require.Len(t, s.kept(t, chatID).Messages, 2)
-			asked := provider.asked(t, modelNamed(name))
+			asked := provider.asked(t, modelNameFor(name))
 			require.Len(t, asked, 2*len(failure.script)+1)
 			require.Len(t, asked[len(asked)-1].Messages, 2, "the prompt and the message, nothing of the turns that failed")
 
 			logged, err := json.Marshal(failure.says)
 			require.NoError(t, err)
 			require.Equal(t, 2, strings.Count(s.log.String(), `"msg":"turn failed","chat":"`+chatID+`","model":"`+
-				modelNamed(name)+`","error":`+string(logged)))
+				modelNameFor(name)+`","error":`+string(logged)))
 			require.Regexp(t, `"msg":"turn failed","chat":"`+chatID+`".*"traceId":"`+problem.TraceID+`"`, s.log.String(),
 				"the answer's trace id finds the log line")
 			s.requireNoKey(t, providerKey)
@@ -233,8 +233,8 @@ func TestFailedTurnLeavesTheChatUnchanged(t *testing.T) {
 	}
 }
 
-// requireNothingKept requires a chat to be unchanged by its failed turns, except for the calls in made.
-func requireNothingKept(t *testing.T, chat keptChat, made []string) {
+// requireNothingKept requires a chat to be unchanged by its failed turns, except for the calls in keptCalls.
+func requireNothingKept(t *testing.T, chat keptChat, keptCalls []string) {
 	t.Helper()
 	require.Equal(t, "Open", chat.Status)
 	require.Empty(t, chat.Messages)
@@ -248,7 +248,7 @@ func requireNothingKept(t *testing.T, chat keptChat, made []string) {
 		}
 		calls = append(calls, call.TechnicalName+": "+*outcome)
 	}
-	require.Equal(t, made, calls)
+	require.Equal(t, keptCalls, calls)
 }
 
 // TestModelKeyIsNeverShown requires that no response or log line shows a key, even if the provider's error or address

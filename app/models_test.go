@@ -14,13 +14,14 @@ import (
 
 // lists is an option that sets the list of models: one of the stub server for each format, and one that is unavailable.
 func (p *stubServer) lists(o *app.EngineOptions) {
-	of := func(format provider.Format, name, path, fallback string) app.ModelOptions {
+	modelOptions := func(format provider.Format, name, path, fallback string) app.ModelOptions {
 		return app.ModelOptions{Name: "my " + name, Fallback: fallback, Prices: model.Prices{Message: model.Credit},
 			Config: provider.Config{Format: format, BaseURL: p.url + path, Key: providerKey, Model: name}}
 	}
 	o.Models = []app.ModelOptions{
-		of(provider.Messages, "claude", "/v1", ""), of(provider.Contents, "gem", "/v1beta", ""),
-		of(provider.Responses, "responder", "/v1", ""), of(provider.Completions, "away", "/v1", "my claude"),
+		modelOptions(provider.Messages, "claude", "/v1", ""), modelOptions(provider.Contents, "gem", "/v1beta", ""),
+		modelOptions(provider.Responses, "responder", "/v1", ""),
+		modelOptions(provider.Completions, "away", "/v1", "my claude"),
 	}
 }
 

@@ -66,7 +66,7 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"[DONE]\n\n", delta)
 }
 
-func (o *outside) of(path string) []string {
+func (o *outside) traceParents(path string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.parents[path]

@@ -157,8 +157,8 @@ func TestSpansConnectRequestsToStatementsAndCalls(t *testing.T) {
 
 	for path, span := range map[string]*tracepb.Span{"/v1/chat/completions": named["chat stub"][0],
 		"/book": named["execute_tool book"][0]} {
-		require.NotEmpty(t, w.outside.of(path))
-		require.Equal(t, fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId), w.outside.of(path)[0], path)
+		require.NotEmpty(t, w.outside.traceParents(path))
+		require.Equal(t, fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId), w.outside.traceParents(path)[0], path)
 	}
 	require.NotContains(t, string(c.raw), "kumquat", "spans contain nothing of the conversation")
 }

@@ -124,20 +124,20 @@ func (w *pageFixture) bare(field *ast.FieldDefinition, at, text string) string {
 // ways finds a path to each type that a page token can reach through open fields.
 func (w *pageFixture) ways() map[string]way {
 	found := map[string]way{}
-	var follow func(of *ast.Definition, root *ast.Definition, before, after string)
-	follow = func(of *ast.Definition, root *ast.Definition, before, after string) {
-		if of.IsLeafType() || found[of.Name].root != nil {
+	var follow func(object *ast.Definition, root *ast.Definition, before, after string)
+	follow = func(object *ast.Definition, root *ast.Definition, before, after string) {
+		if object.IsLeafType() || found[object.Name].root != nil {
 			return
 		}
-		if of.IsAbstractType() {
-			for _, possible := range w.schema.GetPossibleTypes(of) {
+		if object.IsAbstractType() {
+			for _, possible := range w.schema.GetPossibleTypes(object) {
 				follow(possible, root, before+" { ... on "+possible.Name, " }"+after)
 			}
 			return
 		}
-		found[of.Name] = way{root, before, after}
-		for _, field := range of.Fields {
-			if isOpenToPages(of.Name, field.Name) {
+		found[object.Name] = way{root, before, after}
+		for _, field := range object.Fields {
+			if isOpenToPages(object.Name, field.Name) {
 				follow(w.schema.Types[field.Type.Name()], root, before+" { "+field.Name, " }"+after)
 			}
 		}
@@ -228,7 +228,7 @@ func TestPageTokensReachOnlyTheirIDs(t *testing.T) {
 	before := dump(t, w.address, w.own.ids["company"])
 	places := 0
 	for _, p := range w.all() {
-		if p.of != nil || !isOpenToPages(p.root.Name, p.field.Name) || p.field.Name == "createAccessToken" ||
+		if p.object != nil || !isOpenToPages(p.root.Name, p.field.Name) || p.field.Name == "createAccessToken" ||
 			strings.HasPrefix(p.path, "input.toolMocking") {
 			continue
 		}

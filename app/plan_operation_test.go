@@ -61,8 +61,8 @@ func (o *operations) make(seed uint64) operation {
 // chance is true once in n times on average.
 func (w *writing) chance(n int) bool { return w.random.IntN(n) == 0 }
 
-func (w *writing) selection(of string, depth int) string {
-	definition := w.schema.Types[of]
+func (w *writing) selection(typeName string, depth int) string {
+	definition := w.schema.Types[typeName]
 	var body strings.Builder
 	body.WriteString(" {")
 	for range 1 + w.random.IntN(6) {
@@ -74,11 +74,11 @@ func (w *writing) selection(of string, depth int) string {
 		case w.chance(14):
 			body.WriteString(" " + w.alias() + "__typename" + w.directives())
 		case w.chance(12):
-			w.fragment(&body, of, depth)
+			w.fragment(&body, typeName, depth)
 		default:
 			field := definition.Fields[w.random.IntN(len(definition.Fields))]
 			if !strings.HasPrefix(field.Name, "__") && !slices.Contains(excludedFields, field.Name) {
-				w.fieldOnceOrTwice(&body, field, of, depth)
+				w.fieldOnceOrTwice(&body, field, typeName, depth)
 			}
 		}
 	}
@@ -89,17 +89,17 @@ func (w *writing) selection(of string, depth int) string {
 
 // fieldOnceOrTwice sometimes writes the field a second time, under another alias and with other arguments. Plans share
 // equal reads, and must not share others.
-func (w *writing) fieldOnceOrTwice(body *strings.Builder, field *ast.FieldDefinition, of string, depth int) {
-	w.field(body, field, of, depth)
+func (w *writing) fieldOnceOrTwice(body *strings.Builder, field *ast.FieldDefinition, typeName string, depth int) {
+	w.field(body, field, typeName, depth)
 	if len(field.Arguments) > 0 && w.chance(4) {
-		w.field(body, field, of, depth)
+		w.field(body, field, typeName, depth)
 	}
 }
 
 // fragment writes an inline or named fragment on the type, one of its interfaces or an implementing type.
-func (w *writing) fragment(body *strings.Builder, of string, depth int) {
-	on := append([]string{of}, w.schema.Types[of].Interfaces...)
-	for _, possible := range w.schema.GetPossibleTypes(w.schema.Types[of]) {
+func (w *writing) fragment(body *strings.Builder, typeName string, depth int) {
+	on := append([]string{typeName}, w.schema.Types[typeName].Interfaces...)
+	for _, possible := range w.schema.GetPossibleTypes(w.schema.Types[typeName]) {
 		on = append(on, possible.Name)
 	}
 	target := on[w.random.IntN(len(on))]
@@ -135,9 +135,9 @@ func (w *writing) directives() string {
 }
 
 // variable declares a variable with the value, sometimes as its default, and returns "$" and its name.
-func (w *writing) variable(of string, value any) string {
+func (w *writing) variable(typeName string, value any) string {
 	name := fmt.Sprintf("v%d", len(w.declared))
-	declared := "$" + name + ": " + of
+	declared := "$" + name + ": " + typeName
 	if literal, ok := literalOf(value); ok && w.chance(3) {
 		declared += " = " + literal
 	} else {
@@ -180,7 +180,7 @@ func (w *writing) arguments(field *ast.FieldDefinition) string {
 	var given []string
 	paged := w.random.IntN(5)
 	for _, argument := range field.Arguments {
-		value, of := any(nil), argument.Type.String()
+		value, typeName := any(nil), argument.Type.String()
 		switch argument.Name {
 		case "first":
 			if w.chance(4) || paged == 3 && !w.chance(8) {
@@ -222,7 +222,7 @@ func (w *writing) arguments(field *ast.FieldDefinition) string {
 		if !argument.Type.NonNull && w.chance(12) {
 			value = nil
 		}
-		given = append(given, argument.Name+": "+w.written(of, value))
+		given = append(given, argument.Name+": "+w.written(typeName, value))
 	}
 	if len(given) == 0 {
 		return ""
@@ -231,13 +231,13 @@ func (w *writing) arguments(field *ast.FieldDefinition) string {
 }
 
 // written returns a literal for a value, or a variable that it declares.
-func (w *writing) written(of string, value any) string {
+func (w *writing) written(typeName string, value any) string {
 	if value == nil && w.chance(2) {
 		return "null"
 	}
 	literal, ok := literalOf(value)
 	if !ok || w.chance(2) {
-		return w.variable(of, value)
+		return w.variable(typeName, value)
 	}
 	return literal
 }
@@ -274,8 +274,8 @@ func (w *writing) anyOf(pool map[string][]string, list string) string {
 	return values[w.random.IntN(len(values))]
 }
 
-func (w *writing) filter(of string) any {
-	switch of {
+func (w *writing) filter(typeName string) any {
+	switch typeName {
 	case "AgentFilter":
 		filter := map[string]any{}
 		if w.chance(2) {

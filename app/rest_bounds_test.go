@@ -35,7 +35,7 @@ func (s *story) requireBounds(t *testing.T) {
 		text, err := json.Marshal(call.Body)
 		require.NoError(t, err)
 		for _, attempt := range attempts(t, schema, text) {
-			tried[call.Operation][attempt.of] = true
+			tried[call.Operation][attempt.property] = true
 			status, answer := s.send(t, o, call.Parameters, attempt.body)
 			var problem struct{ Errors map[string][]string }
 			if status >= http.StatusBadRequest {
@@ -58,19 +58,19 @@ func (s *story) requireBounds(t *testing.T) {
 	}
 }
 
-// attempt is a body with a value at or beyond a bound. of is the path of the property without array indexes.
+// attempt is a body with a value at or beyond a bound. property is the path of the property without array indexes.
 type attempt struct {
-	name, path, of string
-	body           any
-	isBeyond       bool
+	name, path, property string
+	body                 any
+	isBeyond             bool
 }
 
 // spot is a position in a body whose value can be replaced.
 type spot struct {
-	path, of string
-	schema   *openapi3.Schema
-	set      func(any)
-	value    any
+	path, property string
+	schema         *openapi3.Schema
+	set            func(any)
+	value          any
 }
 
 // attempts returns bodies that each differ from the text in one value.
@@ -87,7 +87,7 @@ func attempts(t *testing.T, schema *openapi3.Schema, text []byte) []attempt {
 			body, spots := fresh()
 			spots[i].set(edge.value)
 			path := place.path + edge.below
-			list = append(list, attempt{path + " " + edge.name, path, place.of, body, edge.isBeyond})
+			list = append(list, attempt{path + " " + edge.name, path, place.property, body, edge.isBeyond})
 		}
 	}
 	return list
@@ -108,7 +108,7 @@ func isBounded(s *openapi3.Schema) bool {
 	return s.MaxLength != nil || s.MaxItems != nil || s.MaxProps != nil || s.Max != nil
 }
 
-func spotsOf(path, of string, schema *openapi3.Schema, value any) []spot {
+func spotsOf(path, propertyPath string, schema *openapi3.Schema, value any) []spot {
 	var spots []spot
 	members, _ := value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
@@ -117,7 +117,7 @@ func spotsOf(path, of string, schema *openapi3.Schema, value any) []spot {
 			continue
 		}
 		property := resolved(schema.Properties[name])
-		at, below := strings.TrimPrefix(path+"."+name, "."), strings.TrimPrefix(of+"."+name, ".")
+		at, below := strings.TrimPrefix(path+"."+name, "."), strings.TrimPrefix(propertyPath+"."+name, ".")
 		if isBounded(property) {
 			spots = append(spots, spot{at, below, property, func(v any) { members[name] = v }, given})
 		}
@@ -131,10 +131,10 @@ func spotsOf(path, of string, schema *openapi3.Schema, value any) []spot {
 }
 
 // boundedPaths are the paths of all properties with bounds.
-func boundedPaths(of string, schema *openapi3.Schema) []string {
+func boundedPaths(propertyPath string, schema *openapi3.Schema) []string {
 	var paths []string
 	for name, ref := range schema.Properties {
-		property, below := resolved(ref), strings.TrimPrefix(of+"."+name, ".")
+		property, below := resolved(ref), strings.TrimPrefix(propertyPath+"."+name, ".")
 		if isBounded(property) {
 			paths = append(paths, below)
 		}
@@ -178,14 +178,14 @@ func edges(at spot) []edge {
 }
 
 // lengths returns values at and beyond bounds of characters or entries.
-func lengths(below string, least uint64, most *uint64, of func(n int) any) []edge {
+func lengths(below string, least uint64, most *uint64, value func(n int) any) []edge {
 	if most == nil {
 		return nil
 	}
 	n, m := int(least), int(*most) //nolint:gosec // bounds are small
-	all := []edge{{"most", below, of(m), false}, {"more", below, of(m + 1), true}, {"least", below, of(n), false}}
+	all := []edge{{"most", below, value(m), false}, {"more", below, value(m + 1), true}, {"least", below, value(n), false}}
 	if n > 0 {
-		all = append(all, edge{"less", below, of(n - 1), true})
+		all = append(all, edge{"less", below, value(n - 1), true})
 	}
 	return all
 }

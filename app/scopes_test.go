@@ -44,11 +44,11 @@ func TestSchemaFieldsRequireListedScopes(t *testing.T) {
 	t.Parallel()
 	schema := graph.NewExecutableSchema(graph.Config{}).Schema()
 	required := map[model.APIKeyScope][]string{}
-	for _, of := range schema.Types {
-		for _, field := range of.Fields {
+	for _, object := range schema.Types {
+		for _, field := range object.Fields {
 			if directive := field.Directives.ForName("requires"); directive != nil {
 				scope := model.APIKeyScope(directive.Arguments.ForName("scope").Value.Raw)
-				required[scope] = append(required[scope], of.Name+"."+field.Name)
+				required[scope] = append(required[scope], object.Name+"."+field.Name)
 			}
 		}
 	}

@@ -23,14 +23,14 @@ func TestPipelinedQueryPlansAnswerLikeResolvers(t *testing.T) {
 	two := *one
 	two.key = one.other
 	type question struct {
-		of   *bothWays
-		o    operation
-		want string
+		gateways *bothWays
+		o        operation
+		want     string
 	}
 	var questions []question
 	ask := func(o operation) {
-		for _, of := range []*bothWays{one, &two} {
-			questions = append(questions, question{of, o, of.ask(t, of.resolved, o)})
+		for _, gateways := range []*bothWays{one, &two} {
+			questions = append(questions, question{gateways, o, gateways.ask(t, gateways.resolved, o)})
 		}
 	}
 	for seed := range uint64(60) {
@@ -56,7 +56,7 @@ func TestPipelinedQueryPlansAnswerLikeResolvers(t *testing.T) {
 				first := rand.New(rand.NewPCG(client, round)).IntN(8)
 				for i := range questions {
 					q := questions[(first+i)%len(questions)]
-					if !assert.Equal(t, q.want, q.of.ask(t, q.of.planned, q.o), "%s\n%v", q.o.text, q.o.variables) {
+					if !assert.Equal(t, q.want, q.gateways.ask(t, q.gateways.planned, q.o), "%s\n%v", q.o.text, q.o.variables) {
 						return
 					}
 				}

@@ -26,14 +26,14 @@ import (
 type position struct {
 	root  *ast.Definition
 	field *ast.FieldDefinition
-	// of is the type that has the field. It is nil for a root field.
-	of   *ast.Definition
-	path string
+	// object is the type that has the field. It is nil for a root field.
+	object *ast.Definition
+	path   string
 }
 
 func (p position) String() string {
-	if p.of != nil {
-		return p.of.Name + "." + p.field.Name + "(" + p.path + ")"
+	if p.object != nil {
+		return p.object.Name + "." + p.field.Name + "(" + p.path + ")"
 	}
 	return p.root.Name + "." + p.field.Name + "(" + p.path + ")"
 }
@@ -45,17 +45,17 @@ type cells struct {
 }
 
 // isID reports whether an argument or an input's field takes an id or a cursor. Cursors are optional.
-func isID(name string, of *ast.Type) bool {
-	return of.Name() == "ID" || name == "after" && of.Name() == "String" && !of.NonNull
+func isID(name string, fieldType *ast.Type) bool {
+	return fieldType.Name() == "ID" || name == "after" && fieldType.Name() == "String" && !fieldType.NonNull
 }
 
 // positions finds the places within an argument or an input's field.
-func (c cells) positions(path, name string, of *ast.Type, add func(path string)) {
-	if isID(name, of) {
+func (c cells) positions(path, name string, valueType *ast.Type, add func(path string)) {
+	if isID(name, valueType) {
 		add(path)
 		return
 	}
-	if input := c.schema.Types[of.Name()]; input.Kind == ast.InputObject && strings.Count(path, ".") < 4 {
+	if input := c.schema.Types[valueType.Name()]; input.Kind == ast.InputObject && strings.Count(path, ".") < 4 {
 		for _, f := range input.Fields {
 			c.positions(path+"."+f.Name, f.Name, f.Type, add)
 		}
@@ -74,15 +74,15 @@ func (c cells) all() []position {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.schema.Types)) {
-		of := c.schema.Types[name]
-		if of.Kind != ast.Object || strings.HasPrefix(name, "__") || of == c.schema.Query || of == c.schema.Mutation ||
-			of == c.schema.Subscription {
+		object := c.schema.Types[name]
+		if object.Kind != ast.Object || strings.HasPrefix(name, "__") || object == c.schema.Query ||
+			object == c.schema.Mutation || object == c.schema.Subscription {
 			continue
 		}
-		for _, field := range of.Fields {
+		for _, field := range object.Fields {
 			for _, a := range field.Arguments {
 				c.positions(a.Name, a.Name, a.Type, func(path string) {
-					all = append(all, position{root: c.schema.Query, field: field, of: of, path: path})
+					all = append(all, position{root: c.schema.Query, field: field, object: object, path: path})
 				})
 			}
 		}
@@ -92,24 +92,24 @@ func (c cells) all() []position {
 
 // fill writes an argument or an input's field, with the text at the given position. It returns "" if the argument is
 // optional and does not contain the position.
-func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, returns, text string) string {
+func (c cells) fill(at, path, name string, valueType *ast.Type, isRequired bool, returns, text string) string {
 	leads := at == path || strings.HasPrefix(at, path+".")
 	if !leads && !isRequired {
 		return ""
 	}
 	written := ""
-	input := c.schema.Types[of.Name()]
+	input := c.schema.Types[valueType.Name()]
 	switch {
 	case at == path:
 		written = text
-	case isID(name, of):
+	case isID(name, valueType):
 		id, _ := json.Marshal(c.own.idFor(name, returns))
 		written = string(id)
 	case input.Kind == ast.InputObject:
 		var fields []string
 		isOneOf := input.Directives.ForName("oneOf") != nil
 		if isOneOf && !leads {
-			return c.value(name, of, returns, "")
+			return c.value(name, valueType, returns, "")
 		}
 		for _, f := range input.Fields {
 			if text := c.fill(at, path+"."+f.Name, f.Name, f.Type, f.Type.NonNull && f.DefaultValue == nil && !isOneOf, "",
@@ -119,9 +119,9 @@ func (c cells) fill(at, path, name string, of *ast.Type, isRequired bool, return
 		}
 		written = "{" + strings.Join(fields, ", ") + "}"
 	default:
-		return c.value(name, of, returns, "")
+		return c.value(name, valueType, returns, "")
 	}
-	if of.Elem != nil {
+	if valueType.Elem != nil {
 		return "[" + written + "]"
 	}
 	return written
@@ -145,13 +145,13 @@ func (c cells) call(field *ast.FieldDefinition, at, text string, depth int) stri
 
 // operation writes an operation with the text at the position. It returns "" if no path leads to the type.
 func (c cells) operation(p position, text string) string {
-	if p.of == nil {
+	if p.object == nil {
 		return strings.ToLower(p.root.Name) + " { " + c.call(p.field, p.path, text, 2) + " }"
 	}
 	for _, root := range c.schema.Query.Fields {
 		definition := c.schema.Types[root.Type.Name()]
 		isWay := root.Arguments.ForName("id") != nil || len(root.Arguments) == 0
-		if !isWay || definition.Name != p.of.Name && !slices.Contains(c.schema.GetPossibleTypes(definition), p.of) ||
+		if !isWay || definition.Name != p.object.Name && !slices.Contains(c.schema.GetPossibleTypes(definition), p.object) ||
 			definition.Name == "Node" {
 			continue
 		}
@@ -159,7 +159,7 @@ func (c cells) operation(p position, text string) string {
 		if i := strings.LastIndex(call, " {"); i > 0 && strings.HasSuffix(call, "}") {
 			call = call[:i]
 		}
-		return "query { " + call + " { ... on " + p.of.Name + " { " + c.call(p.field, p.path, text, 2) + " } } }"
+		return "query { " + call + " { ... on " + p.object.Name + " { " + c.call(p.field, p.path, text, 2) + " } } }"
 	}
 	return ""
 }

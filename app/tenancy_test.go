@@ -309,11 +309,11 @@ func (w walker) arguments(field *ast.FieldDefinition) []string {
 	return all
 }
 
-func (w walker) value(name string, of *ast.Type, returns, choice string) string {
-	if of.Elem != nil {
-		return "[" + w.value(name, of.Elem, returns, choice) + "]"
+func (w walker) value(name string, valueType *ast.Type, returns, choice string) string {
+	if valueType.Elem != nil {
+		return "[" + w.value(name, valueType.Elem, returns, choice) + "]"
 	}
-	definition := w.schema.Types[of.Name()]
+	definition := w.schema.Types[valueType.Name()]
 	switch {
 	case definition.Name == "ID":
 		text, _ := json.Marshal(w.victim.idFor(name, returns))
@@ -348,8 +348,8 @@ func (w walker) value(name string, of *ast.Type, returns, choice string) string 
 	return `"mine"`
 }
 
-func (w walker) selection(of *ast.Type, depth int) string {
-	definition := w.schema.Types[of.Name()]
+func (w walker) selection(fieldType *ast.Type, depth int) string {
+	definition := w.schema.Types[fieldType.Name()]
 	if definition.IsLeafType() {
 		return ""
 	}

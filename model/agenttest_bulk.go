@@ -89,11 +89,11 @@ func (t *AgentTestRow) Copy(in CopyAgentTestsInput, mocked, own []*SubAgent, now
 
 // counterpart returns the id of the own sub-agent with the same technical name. If there is none, it returns id.
 func counterpart(id string, mocked, own []*SubAgent) string {
-	of := slices.IndexFunc(mocked, func(s *SubAgent) bool { return s.ID == id })
-	if of < 0 {
+	from := slices.IndexFunc(mocked, func(s *SubAgent) bool { return s.ID == id })
+	if from < 0 {
 		return id
 	}
-	at := slices.IndexFunc(own, func(s *SubAgent) bool { return s.TechnicalName == mocked[of].TechnicalName })
+	at := slices.IndexFunc(own, func(s *SubAgent) bool { return s.TechnicalName == mocked[from].TechnicalName })
 	if at < 0 {
 		return id
 	}

@@ -94,14 +94,14 @@ func TestWeightsDecideTheVerdict(t *testing.T) {
 		{nil, []model.CheckResult{check(one, true)},
 			[]model.CriterionResult{{Weight: three, Passed: true, DoesNotApply: true}}, nil, false, new(1.0)},
 	} {
-		of := &model.AgentTestRow{PassAt: test.passAt, CriteriaWeights: test.undecided}
+		row := &model.AgentTestRow{PassAt: test.passAt, CriteriaWeights: test.undecided}
 		for _, result := range test.checks {
-			of.Checks = append(of.Checks, result.Check)
+			row.Checks = append(row.Checks, result.Check)
 		}
 		for _, result := range test.results {
-			of.CriteriaWeights = append(of.CriteriaWeights, result.Weight)
+			row.CriteriaWeights = append(row.CriteriaWeights, result.Weight)
 		}
-		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: of}, CheckResults: test.checks,
+		run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Test: row}, CheckResults: test.checks,
 			CriteriaResults: test.results}
 		require.Equal(t, test.failed, run.Weigh())
 		require.Equal(t, test.score, run.Score)

@@ -260,23 +260,23 @@ func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	chances, tests = []float64{}, []int32{}
 	all := big.NewRat(1, 1)
 	for k := int32(1); ; k++ {
-		of := int32(0)
+		judged := int32(0)
 		now, before := new(big.Rat), new(big.Rat)
 		for i := range tallies {
 			if tallies[i].Judged() >= k {
-				of++
+				judged++
 				now.Add(now, tallies[i].allPass(k))
 				before.Add(before, tallies[i].allPass(k-1))
 			}
 		}
-		if of == 0 {
+		if judged == 0 {
 			return chances, tests
 		}
 		if before.Sign() > 0 {
 			now.Quo(now, before)
 		}
 		chance, _ := all.Mul(all, now).Float64()
-		chances, tests = append(chances, chance), append(tests, of)
+		chances, tests = append(chances, chance), append(tests, judged)
 	}
 }
 

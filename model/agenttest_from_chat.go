@@ -32,8 +32,8 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	name := in.Name
 	if name == nil {
-		of := "Chat of " + r.Chat.CreatedAt.UTC().Format("2006-01-02 15:04")
-		name = &of
+		chatName := "Chat of " + r.Chat.CreatedAt.UTC().Format("2006-01-02 15:04")
+		name = &chatName
 	}
 	variables, err := r.Chat.Variables()
 	if err != nil {

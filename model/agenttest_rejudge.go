@@ -71,10 +71,11 @@ func (in *RejudgeAgentTestExecutionInput) Validate() error {
 }
 
 // NewExecution returns an execution, not yet created, that judges the conversations of another one again.
-func (in *RejudgeAgentTestExecutionInput) NewExecution(of *AgentTestExecution) *AgentTestExecution {
+func (in *RejudgeAgentTestExecutionInput) NewExecution(original *AgentTestExecution) *AgentTestExecution {
 	return &AgentTestExecution{
-		Repeats: of.Repeats, Concurrency: in.Concurrency, Votes: votes(in.Votes), RejudgeOfID: &of.ID, JudgeModel: in.Model,
-		AgentID: of.AgentID, IsDraft: of.IsDraft, DraftPrompt: of.DraftPrompt, Tried: of.Tried,
+		Repeats: original.Repeats, Concurrency: in.Concurrency, Votes: votes(in.Votes),
+		RejudgeOfID: &original.ID, JudgeModel: in.Model,
+		AgentID: original.AgentID, IsDraft: original.IsDraft, DraftPrompt: original.DraftPrompt, Tried: original.Tried,
 	}
 }
 

@@ -75,7 +75,8 @@ func TestEveryEventInEveryStateIsDefined(t *testing.T) {
 	}
 	for _, e := range events {
 		for _, status := range runStatuses {
-			for i, of := range []AgentTestExecutionStatus{AgentTestExecutionStatusRunning, AgentTestExecutionStatusCancelled} {
+			for i, executionStatus := range []AgentTestExecutionStatus{AgentTestExecutionStatusRunning,
+				AgentTestExecutionStatusCancelled} {
 				want := ""
 				switch status {
 				case AgentTestRunStatusQueued:
@@ -84,8 +85,8 @@ func TestEveryEventInEveryStateIsDefined(t *testing.T) {
 					want = e.running[i]
 				}
 				run := &AgentTestRun{Status: status, Claim: claim}
-				require.Equal(t, want, after(e.event(run, &AgentTestExecution{State: of})), "%s %s in an execution that is %s",
-					status, e.name, of)
+				require.Equal(t, want, after(e.event(run, &AgentTestExecution{State: executionStatus})),
+					"%s %s in an execution that is %s", status, e.name, executionStatus)
 			}
 		}
 	}

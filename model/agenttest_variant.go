@@ -245,8 +245,9 @@ func (v *AgentTestVariant) differ(c *AgentTestComparison) {
 }
 
 // filterVariant returns all tests with only the variant's runs, and these runs.
-func filterVariant(label string, tests []*AgentTestExecutionTest) (own []*AgentTestExecutionTest,
-	runs []*AgentTestRun) {
+func filterVariant(
+	label string, tests []*AgentTestExecutionTest,
+) (own []*AgentTestExecutionTest, runs []*AgentTestRun) {
 	for _, test := range tests {
 		only := *test
 		only.Runs = []*AgentTestRun{}

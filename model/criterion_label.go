@@ -93,9 +93,9 @@ func (f *Fields) person(path string, name *string) {
 }
 
 // Label returns the label that the input describes. run is the labeled run, and person is the name of the caller. The
-// argument of is the run that held the conversation. It returns UNPROCESSABLE if the judge did not decide the
+// argument conversation is the run that held the conversation. It returns UNPROCESSABLE if the judge did not decide the
 // criterion.
-func (in LabelCriterionResultInput) Label(path string, run, of *AgentTestRun, person string,
+func (in LabelCriterionResultInput) Label(path string, run, conversation *AgentTestRun, person string,
 	at time.Time) (*CriterionLabel, error) {
 	var faults Fields
 	i := slices.IndexFunc(run.CriteriaResults, func(r CriterionResult) bool { return r.Criterion == in.Criterion })
@@ -112,7 +112,8 @@ func (in LabelCriterionResultInput) Label(path string, run, of *AgentTestRun, pe
 	}
 	digest := sha256.Sum256([]byte(in.Criterion))
 	label := &CriterionLabel{
-		ID: NewID("label"), RunID: of.ID, ExecutionID: of.ExecutionID, Digest: hex.EncodeToString(digest[:]),
+		ID: NewID("label"), RunID: conversation.ID, ExecutionID: conversation.ExecutionID,
+		Digest:    hex.EncodeToString(digest[:]),
 		Criterion: in.Criterion, Person: person, IsSampled: in.IsSampled, CreatedAt: at, UpdatedAt: at,
 	}
 	if in.Person != nil {

@@ -99,18 +99,18 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 		}
 		return &runs[i]
 	}
-	answers, of := map[*AgentTestRun]map[string]*bool{}, []*AgentTestRun{}
+	answers, labeledRuns := map[*AgentTestRun]map[string]*bool{}, []*AgentTestRun{}
 	for _, verdict := range labelled {
 		if verdict.Run.judge() != judge {
 			continue
 		}
 		if answers[verdict.Run] == nil {
-			answers[verdict.Run], of = map[string]*bool{}, append(of, verdict.Run)
+			answers[verdict.Run], labeledRuns = map[string]*bool{}, append(labeledRuns, verdict.Run)
 		}
 		answers[verdict.Run][verdict.Result.Criterion] = majority(verdict.Labels)
 		corrected.Labels += int32(len(verdict.Labels))
 	}
-	for _, run := range of {
+	for _, run := range labeledRuns {
 		truth, kind := run.passesWith(answers[run]), kindOfVerdict(run.Status, run.IsDoubtful)
 		switch its := runsOf(run.ExecutionID); {
 		case truth == nil:
@@ -120,7 +120,7 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 		default:
 			its.failed[kind]++
 		}
-		runsOf(run.ExecutionID).unlabelled[kind]--
+		runsOf(run.ExecutionID).unlabeled[kind]--
 		corrected.LabelledRuns++
 	}
 	if corrected.Labels < minCorrecting || corrected.LabelledRuns == 0 {
@@ -128,12 +128,12 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 	}
 	for _, c := range counts {
 		if _, known := indexes[c.ExecutionID]; known && !c.isExact() && c.judge() == judge {
-			runsOf(c.ExecutionID).unlabelled[c.kind()] += float64(c.Runs)
+			runsOf(c.ExecutionID).unlabeled[c.kind()] += float64(c.Runs)
 		}
 	}
 	for i := range runs { // executions can change between the reads
 		for kind := range judgeCells {
-			runs[i].unlabelled[kind] = max(0, runs[i].unlabelled[kind])
+			runs[i].unlabeled[kind] = max(0, runs[i].unlabeled[kind])
 		}
 	}
 	rate, interval := correctedRate(runs)

@@ -25,8 +25,8 @@ const (
 
 // judgedRuns counts the runs of one execution, by the kind of the judge's verdict.
 type judgedRuns struct {
-	// unlabelled are runs whose true result is unknown.
-	unlabelled [judgeCells]float64
+	// unlabeled are runs whose true result is unknown.
+	unlabeled [judgeCells]float64
 	// failed and passed are runs that failed and passed according to people.
 	failed, passed [judgeCells]float64
 }
@@ -69,7 +69,7 @@ func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
 			if isGood+isBad > 0 {
 				part = isGood / (isGood + isBad)
 			}
-			nowGood, nowBad := runs[i].passed[g]+runs[i].unlabelled[g]*part, runs[i].failed[g]+runs[i].unlabelled[g]*(1-part)
+			nowGood, nowBad := runs[i].passed[g]+runs[i].unlabeled[g]*part, runs[i].failed[g]+runs[i].unlabeled[g]*(1-part)
 			good[g], bad[g] = good[g]+nowGood, bad[g]+nowBad
 			allGood, all = allGood+nowGood, all+nowGood+nowBad
 		}
@@ -106,7 +106,7 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 		for g := range judgeCells {
 			add(runs[i].passed[g], rate*m.onGood[g])
 			add(runs[i].failed[g], (1-rate)*m.onBad[g])
-			add(runs[i].unlabelled[g], rate*m.onGood[g]+(1-rate)*m.onBad[g])
+			add(runs[i].unlabeled[g], rate*m.onGood[g]+(1-rate)*m.onBad[g])
 		}
 		add(jeffreys, rate)
 		add(jeffreys, 1-rate)

@@ -95,7 +95,7 @@ func (m labelling) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs
 		for at, run := range order {
 			switch {
 			case at >= n:
-				counts.unlabelled[run.kind]++
+				counts.unlabeled[run.kind]++
 			case run.isGood:
 				counts.passed[run.kind]++
 			default:
@@ -125,7 +125,7 @@ func roganGladen(runs []judgedRuns) (float64, RateInterval) {
 			if i > 0 {
 				continue
 			}
-			n := runs[i].passed[g] + runs[i].failed[g] + runs[i].unlabelled[g]
+			n := runs[i].passed[g] + runs[i].failed[g] + runs[i].unlabeled[g]
 			if all += n; g >= doubtfulPass {
 				passed += n
 			}
@@ -140,24 +140,24 @@ func roganGladen(runs []judgedRuns) (float64, RateInterval) {
 
 // ppi is prediction-powered inference (PPI++, Angelopoulos, Duchi and Zrnic 2023) on the first execution.
 func ppi(runs *judgedRuns) (float64, RateInterval) {
-	var n, unlabelled, y, f, fu, yf float64
+	var n, unlabeled, y, f, fu, yf float64
 	for g := range judgeCells {
 		isPassed := 0.0
 		if g >= doubtfulPass {
 			isPassed = 1
 		}
 		labelled := runs.passed[g] + runs.failed[g]
-		n, unlabelled, y = n+labelled, unlabelled+runs.unlabelled[g], y+runs.passed[g]
-		f, fu, yf = f+isPassed*labelled, fu+isPassed*runs.unlabelled[g], yf+isPassed*runs.passed[g]
+		n, unlabeled, y = n+labelled, unlabeled+runs.unlabeled[g], y+runs.passed[g]
+		f, fu, yf = f+isPassed*labelled, fu+isPassed*runs.unlabeled[g], yf+isPassed*runs.passed[g]
 	}
-	y, f, fu, yf = y/n, f/n, fu/unlabelled, yf/n
+	y, f, fu, yf = y/n, f/n, fu/unlabeled, yf/n
 	lambda := 0.0
-	if q := (f*n + fu*unlabelled) / (n + unlabelled); q > 0 && q < 1 {
-		lambda = (yf - y*f) / (q * (1 - q) * (1 + n/unlabelled))
+	if q := (f*n + fu*unlabeled) / (n + unlabeled); q > 0 && q < 1 {
+		lambda = (yf - y*f) / (q * (1 - q) * (1 + n/unlabeled))
 	}
 	p := y + lambda*(fu-f)
 	variance := y*(1-y) - 2*lambda*(yf-y*f) + lambda*lambda*f*(1-f)
-	half := normalSide * math.Sqrt(max(0, variance)/n+lambda*lambda*fu*(1-fu)/unlabelled)
+	half := normalSide * math.Sqrt(max(0, variance)/n+lambda*lambda*fu*(1-fu)/unlabeled)
 	return p, RateInterval{p - half, p + half}
 }
 

@@ -63,9 +63,9 @@ func (p *ratedPairs) kappa() (k float64, ok bool) {
 
 // meanKappa returns the mean of the pairs' kappas, as Light (1971) proposes for several raters, weighted by the number
 // of common questions. It returns nil if no kappa is defined.
-func meanKappa[K comparable](of map[K]*ratedPairs) *float64 {
+func meanKappa[K comparable](pairsByRaters map[K]*ratedPairs) *float64 {
 	sum, n := 0.0, 0.0
-	for _, pairs := range of {
+	for _, pairs := range pairsByRaters {
 		if k, ok := pairs.kappa(); ok {
 			sum, n = sum+k*pairs.total(), n+pairs.total()
 		}
@@ -76,11 +76,11 @@ func meanKappa[K comparable](of map[K]*ratedPairs) *float64 {
 	return new(sum / n)
 }
 
-func pairsOf[K comparable](of map[K]*ratedPairs, key K) *ratedPairs {
-	if of[key] == nil {
-		of[key] = &ratedPairs{}
+func pairsOf[K comparable](byRaters map[K]*ratedPairs, key K) *ratedPairs {
+	if byRaters[key] == nil {
+		byRaters[key] = &ratedPairs{}
 	}
-	return of[key]
+	return byRaters[key]
 }
 
 // LabelledVerdict is a verdict of a judge that people labeled.
@@ -94,10 +94,10 @@ type LabelledVerdict struct {
 // run that held the conversation.
 func LabelledVerdicts(runs []*AgentTestRun, labels map[string][]*CriterionLabel) (labelled []LabelledVerdict) {
 	for _, run := range runs {
-		of := labels[run.ConversationID()]
+		runLabels := labels[run.ConversationID()]
 		for i := range run.CriteriaResults {
 			result := &run.CriteriaResults[i]
-			its := slices.DeleteFunc(slices.Clone(of),
+			its := slices.DeleteFunc(slices.Clone(runLabels),
 				func(l *CriterionLabel) bool { return l.Criterion != result.Criterion })
 			if len(its) > 0 && !result.ByProgram {
 				labelled = append(labelled, LabelledVerdict{run, result, its})
@@ -175,15 +175,15 @@ func FiguresOf(labelled []LabelledVerdict) []*JudgeFigures {
 	for _, verdict := range labelled {
 		judge := verdict.Run.judge()
 		totals[judge] += int32(len(verdict.Labels))
-		of := judge
-		of.criterion = verdict.Result.Criterion
-		for _, key := range []judgeKey{judge, of} {
+		ofCriterion := judge
+		ofCriterion.criterion = verdict.Result.Criterion
+		for _, key := range []judgeKey{judge, ofCriterion} {
 			if figures[key] == nil {
 				figures[key] = &JudgeFigures{JudgeModel: verdict.Run.JudgeModel, JudgePrompt: verdict.Run.JudgePrompt,
 					byPerson: map[string]*ratedPairs{}, byPeople: map[[2]string]*ratedPairs{},
 					Disagreements: []*JudgeDisagreement{}}
 				if key.criterion != "" {
-					figures[key].Criterion = &of.criterion
+					figures[key].Criterion = &ofCriterion.criterion
 				}
 				all = append(all, figures[key])
 			}

@@ -26,8 +26,8 @@ func TestKappa(t *testing.T) {
 	}
 	_, ok := (&ratedPairs{{0, 0}, {0, 7}}).kappa()
 	require.False(t, ok)
-	of := map[string]*ratedPairs{"a": {{20, 5}, {10, 15}}, "b": {{10, 0}, {0, 0}}, "c": {{45, 15}, {25, 15}}}
-	require.InDelta(t, (50*0.4+100*0.130434782608695)/150, *meanKappa(of), 1e-12)
+	byRaters := map[string]*ratedPairs{"a": {{20, 5}, {10, 15}}, "b": {{10, 0}, {0, 0}}, "c": {{45, 15}, {25, 15}}}
+	require.InDelta(t, (50*0.4+100*0.130434782608695)/150, *meanKappa(byRaters), 1e-12)
 	require.Nil(t, meanKappa(map[string]*ratedPairs{"b": {{10, 0}, {0, 0}}}))
 }
 
@@ -41,10 +41,10 @@ func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 		const scale = 1_000
 		random := func() float64 { return float64(50+r.IntN(950)) * scale }
 		own := judgedRuns{}
-		own.passed[clearPass], own.failed[clearPass], own.unlabelled[clearPass] = random(), random(), random()
-		own.passed[clearFail], own.failed[clearFail], own.unlabelled[clearFail] = random(), random(), random()
-		passes := own.passed[clearPass] + own.failed[clearPass] + own.unlabelled[clearPass]
-		fails := own.passed[clearFail] + own.failed[clearFail] + own.unlabelled[clearFail]
+		own.passed[clearPass], own.failed[clearPass], own.unlabeled[clearPass] = random(), random(), random()
+		own.passed[clearFail], own.failed[clearFail], own.unlabeled[clearFail] = random(), random(), random()
+		passes := own.passed[clearPass] + own.failed[clearPass] + own.unlabeled[clearPass]
+		fails := own.passed[clearFail] + own.failed[clearFail] + own.unlabeled[clearFail]
 		want := (passes*own.passed[clearPass]/(own.passed[clearPass]+own.failed[clearPass]) +
 			fails*own.passed[clearFail]/(own.passed[clearFail]+own.failed[clearFail])) / (passes + fails)
 		rate, interval := correctedRate([]judgedRuns{own})
@@ -57,7 +57,7 @@ func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 		others.failed[clearPass], others.failed[clearFail] = 1e6*(1-sp), 1e6*sp
 		q := p*se + (1-p)*(1-sp)
 		target := judgedRuns{}
-		target.unlabelled[clearPass], target.unlabelled[clearFail] = 1e6*q, 1e6*(1-q)
+		target.unlabeled[clearPass], target.unlabeled[clearFail] = 1e6*q, 1e6*(1-q)
 		rate, _ = correctedRate([]judgedRuns{target, others})
 		want, _ = roganGladen([]judgedRuns{target, others})
 		require.InDelta(t, want, rate, 2e-4)
@@ -72,7 +72,7 @@ func TestCorrectedIntervalHasTenenbeinsWidth(t *testing.T) {
 	own.passed[clearPass], own.passed[clearFail] = labelled*p*se, labelled*p*(1-se)
 	own.failed[clearPass], own.failed[clearFail] = labelled*(1-p)*(1-sp), labelled*(1-p)*sp
 	q := p*se + (1-p)*(1-sp)
-	own.unlabelled[clearPass], own.unlabelled[clearFail] = (all-labelled)*q, (all-labelled)*(1-q)
+	own.unlabeled[clearPass], own.unlabeled[clearFail] = (all-labelled)*q, (all-labelled)*(1-q)
 	k := p * (1 - p) * (se + sp - 1) * (se + sp - 1) / (q * (1 - q))
 	half := normalSide * math.Sqrt(p*(1-p)*((1-k)/labelled+k/all))
 	_, interval := correctedRate([]judgedRuns{own})
@@ -157,8 +157,8 @@ func TestAnswersDecideRuns(t *testing.T) {
 func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 	t.Parallel()
 	judge, prompt, clear := "strict", "v1", false
-	count := func(of string, judge *string, status AgentTestRunStatus, n int32) *VerdictCounts {
-		c := &VerdictCounts{ExecutionID: of, JudgeModel: judge, Status: status, IsDoubtful: &clear, Runs: n}
+	count := func(execution string, judge *string, status AgentTestRunStatus, n int32) *VerdictCounts {
+		c := &VerdictCounts{ExecutionID: execution, JudgeModel: judge, Status: status, IsDoubtful: &clear, Runs: n}
 		if judge != nil {
 			c.JudgePrompt = &prompt
 		}

@@ -74,14 +74,15 @@ func fisher(passedA, failedA, passedB, failedB int32) float64 {
 // is the sum of its tests' distributions, so that each test is compared only with itself. That is the exact form of
 // Cochran, Mantel and Haenszel's test.
 type passDistribution struct {
-	// lowest is the smallest possible number, and seen is the observed one.
+	// lowest is the smallest possible number, and observed is the observed one.
 	lowest, observed int
 	// chances are the probabilities of lowest, lowest+1 and so on.
 	chances []float64
 	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
 	// minProbability is the smallest probability at an end of the distribution. If all runs had the same result, no other
-	// number was possible. In that case, least is the smallest probability for this number of runs with mixed results.
+	// number was possible. In that case, minProbability is the smallest probability for this number of runs with mixed
+	// results.
 	minProbability float64
 	// identity identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family
 	// of sums has a negative number.

@@ -68,9 +68,9 @@ type UsageDay struct {
 // Entry returns the entry that replaces all entries of the day.
 func (d *UsageDay) Entry() *UsageEntry {
 	day := d.Day.UTC().Truncate(24 * time.Hour)
-	of := sha256.Sum256([]byte(d.AgentID + "\x00" + d.CampaignID))
+	digest := sha256.Sum256([]byte(d.AgentID + "\x00" + d.CampaignID))
 	return &UsageEntry{
-		IdempotencyKey: fmt.Sprintf("%s%s:%s:%x", dayKeys, day.Format(time.DateOnly), d.Channel, of[:16]),
+		IdempotencyKey: fmt.Sprintf("%s%s:%s:%x", dayKeys, day.Format(time.DateOnly), d.Channel, digest[:16]),
 		Channel:        d.Channel, AgentID: d.AgentID, CampaignID: d.CampaignID, Credits: d.Credits, At: day,
 	}
 }

@@ -123,9 +123,11 @@ func startLive(b *testing.B) *liveServer {
 	return s
 }
 
-// open opens sockets with the keys in turn, each with a subscription to a chat. A socket that has received two more messages sends the time
-// to heard.
-func (s *liveServer) open(b *testing.B, keys []string, count int, chat func(int) string, heard chan<- time.Time) {
+// open opens sockets with the keys in turn, each with a subscription to a chat. A socket that has received two more
+// messages sends the time to heard.
+func (s *liveServer) open(
+	b *testing.B, keys []string, count int, chat func(int) string, heard chan<- time.Time,
+) {
 	b.Helper()
 	next, failed := make(chan int), make(chan error, count)
 	var dialling sync.WaitGroup

@@ -143,18 +143,19 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 		ids[i] = m.runID
 	}
 	// When an execution stops repeating a test, an earlier run can become the last run of the test.
-	stopping := t.db.Select((*model.AgentTestRun)(nil)).Column("test_id").Where("?TableAlias.id IN (?)", bun.List(ids)).
+	stopping := t.columnOfRuns(ids, "test_id").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = " +
 			"?TableAlias.execution_id").
 		Where("execution.stop_repeating IS NOT NULL")
-	newest := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("last_run_id IN (?)", bun.List(ids))
-	tests := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("id IN (? UNION ALL ?)", newest, stopping).
+	tests := t.db.Select((*model.AgentTestRow)(nil)).Column("id").
+		Where("id = ANY (ARRAY(?))", t.columnOfRuns(ids, "test_id")).
+		Where("last_run_id IN (?) OR id = ANY (ARRAY(?))", bun.List(ids), stopping).
 		Order("id").For(string(forUpdate))
-	executionIDs := t.db.Select((*model.AgentTestRun)(nil)).Column("execution_id").Where("id IN (?)", bun.List(ids))
 	held := &transitionBatch{}
 	// The condition counts the tests, so that Postgres locks them before the executions.
 	if err := t.db.Select(&held.executions).With("test", tests).Where("(SELECT count(*) FROM test) >= 0").
-		Where("id IN (?)", executionIDs).Order("id").For(string(forUpdate)).Scan(ctx); err != nil {
+		Where("id = ANY (ARRAY(?))", t.columnOfRuns(ids, "execution_id")).Order("id").For(string(forUpdate)).
+		Scan(ctx); err != nil {
 		return nil, err
 	}
 	runs := t.db.Select(&held.runs).Where("id IN (?)", bun.List(ids)).Order("id").For(string(forUpdate))
@@ -164,6 +165,12 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 		runs = runs.Apply(t.withoutSnapshots)
 	}
 	return held, runs.Scan(ctx)
+}
+
+// columnOfRuns returns a query of one column of runs. Compare it as ANY (ARRAY(?)): Postgres reads an array before it
+// looks up the rows. It could join a subquery instead, and read all tests of the company for each of them.
+func (t *Tenant) columnOfRuns(ids []string, column string) *bun.SelectQuery {
+	return t.db.Select((*model.AgentTestRun)(nil)).Column(column).Where("?TableAlias.id IN (?)", bun.List(ids))
 }
 
 // executionOf returns the execution of a run, or nil when it is not locked.

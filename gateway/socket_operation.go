@@ -51,8 +51,8 @@ func (s *socket) subscribe(id string, payload json.RawMessage) *closure {
 	}
 	if full {
 		defer cancel()
-		err := model.Errorf(model.LimitExceeded, "the socket runs more operations than the limit of %d",
-			s.settings.SocketOperations)
+		err := model.Errorf(model.LimitExceeded, "the socket already runs %d operations, the limit: complete one before you "+
+			"start another", s.settings.SocketOperations)
 		s.sendLast(op, "error", errorsJSON(gqlerror.List{s.presenter.present(ctx, err)}))
 		return nil
 	}

@@ -388,8 +388,9 @@ extend type Mutation {
   createAccessToken("The token." input: CreateAccessTokenInput!): CreateAccessTokenPayload
     @requires(scope: browse, keyOnly: true) @openTo(scope: chat)
   """
-  Revokes an access token before it expires, for example when a user signs out. The server refuses the token from now on
-  and closes its sockets and streams. A token can revoke itself. An API key can revoke the tokens that it made.
+  Revokes an access token before it expires, for example when a user signs out. The server refuses the token
+  immediately, and closes its sockets and streams. A token can revoke itself. An API key can revoke the tokens that it
+  made.
   """
   revokeAccessToken("The token." input: RevokeAccessTokenInput!): RevokeAccessTokenPayload
     @requires(scope: browse) @openTo(scope: chat)
@@ -5356,7 +5357,7 @@ input LabelledQuestionInput {
   question: String! @bounds(minLength: 1, maxLength: 2000)
   "A document of the dataset. Exactly one of ` + "`" + `documentId` + "`" + ` and ` + "`" + `documentName` + "`" + ` is given."
   documentId: ID
-  "The name of a document of the dataset: the first one with this name."
+  "The name of a document in the dataset. If several have this name, the oldest is used."
   documentName: String
   "See ` + "`" + `LabelledQuestion.passage` + "`" + `; 1 to 2,000 characters."
   passage: String @bounds(minLength: 1, maxLength: 2000)
@@ -6087,8 +6088,8 @@ type SimulationChatEdge {
 union SimulationChatEvent = TurnStarted | MessageDelta | MessageWritten | ToolCallStarted | ToolApprovalChanged | ToolCallFinished | ChatEnded | TurnFailed
 
 """
-The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not saved: the
-written message, or the ` + "`" + `TurnStarted` + "`" + ` of a new attempt, replaces it.
+The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not stored. A
+later ` + "`" + `MessageWritten` + "`" + `, or the ` + "`" + `TurnStarted` + "`" + ` of a new attempt, replaces it.
 """
 type TurnStarted {
   "The id of this attempt to answer."

@@ -87,7 +87,7 @@ func (i *CampaignItem) IsInProgress() bool {
 	return i.RunningStatus == CampaignItemStatusCalling || i.RunningStatus == CampaignItemStatusProcessingResult
 }
 
-// Validate returns BAD_INPUT when there are too few or too many items.
+// Validate returns BAD_INPUT when the number of items is out of bounds, or onDuplicate is invalid.
 func (in AddCampaignItemsInput) Validate() error {
 	var faults Fields
 	if len(in.Items) == 0 {
@@ -100,9 +100,9 @@ func (in AddCampaignItemsInput) Validate() error {
 	return faults.Err()
 }
 
-// NewItems returns the items that the input describes. Their versions continue the campaign's. It returns BAD_INPUT
-// with every fault if an item breaks a bound or has an invalid number. If the only faults are missing mandatory values,
-// it returns UNPROCESSABLE.
+// NewItems returns the items that the input describes. Their versions count up from the campaign's ItemVersion.
+// It returns BAD_INPUT with the faults, about 1,000 at most, if an item breaks a bound or has an invalid number. If the
+// only faults are missing mandatory values, it returns UNPROCESSABLE.
 func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Time) ([]*CampaignItem, error) {
 	var faults, missing Fields
 	fields := c.Fields(agent)
@@ -159,7 +159,7 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 		inE164.MatchString(phonenumbers.Format(parsed, phonenumbers.E164))
 	switch {
 	case !isValid && region != nil:
-		f.Add(path, "%s, or a number without it in region %s", wanted, from)
+		f.Add(path, "%s, or a national number of region %s", wanted, from)
 	case !isValid:
 		f.Add(path, wanted)
 	case parsed.GetExtension() != "":
@@ -170,7 +170,8 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 	return ""
 }
 
-// phoneLike finds parts of a text that may be phone numbers, in all characters that phoneNumber accepts.
+// phoneLike matches parts of a text that may be phone numbers, written with any digits and punctuation that phoneNumber
+// accepts.
 var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + punctuation + "]{0,2}[" + digits +
 	"]){6,}")
 
@@ -224,7 +225,7 @@ func (f *CampaignItemFilter) Validate() error {
 	if f != nil {
 		faults.optional("filter.tag", f.Tag, 100)
 		if f.PhoneNumberPrefix != nil && !phoneNumberPrefix.MatchString(*f.PhoneNumberPrefix) {
-			faults.Add("filter.phoneNumberPrefix", "must be a + and at most 15 digits")
+			faults.Add("filter.phoneNumberPrefix", "must be at most 15 digits, optionally after a +")
 		}
 	}
 	return faults.Err()

@@ -1285,7 +1285,7 @@ type LabelledQuestionInput struct {
 	Question string `json:"question"`
 	// A document of the dataset. Exactly one of `documentId` and `documentName` is given.
 	DocumentID *string `json:"documentId,omitempty"`
-	// The name of a document of the dataset: the first one with this name.
+	// The name of a document in the dataset. If several have this name, the oldest is used.
 	DocumentName *string `json:"documentName,omitempty"`
 	// See `LabelledQuestion.passage`; 1 to 2,000 characters.
 	Passage *string `json:"passage,omitempty"`
@@ -1838,8 +1838,8 @@ type TurnFailed struct {
 
 func (TurnFailed) IsSimulationChatEvent() {}
 
-// The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not saved: the
-// written message, or the `TurnStarted` of a new attempt, replaces it.
+// The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not stored. A
+// later `MessageWritten`, or the `TurnStarted` of a new attempt, replaces it.
 type TurnStarted struct {
 	// The id of this attempt to answer.
 	TurnID string `json:"turnId"`

@@ -40,7 +40,8 @@ type Options struct {
 type Caller struct {
 	guard     *guard
 	transport *http.Transport
-	// Only tools follows redirects. operators may also connect to private addresses.
+	// The client for tools follows redirects. The other two do not. operators sends to webhooks that the operator
+	// configured, which may be at private addresses.
 	tools, webhooks, operators http.Client
 	maxResponse                int64
 }
@@ -64,13 +65,13 @@ func New(o Options) (*Caller, error) {
 	if o.Around != nil {
 		sender = o.Around(transport)
 	}
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	noRedirects := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Caller{
 		guard:       guard,
 		transport:   transport,
 		tools:       http.Client{Transport: sender, CheckRedirect: checkRedirect},
-		webhooks:    http.Client{Transport: sender, CheckRedirect: stay},
-		operators:   http.Client{Transport: &http.Transport{}, CheckRedirect: stay},
+		webhooks:    http.Client{Transport: sender, CheckRedirect: noRedirects},
+		operators:   http.Client{Transport: &http.Transport{}, CheckRedirect: noRedirects},
 		maxResponse: cmp.Or(o.MaxResponse, defaultMaxResponse),
 	}, nil
 }
@@ -94,9 +95,9 @@ func (c *Caller) Close() {
 // DELETE, or a JSON object as the body of POST, PUT and PATCH. Call follows up to three redirects. After a redirect to
 // another origin it no longer sends the headers. It does not retry.
 //
-// The text is valid UTF-8 without U+0000, and may be empty. In the text and in errors, "[hidden]" replaces the values
-// of headers, and parts of them with at least 4 characters, in upper or lower case. Every error is an *Error, which
-// wraps ctx.Err() if ctx ended.
+// The text is valid UTF-8 without U+0000, and may be empty. In the text and in errors, "[hidden]" replaces header
+// values and their parts, ignoring case, if they have at least 4 characters. Values of Accept, Accept-Language,
+// Content-Type and User-Agent are not secret. Every error is an *Error, which wraps ctx.Err() if ctx ended.
 func (c *Caller) Call(ctx context.Context, e model.ToolEndpoint, headers map[string]string,
 	arguments model.JSONObject) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
@@ -128,7 +129,7 @@ func (c *Caller) Transfer(ctx context.Context, webhook string, t Transfer) error
 	ctx, cancel := context.WithTimeout(ctx, transferTimeout)
 	defer cancel()
 	x := &exchange{callee: "the telephony provider", client: &c.webhooks, maxResponse: c.maxResponse}
-	body, _ := json.Marshal(t) // texts always marshal
+	body, _ := json.Marshal(t) // strings cannot fail to marshal
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(body))
 	if err != nil || !isWeb(req.URL) {
 		return x.newError(Refused, nil, "the address of %s is not valid", x.callee)

@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Imported benchmark tasks do not pass a recorded conversation that the benchmark fails. The conversations are
-// invented.
+// The checks of an imported task agree with the benchmark's verdict on each conversation. The file has the benchmark's
+// recording format, but the conversations are made up.
 func TestImportedTasksNeverPassBenchmarkFailures(t *testing.T) {
 	t.Parallel()
 	const folder = "../../cmd/agentgraph/apply/testdata/"

@@ -69,7 +69,7 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 		return new(sum * model.Credits(e.Runs) / model.Credits(priced))
 	}
 	switch {
-	case priced > 0 && v.isReviewed && reviews > 0:
+	case priced > 0 && v.reviewsContact && reviews > 0:
 		e.Credits, e.ReviewCredits = ofAll(spent), ofAll(reviews)
 	case priced > 0:
 		e.Credits = ofAll(spent - reviews)

@@ -29,24 +29,24 @@ type Options struct {
 // Evaluator tests agents, and reads ended conversations. It is safe for concurrent use.
 type Evaluator struct {
 	engine *engine.Engine
-	// writer drafts questions.
+	// writer drafts labeled questions from passages of documents.
 	writer modelRole
 	tests  modelRoles
-	// judges are the models that can judge, by name. judgeNames lists the names; the first is the judge's.
-	judges     map[string]llm.Model
-	judgeNames []string
-	isReviewed bool
-	checker    *rules.Checker
-	log        *slog.Logger
+	// judges are the models that can judge, by name. judgeNames lists the names; the first is the default judge.
+	judges         map[string]llm.Model
+	judgeNames     []string
+	reviewsContact bool
+	checker        *rules.Checker
+	log            *slog.Logger
 }
 
 // modelRoles are the roles in a test other than the agent's.
 type modelRoles struct{ contact, judge, classifier, extractor modelRole }
 
 // metered wraps the models of the roles so that the meter counts their answers.
-func (p modelRoles) metered(by *engine.Meter) modelRoles {
+func (p modelRoles) metered(meter *engine.Meter) modelRoles {
 	for _, each := range []*modelRole{&p.contact, &p.judge, &p.classifier, &p.extractor} {
-		each.Model = by.Wrap(each.Model)
+		each.Model = meter.Wrap(each.Model)
 	}
 	return p
 }
@@ -54,11 +54,11 @@ func (p modelRoles) metered(by *engine.Meter) modelRoles {
 // New returns an Evaluator of the Engine's agents. The Engine's model plays the parts that have no model of their own.
 func New(e *engine.Engine, o Options) *Evaluator {
 	m := e.Model()
-	plays := func(by llm.Model, name string, cause model.RunErrorCause) modelRole {
-		return modelRole{Model: by, name: name, cause: cause, timeout: e.ReplyTimeout()}
+	plays := func(languageModel llm.Model, name string, cause model.RunErrorCause) modelRole {
+		return modelRole{Model: languageModel, name: name, cause: cause, timeout: e.ReplyTimeout()}
 	}
 	v := &Evaluator{
-		engine: e, isReviewed: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
+		engine: e, reviewsContact: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
 		writer: plays(&deterministic{Model: m}, "the language model", ""),
 		tests: modelRoles{
 			contact:    plays(cmp.Or(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator),

@@ -69,7 +69,7 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	for needs, status := range map[bool]model.AgentTestRunStatus{true: model.AgentTestRunStatusError,
 		false: model.AgentTestRunStatusPassed} {
 		run.Status, run.Extracted = "", nil
-		tester.extractor.Model = &player{by: func(llm.Request) line { return line{err: errors.New("away")} }}
+		tester.extractor.Model = &player{answer: func(llm.Request) line { return line{err: errors.New("away")} }}
 		run.Snapshot.Test.Checks = []model.TestCheck{{Expect: model.TestExpectation{TurnsAtMost: new(int32(3))}}}
 		if needs {
 			run.Snapshot.Test.Checks = append(run.Snapshot.Test.Checks, check("day", new("Monday"), nil))

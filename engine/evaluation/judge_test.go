@@ -209,7 +209,7 @@ func TestJudgeDecidesEachCriterionSeparately(t *testing.T) {
 	var tooMany atomic.Bool
 	var once sync.Once
 	full := make(chan struct{})
-	p := &player{by: func(req llm.Request) line {
+	p := &player{answer: func(req llm.Request) line {
 		var asked question
 		if err := json.Unmarshal([]byte(req.Messages[0].Text), &asked); err != nil {
 			return line{err: err}

@@ -77,7 +77,7 @@ func TestJudgeReviewsTheSimulationOnce(t *testing.T) {
 			r.judge = lines(test.answers...)
 			run := r.run()
 			tester := r.tester()
-			tester.isReviewed = true
+			tester.reviewsContact = true
 			tester.costOf = func(int32) model.Credits { return model.Credits(len(r.judge.asked)) }
 			err := tester.simulate(t.Context(), run)
 			require.Len(t, r.judge.asked, test.asked)
@@ -118,7 +118,7 @@ func TestJudgeReceivesABoundedTranscript(t *testing.T) {
 	}
 	run := r.run()
 	tester := r.tester()
-	tester.isReviewed = true
+	tester.reviewsContact = true
 	require.NoError(t, tester.simulate(t.Context(), run))
 	asked := r.judge.asked[0]
 	require.Equal(t, reviewInstruction, asked.System)

@@ -47,7 +47,7 @@ func TestRowFillsEveryPlaceholderOfItsRun(t *testing.T) {
 		model.PageArgs{First: 2})
 	require.NoError(t, err)
 	var prompts []string
-	e := evaluatorOf(&player{by: func(req llm.Request) line {
+	e := evaluatorOf(&player{answer: func(req llm.Request) line {
 		first, _, _ := strings.Cut(req.System, "\n")
 		prompts = append(prompts, first)
 		return line{text: map[bool]string{true: "Monday, Ana {day}", false: "7, nobody"}[strings.Contains(first, "Ana")]}

@@ -108,7 +108,7 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 		return conclude(ctx, run, false, err)
 	}
 	runner := &tester{
-		modelRoles: take, isReviewed: v.isReviewed, now: engine.Now, checker: v.checker,
+		modelRoles: take, reviewsContact: v.reviewsContact, now: engine.Now, checker: v.checker,
 	}
 	if run.RejudgeOfID != nil {
 		runner.targets = v.engine.Rehearse(ctx, t, run, counted).Targets

@@ -57,7 +57,7 @@ func newRun(t *testing.T, store *db.Store) (tenant *db.Tenant, id string, stored
 func TestTestedAgentsUseTheirOwnModel(t *testing.T) {
 	t.Parallel()
 	tenant, id, stored := newRun(t, dbtest.Open(t, dbtest.URL(t), db.Options{}))
-	tested := &player{by: func(req llm.Request) line {
+	tested := &player{answer: func(req llm.Request) line {
 		if len(req.Schema) > 0 {
 			return line{text: `{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`}
 		}
@@ -101,12 +101,12 @@ func TestRunRecordsTheInstructionsOfItsModels(t *testing.T) {
 	require.NoError(t, err)
 
 	var agents, classifiers []string
-	e := evaluatorOf(&player{by: func(req llm.Request) line {
+	e := evaluatorOf(&player{answer: func(req llm.Request) line {
 		agents = append(agents, req.System)
 		return line{text: "Your appointment is booked."}
 	}}, Options{
 		Contact: lines("I want one."), Judge: lines(`{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`),
-		Classifier: &player{by: func(req llm.Request) line {
+		Classifier: &player{answer: func(req llm.Request) line {
 			classifiers = append(classifiers, req.System)
 			return line{text: `{"rationale":"It is.","tag":"Done"}`}
 		}},
@@ -137,11 +137,11 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{}))
-	away := model.Errorf(model.Unavailable, "the database cannot be reached")
+	errUnavailable := model.Errorf(model.Unavailable, "the database cannot be reached")
 	isUnavailable := true
-	e := evaluatorOf(&player{by: func(req llm.Request) line {
+	e := evaluatorOf(&player{answer: func(req llm.Request) line {
 		if isUnavailable {
-			return line{err: away}
+			return line{err: errUnavailable}
 		}
 		if len(req.Schema) > 0 {
 			return line{text: `{"evidence":[{"messageIndex":1,"quote":"booked"}],"rationale":"It was booked.","passed":true}`}
@@ -150,12 +150,12 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 	}}, Options{})
 	var later *db.Later
 	err := e.RunTest(t.Context(), tenant, id, 1)
-	require.ErrorIs(t, err, away)
-	require.ErrorAs(t, err, &later, "the queue retries, which is no failure of the run")
-	left := stored()
-	require.Equal(t, model.AgentTestRunStatusQueued, left.Status)
-	require.Zero(t, left.Lost)
-	require.Empty(t, left.Messages)
+	require.ErrorIs(t, err, errUnavailable)
+	require.ErrorAs(t, err, &later, "the queue retries, and the run does not fail")
+	run := stored()
+	require.Equal(t, model.AgentTestRunStatusQueued, run.Status)
+	require.Zero(t, run.Lost)
+	require.Empty(t, run.Messages)
 
 	isUnavailable = false
 	require.NoError(t, e.RunTest(t.Context(), tenant, id, 2))
@@ -163,7 +163,7 @@ func TestRunIsReleasedDuringAnOutage(t *testing.T) {
 
 	disconnect(t, address)
 	later = nil
-	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "an outage is no failure of the run either")
+	require.ErrorAs(t, e.RunTest(t.Context(), tenant, id, 3), &later, "an outage does not fail the run either")
 }
 
 // failedConnections receives the error of each connection that a store could not open.
@@ -186,14 +186,14 @@ func (f failedConnections) TraceConnectEnd(_ context.Context, data pgx.TraceConn
 }
 
 // The database becomes unavailable, so a worker is interrupted. It releases its run as soon as the database is
-// available, and does not count as lost.
+// available, and the run does not count as lost.
 func TestRunInterruptedByAnOutageIsNotLost(t *testing.T) {
 	t.Parallel()
 	failed := make(failedConnections, 1000)
 	address := dbtest.URL(t)
 	tenant, id, stored := newRun(t, dbtest.Open(t, address, db.Options{Tracer: failed}))
 	started, answer := make(chan struct{}), make(chan struct{})
-	e := evaluatorOf(&player{by: func(llm.Request) line {
+	e := evaluatorOf(&player{answer: func(llm.Request) line {
 		close(started)
 		<-answer
 		return line{text: "I would like an appointment."}

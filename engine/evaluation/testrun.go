@@ -17,8 +17,8 @@ import (
 // tester runs tests of agents. It reads no rows: a run comes with everything it needs.
 type tester struct {
 	modelRoles
-	// isReviewed makes the judge check after each conversation whether the contact played its part.
-	isReviewed bool
+	// reviewsContact makes the judge check after each conversation whether the contact played its part.
+	reviewsContact bool
 	// reply lets the agent answer the contact's last message. It also returns the calls, even with an error. The error
 	// is UPSTREAM_FAILED if the language model failed.
 	reply func(context.Context, engine.Situation) (*engine.Reply, []*model.ToolCall, error)
@@ -61,7 +61,7 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	if t.costOf != nil {
 		held.SpentMicro = int64(t.costOf(run.TurnCount))
 	}
-	if t.isReviewed {
+	if t.reviewsContact {
 		// Without a successful review, the run gets no end and no Held: there is nothing to judge, now or later.
 		if err := t.review(ctx, run, givenCount, *end, values); err != nil {
 			return conclude(ctx, run, false, err)

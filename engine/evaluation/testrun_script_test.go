@@ -20,8 +20,8 @@ import (
 type player struct {
 	// lines are the answers in order. The last one repeats.
 	lines []line
-	// by, if it is set, answers instead of lines.
-	by func(llm.Request) line
+	// answer, if it is set, answers instead of lines.
+	answer func(llm.Request) line
 
 	mutex sync.Mutex
 	asked []llm.Request
@@ -45,8 +45,8 @@ func (p *player) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk,
 		p.asked = append(p.asked, req)
 		p.mutex.Unlock()
 		var due line
-		if p.by != nil {
-			due = p.by(req)
+		if p.answer != nil {
+			due = p.answer(req)
 		} else {
 			due = p.lines[min(n, len(p.lines)-1)]
 		}

@@ -229,7 +229,7 @@ func TestUnmetCriterionOutweighsJudgeErrors(t *testing.T) {
 	for verdict, want := range map[string]model.AgentTestRunStatus{"true": model.AgentTestRunStatusError,
 		"false": model.AgentTestRunStatusFailed} {
 		r := rehearsal{test: model.AgentTestRow{MaxTurns: 1, Criteria: []string{"Is refused"}}}
-		r.judge = &player{by: func(req llm.Request) line {
+		r.judge = &player{answer: func(req llm.Request) line {
 			if strings.Contains(req.Messages[0].Text, "Is refused") {
 				return line{err: &llm.Error{Cause: llm.Filtered, Message: "model x: filtered"}}
 			}

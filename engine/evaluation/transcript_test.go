@@ -30,7 +30,7 @@ func longWinded() *model.AgentTestRun {
 
 func TestLongConversationsAreJudged(t *testing.T) {
 	t.Parallel()
-	p := &player{by: func(req llm.Request) line {
+	p := &player{answer: func(req llm.Request) line {
 		for criterion, evidence := range map[string]string{
 			"first":               `{"messageIndex":1,"quote":"Beginning 0."}`,
 			"last":                `{"messageIndex":59,"quote":"Ending 29"},{"messageIndex":59,"quote":"find {\"turn\":29}"}`,

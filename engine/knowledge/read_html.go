@@ -93,7 +93,7 @@ type table struct {
 	titles, allTitles int
 }
 
-// skip reports whether a tag is left out.
+// skip tracks the skipped element, and reports whether the tag belongs to it.
 func (p *page) skip(tag html.Token) bool {
 	isTag := tag.Type == html.StartTagToken || tag.Type == html.EndTagToken
 	switch {
@@ -112,7 +112,7 @@ func (p *page) skip(tag html.Token) bool {
 	return true
 }
 
-// endsByItself reports whether most pages do not close a tag, because the next block ends it.
+// endsByItself reports whether HTML lets authors omit the end tag of an element, because the next block ends it.
 func endsByItself(name string) bool {
 	return name == "p" || name == "li" || name == "dt" || name == "dd"
 }
@@ -216,7 +216,7 @@ func (p *page) start(tag html.Token) {
 		}
 	case atom.Li:
 		p.flush()
-		p.entry()
+		p.startItem()
 	case atom.Pre:
 		p.flush()
 		p.pre = true
@@ -283,7 +283,7 @@ func firstNumber(tag html.Token) int {
 	return place
 }
 
-func (p *page) entry() {
+func (p *page) startItem() {
 	p.mark = "- "
 	if last := len(p.lists) - 1; last >= 0 && p.lists[last] > 0 {
 		p.mark = fmt.Sprintf("%d. ", p.lists[last])

@@ -101,7 +101,7 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	}
 	ctx, cancel := context.WithTimeout(ctx, rerankTimeout)
 	defer cancel()
-	body, _ := json.Marshal(rerankRequest{name, question, documents, len(documents)}) // texts always marshal
+	body, _ := json.Marshal(rerankRequest{name, question, documents, len(documents)}) // strings cannot fail to marshal
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, errors.New("the reranker's address is wrong")

@@ -73,7 +73,7 @@ func (c *Conversation) firstTokens(seconds float64) (Finding, error) {
 	most, measured := 0.0, 0
 	var cited []model.Evidence
 	for i, m := range c.messages {
-		if m.Usage == nil || c.turns[i] == beforehand {
+		if m.Usage == nil || c.turns[i] == fromTest {
 			continue
 		}
 		measured++

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// These are the speakers of a conversation, and the reasons of its end.
+// Who speaks in a conversation, and who or what ended it.
 const (
 	Agent   = "agent"
 	Contact = "contact"
@@ -27,7 +27,8 @@ const (
 type Conversation struct {
 	messages []model.TestMessage
 	calls    []*model.ToolCall
-	// turns are the turn numbers of the messages: beforehand for the test's own, and 0 for others before the first turn.
+	// turns[i] is the turn of message i: fromTest for a message that the test supplies, and 0 for any other message
+	// before the first turn.
 	turns []int32
 	count int32
 	// endedBy is "agent", "contact", or "limit" if the test's limit of turns was reached.
@@ -53,8 +54,8 @@ type Finding struct {
 	Evidence []model.Evidence
 }
 
-// beforehand is the turn number of the messages that the test starts with.
-const beforehand = -1
+// fromTest is the turn number of the messages that the test starts with.
+const fromTest = -1
 
 // NewConversation returns the conversation of a run. The number start says how many of the first messages are the
 // test's own.
@@ -76,7 +77,7 @@ func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conver
 	}
 	for i, m := range run.Messages {
 		if i < start {
-			conversation.turns = append(conversation.turns, beforehand)
+			conversation.turns = append(conversation.turns, fromTest)
 			continue
 		}
 		if m.Role == model.MessageRoleUser {
@@ -91,7 +92,7 @@ func NewConversation(run *model.AgentTestRun, start int, endedBy string) *Conver
 func (c *Conversation) isIn(message int, turn *int32) bool {
 	current := c.turns[message]
 	switch {
-	case current == beforehand:
+	case current == fromTest:
 		return false
 	case turn == nil:
 		return true
@@ -128,7 +129,8 @@ func (c *Conversation) quote(message int, text string) model.Evidence {
 	}
 }
 
-// citeCalls quotes calls by their names and arguments, in the agent's messages that followed them.
+// citeCalls returns one piece of evidence per call, for at most MaxEvidence calls. Each quotes the call's name and
+// arguments, and points at the agent's message after the call.
 func (c *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	var cited []model.Evidence
 	agent := model.MessageRoleAssistant
@@ -151,14 +153,14 @@ func (c *Conversation) lastMessage() []model.Evidence {
 
 func (c *Conversation) lastOf(role model.MessageRole) []model.Evidence {
 	for i, m := range slices.Backward(c.messages) {
-		if m.Role == role && c.turns[i] != beforehand {
+		if m.Role == role && c.turns[i] != fromTest {
 			return []model.Evidence{c.quote(i, m.Text)}
 		}
 	}
 	return nil
 }
 
-// quoteLast quotes the last message that contains a value verbatim.
+// quoteLast quotes the last message that contains a value, ignoring case and spacing.
 func (c *Conversation) quoteLast(value string) []model.Evidence {
 	for i, m := range slices.Backward(c.messages) {
 		if quote := read.Find(m.Text, value); quote != "" {

@@ -110,8 +110,8 @@ func (b *brief) tool(name string) (slot.Tool, bool) {
 func (b *brief) hasExamples() bool { return len(b.agentExamples) > 0 }
 
 // ability returns a sentence about what the agent can do, with suggestions.
-func (b *brief) ability(speak *phrasebook) string {
-	if can, ok := b.abilities[speak.language]; ok {
+func (b *brief) ability(phrases *phrasebook) string {
+	if can, ok := b.abilities[phrases.language]; ok {
 		return can
 	}
 	var titles []string
@@ -119,9 +119,9 @@ func (b *brief) ability(speak *phrasebook) string {
 		titles = append(titles, "“"+t.Title+"”")
 	}
 	if len(titles) == 0 {
-		return speak.canQuote
+		return phrases.canQuote
 	}
-	return fill(speak.canDo, strings.Join(titles, ", "))
+	return fill(phrases.canDo, strings.Join(titles, ", "))
 }
 
 // linkProducers sets each property's language and the tools that produce its value.

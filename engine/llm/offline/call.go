@@ -23,11 +23,11 @@ type call struct {
 	failure func() string
 }
 
-func newCall(made llm.ToolCall, result string, turn int) call {
+func newCall(toolCall llm.ToolCall, result string, turn int) call {
 	return call{
-		ToolCall: made, result: result, turn: turn,
+		ToolCall: toolCall, result: result, turn: turn,
 		arguments: sync.OnceValues(func() (arguments map[string]any, ok bool) {
-			err := json.Unmarshal([]byte(made.Arguments), &arguments)
+			err := json.Unmarshal([]byte(toolCall.Arguments), &arguments)
 			return arguments, err == nil
 		}),
 		value: sync.OnceValue(func() any {

@@ -98,9 +98,9 @@ func (c *conversation) answer() *reply {
 			if later.Role == llm.RoleUser {
 				break
 			}
-			for _, made := range later.ToolCalls {
-				if result, ok := results[made.ID]; ok {
-					c.unreplayedCalls = append(c.unreplayedCalls, newCall(made, result, len(c.contactMessages)+1))
+			for _, toolCall := range later.ToolCalls {
+				if result, ok := results[toolCall.ID]; ok {
+					c.unreplayedCalls = append(c.unreplayedCalls, newCall(toolCall, result, len(c.contactMessages)+1))
 				}
 			}
 		}
@@ -127,9 +127,9 @@ func (c *conversation) takeTurn(text string) *reply {
 	}
 	next := c.chooseReply()
 	for next.tool != "" && len(c.unreplayedCalls) > 0 {
-		made := c.unreplayedCalls[0]
-		c.unreplayedCalls, c.calls = c.unreplayedCalls[1:], append(c.calls, made)
-		next = c.afterCall(made)
+		call := c.unreplayedCalls[0]
+		c.unreplayedCalls, c.calls = c.unreplayedCalls[1:], append(c.calls, call)
+		next = c.afterCall(call)
 	}
 	c.calls = append(c.calls, c.unreplayedCalls...)
 	if next.tool == "" {

@@ -14,10 +14,10 @@ import (
 )
 
 var (
-	// isDay and isCount match definitions of days and of counts.
-	isDay   = lazyregexp.New(`(?i)\b(?:day|date|jour)\b`)
-	isHour  = lazyregexp.New(`(?i)\b(?:time|hour|heure)\b|HH:MM`)
-	isCount = lazyregexp.New(`(?i)\b(?:how many|number of|combien|nombre de)\b`)
+	// dayPattern, hourPattern and countPattern match definitions of days, of times of day, and of counts.
+	dayPattern   = lazyregexp.New(`(?i)\b(?:day|date|jour)\b`)
+	hourPattern  = lazyregexp.New(`(?i)\b(?:time|hour|heure)\b|HH:MM`)
+	countPattern = lazyregexp.New(`(?i)\b(?:how many|number of|combien|nombre de)\b`)
 	// alternatives matches a question that offers a choice. openQuestion matches the start of a question that cannot
 	// be answered by yes or no.
 	alternatives = lazyregexp.New(`(?i) (or|ou) `)
@@ -72,25 +72,25 @@ func (v wantedValue) extractFrom(conversation []saidMessage, today time.Time) *s
 		isAsked := question != ""
 		if isAsked && p.IsText() && !isOffer(question) {
 			if value, ok := p.ValueIn(m.Text, true, today); ok {
-				return shownAs(value)
+				return textOf(value)
 			}
 		}
 		for _, sentence := range slices.Backward(read.Sentences(m.Text)) {
 			if value, ok := p.ValueIn(sentence, isAsked && !p.IsText(), today); ok {
-				return shownAs(value)
+				return textOf(value)
 			}
 		}
 	}
 	return nil
 }
 
-// property returns a tool's property that describes the value.
+// property describes the value as a parameter of a tool, so that the same parser can read it.
 func (v wantedValue) property() (slot.Property, bool) {
 	said := strings.Join(read.NameWords(v.Name), " ") + " " + read.FirstSentence(v.Definition)
 	schema := map[string]string{"type": "string", "description": v.Definition}
-	switch hasDay, hasHour := isDay().MatchString(said), isHour().MatchString(said); {
+	switch hasDay, hasHour := dayPattern().MatchString(said), hourPattern().MatchString(said); {
 	case v.Type == "Nom":
-	case isCount().MatchString(said):
+	case countPattern().MatchString(said):
 		schema["type"] = "integer"
 	case hasDay && hasHour:
 		schema["format"] = "date-time"
@@ -99,10 +99,10 @@ func (v wantedValue) property() (slot.Property, bool) {
 	case hasHour:
 		schema["format"] = "time"
 	}
-	raw, _ := json.Marshal(schema) // texts always marshal
+	raw, _ := json.Marshal(schema) // strings cannot fail to marshal
 	p, ok := slot.ReadProperty(v.Name, raw)
 	if v.Type == "Nom" && p.Holder == "" {
-		// An introduction contains only the contact's own name.
+		// A name is the contact's own, and may come from an introduction, unless the definition names another holder.
 		p.Holder = slot.NamePartOf("full name " + strings.ToLower(said))
 	}
 	return p, ok
@@ -128,7 +128,7 @@ func isOffer(question string) bool {
 	return alternatives().MatchString(question) && !openQuestion().MatchString(question)
 }
 
-func shownAs(value any) *string {
+func textOf(value any) *string {
 	text := strings.TrimSpace(fmt.Sprint(value))
 	if text == "" {
 		return nil

@@ -116,8 +116,8 @@ func (c *conversation) isTaken(p slot.Property, value any) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.task.answeredCalls, func(made call) bool {
-		arguments, _ := made.arguments()
+	return slices.ContainsFunc(c.task.answeredCalls, func(call call) bool {
+		arguments, _ := call.arguments()
 		for name, taken := range arguments {
 			if name != p.Name && isSameJSON(taken, value) {
 				return true
@@ -141,8 +141,8 @@ func (c *conversation) argumentValue(t slot.Tool, p slot.Property, called exampl
 				return value, true
 			}
 		}
-		for _, made := range slices.Backward(c.calls) {
-			if value, ok := made.argument(p.Name); ok {
+		for _, call := range slices.Backward(c.calls) {
+			if value, ok := call.argument(p.Name); ok {
 				return value, true
 			}
 		}

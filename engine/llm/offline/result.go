@@ -31,8 +31,8 @@ var errorWord = lazyregexp.New(
 
 // option is an object of a result that contains a value for a property.
 type option struct {
-	value any
-	about json.RawMessage
+	value  any
+	object json.RawMessage
 	// turn is the number of messages that the contact had sent when the result came.
 	turn int
 }
@@ -51,21 +51,21 @@ func (o option) as(p slot.Property) (any, bool) {
 // options returns the values for a property in the latest result that has any. They are under the property's name. In
 // results of the tools that produce the property, they may also be under "id".
 func (c *conversation) options(p slot.Property) []option {
-	for _, made := range slices.Backward(c.calls) {
+	for _, call := range slices.Backward(c.calls) {
 		names := []string{p.Name}
 		if p.Kind == "array" {
 			names = append(names, singular(p.Name))
 		}
-		isProducer := slices.Contains(p.Producers, made.Name)
+		isProducer := slices.Contains(p.Producers, call.Name)
 		if isProducer {
 			names = append(names, "id")
 		}
-		if len(p.Producers) > 0 && !isProducer || made.failure() != "" {
+		if len(p.Producers) > 0 && !isProducer || call.failure() != "" {
 			continue
 		}
-		if found := collect(nil, made.value(), names); len(found) > 0 {
+		if found := collect(nil, call.value(), names); len(found) > 0 {
 			for i := range found {
-				found[i].turn = made.turn
+				found[i].turn = call.turn
 			}
 			return found
 		}
@@ -84,8 +84,8 @@ func collect(found []option, value any, names []string) []option {
 			switch held := members[name].(type) {
 			case string, float64:
 				if !slices.ContainsFunc(found, func(o option) bool { return isSameJSON(o.value, held) }) {
-					about, _ := value.MarshalJSON() // came from JSON
-					found = append(found, option{value: held, about: about})
+					object, _ := value.MarshalJSON() // came from JSON
+					found = append(found, option{value: held, object: object})
 				}
 				return found
 			}
@@ -120,10 +120,10 @@ func chosen(p slot.Property, options []option, text string) (any, bool) {
 	best, most, tied := 0, 0, false
 	for i, o := range options {
 		score := 0
-		about := read.Meanings(read.Words(string(o.about)))
+		meanings := read.Meanings(read.Words(string(o.object)))
 		for _, word := range said {
 			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) &&
-				read.ContainsForm(about, read.ConceptOf(word)) {
+				read.ContainsForm(meanings, read.ConceptOf(word)) {
 				score++
 			}
 		}
@@ -179,7 +179,8 @@ func errorIn(result string) string {
 	return ""
 }
 
-// fieldOf returns the value of a field from the outermost object of a result that has it.
+// fieldOf returns the value of a field from the first object of a result that has it, in depth-first order. Of a list,
+// it searches only the first item.
 func fieldOf(value any, name string) (any, bool) {
 	switch value := value.(type) {
 	case ordered.Object:
@@ -202,12 +203,12 @@ func fieldOf(value any, name string) (any, bool) {
 }
 
 // formatResult writes a result for the contact: text as it is, an object as names and values, a list with numbers.
-func formatResult(result string, speak *phrasebook) string {
+func formatResult(result string, phrases *phrasebook) string {
 	raw := json.RawMessage(strings.TrimSpace(result))
 	if !json.Valid(raw) {
 		return read.Shorten(strings.TrimSpace(result), maxResult)
 	}
-	fields, options := describeFields(raw, "", speak)
+	fields, options := describeFields(raw, "", phrases)
 	fields = fields[:min(len(fields), maxFields)]
 	if len(options) > 0 {
 		return strings.Join(append([]string{strings.Join(fields, ", ")}, options...), "\n")
@@ -216,7 +217,7 @@ func formatResult(result string, speak *phrasebook) string {
 }
 
 // describeFields returns a text for each field of a value, including nested ones, and for each item of its lists.
-func describeFields(raw json.RawMessage, label string, speak *phrasebook) (fields, options []string) {
+func describeFields(raw json.RawMessage, label string, phrases *phrasebook) (fields, options []string) {
 	var value any
 	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
 	switch value := value.(type) {
@@ -231,7 +232,7 @@ func describeFields(raw json.RawMessage, label string, speak *phrasebook) (field
 			if key == "message" || key == "result" {
 				name = ""
 			}
-			more, listed := describeFields(m.Value.(json.RawMessage), name, speak)
+			more, listed := describeFields(m.Value.(json.RawMessage), name, phrases)
 			fields, options = append(fields, more...), append(options, listed...)
 		}
 		return fields, options
@@ -240,7 +241,7 @@ func describeFields(raw json.RawMessage, label string, speak *phrasebook) (field
 		_ = json.Unmarshal(raw, &items)
 		var texts []string
 		for i, item := range items[:min(len(items), maxOptions)] {
-			texts = append(texts, itemInWords(item, speak))
+			texts = append(texts, itemInWords(item, phrases))
 			options = append(options, fmt.Sprintf("%d) %s", i+1, texts[i]))
 		}
 		if len(items) == 0 {
@@ -254,7 +255,8 @@ func describeFields(raw json.RawMessage, label string, speak *phrasebook) (field
 		return nil, nil
 	case bool:
 		// "signature no" would not be a sentence.
-		return []string{strings.TrimPrefix(label+": "+map[bool]string{true: speak.yes, false: speak.no}[value], ": ")}, nil
+		answer := map[bool]string{true: phrases.yes, false: phrases.no}[value]
+		return []string{strings.TrimPrefix(label+": "+answer, ": ")}, nil
 	case string:
 		return labelled(label, value), nil
 	}
@@ -270,7 +272,7 @@ func labelled(label, text string) []string {
 
 // itemInWords writes an item of a list in one line: its texts, then its other values with their names. It omits the
 // identifier if there is anything else.
-func itemInWords(item json.RawMessage, speak *phrasebook) string {
+func itemInWords(item json.RawMessage, phrases *phrasebook) string {
 	members, _ := ordered.Members(item)
 	var parts, ids []string
 	for _, m := range members {
@@ -281,7 +283,7 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 			if slices.Contains(name, "id") {
 				ids = append(ids, text)
 			} else if text != "" {
-				parts = append(parts, speak.formatValue(text))
+				parts = append(parts, phrases.formatValue(text))
 			}
 			continue
 		}
@@ -289,7 +291,7 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 			parts = append(parts, number+" "+strings.Join(name, " "))
 			continue
 		}
-		fields, _ := describeFields(raw, strings.Join(name, " "), speak)
+		fields, _ := describeFields(raw, strings.Join(name, " "), phrases)
 		parts = append(parts, fields...)
 	}
 	switch {
@@ -298,7 +300,7 @@ func itemInWords(item json.RawMessage, speak *phrasebook) string {
 	case len(ids) > 0:
 		return strings.Join(ids, ", ")
 	}
-	fields, _ := describeFields(item, "", speak)
+	fields, _ := describeFields(item, "", phrases)
 	return strings.Join(fields, ", ")
 }
 

@@ -13,7 +13,7 @@ import (
 const (
 	// maxAsked bounds how often in a row the same question is asked.
 	maxAsked = 3
-	// maxChoosing bounds a message that chooses an option by its place in the list, in words.
+	// maxChoosing is the maximum length, in words, of a message that picks an option by its position in the list.
 	maxChoosing = 6
 	// maxEchoed bounds the part of the contact's message that a reason quotes, in characters.
 	maxEchoed = 200
@@ -43,8 +43,8 @@ type task struct {
 	answeredCalls []call
 }
 
-// next returns the tool of the next call, and the call in the example. If no rule can fill the tool's schema, the tool
-// has only a name, and the error of the call says what is missing.
+// next returns the tool of the next call, and the call in the example. If the offline rules cannot read the tool's
+// schema, the tool has only a name. The call then fails, and its error lists the missing arguments.
 func (c *conversation) next() (slot.Tool, exampleCall) {
 	called := c.task.calls[c.task.step]
 	t, _ := c.tool(called.name)
@@ -100,13 +100,14 @@ func (c *conversation) formatArgument(p slot.Property, value any) string {
 	}
 	for _, o := range c.options(p) {
 		if isSameJSON(o.value, value) && len(p.Producers) > 0 {
-			return itemInWords(o.about, c.phrases)
+			return itemInWords(o.object, c.phrases)
 		}
 	}
 	return c.phrases.formatValue(value)
 }
 
-// askForArgument asks for an argument, at most maxAsked times in a row. For one of several options, it lists them.
+// askForArgument asks for an argument, at most maxAsked times in a row. If the argument is one of several options, the
+// question lists them.
 func (c *conversation) askForArgument(p slot.Property, lead string) *reply {
 	if c.task.askedProperty != nil && c.task.askedProperty.Name == p.Name {
 		c.task.times++
@@ -147,19 +148,19 @@ func (c *conversation) askForArgument(p slot.Property, lead string) *reply {
 }
 
 // listed writes options as a numbered list.
-func listed(options []option, speak *phrasebook) string {
+func listed(options []option, phrases *phrasebook) string {
 	var lines []string
 	for i, o := range options[:min(len(options), maxOptions)] {
-		lines = append(lines, fmt.Sprintf("%d) %s", i+1, itemInWords(o.about, speak)))
+		lines = append(lines, fmt.Sprintf("%d) %s", i+1, itemInWords(o.object, phrases)))
 	}
 	return strings.Join(lines, "\n")
 }
 
 // lastArgument returns an argument of the latest call of a tool, or nil.
 func (c *conversation) lastArgument(name, argument string) any {
-	for _, made := range slices.Backward(c.calls) {
-		if made.Name == name {
-			value, _ := made.argument(argument)
+	for _, call := range slices.Backward(c.calls) {
+		if call.Name == name {
+			value, _ := call.argument(argument)
 			return value
 		}
 	}
@@ -171,47 +172,47 @@ func (c *conversation) dropTask() *reply {
 	return textReply(c.phrases.dropped, c.phrases.anythingElse)
 }
 
-// isWaiting is part of the failure of a delegation to an agent that itself waits for this answer. Trying it again would
-// fail again.
-const isWaiting = "is already waiting for this answer"
+// waitingText occurs in the error of a delegation whose target is already waiting for this answer. Trying it again
+// would fail again.
+const waitingText = "is already waiting for this answer"
 
-// isRefused is part of the result of a call that was not made and would be refused again.
-const isRefused = "so nothing was done"
+// refusedText is part of the result of a call that was not made and would be refused again.
+const refusedText = "so nothing was done"
 
 // afterCall returns the reply to the result of a call.
-func (c *conversation) afterCall(made call) *reply {
-	failure := made.failure()
+func (c *conversation) afterCall(call call) *reply {
+	failure := call.failure()
 	switch {
-	case made.Name == llm.EndConversation:
+	case call.Name == llm.EndConversation:
 		return textReply(c.phrases.goodbye)
-	case made.Name == llm.TransferCall && failure != "":
+	case call.Name == llm.TransferCall && failure != "":
 		c.task = nil
 		return textReply(fill(c.phrases.transferFailed, read.Ended(read.Shorten(failure, maxFieldText))),
 			c.phrases.anythingElse)
-	case made.Name == llm.TransferCall:
+	case call.Name == llm.TransferCall:
 		return textReply(c.phrases.transferred)
-	case c.task == nil || c.task.step >= len(c.task.calls) || c.task.calls[c.task.step].name != made.Name:
-		return c.tellResult(made)
-	case strings.Contains(failure, isWaiting):
+	case c.task == nil || c.task.step >= len(c.task.calls) || c.task.calls[c.task.step].name != call.Name:
+		return c.tellResult(call)
+	case strings.Contains(failure, waitingText):
 		c.task = nil
 		return textReply(c.phrases.lost, c.ability(c.phrases))
-	case strings.Contains(failure, isRefused):
+	case strings.Contains(failure, refusedText):
 		c.task = nil
 		return textReply(fill(c.phrases.broken, read.Ended(failure)))
 	case failure != "":
 		c.task.hasFailed = true
 		return textReply(fill(c.phrases.broken, read.Ended(read.Shorten(failure, maxFieldText))), c.phrases.advice)
 	}
-	t, _ := c.tool(made.Name)
-	if t.Delegate && !strings.HasPrefix(strings.TrimSpace(made.result), "{") {
-		question, rest := read.LastQuestion(made.result)
+	t, _ := c.tool(call.Name)
+	if t.Delegate && !strings.HasPrefix(strings.TrimSpace(call.result), "{") {
+		question, rest := read.LastQuestion(call.result)
 		c.task.isDelegating = question != "" && rest == "" && !closingQuestion().MatchString(question)
 		if !c.task.isDelegating {
 			c.task = nil
 		}
-		return textReply(strings.TrimSpace(made.result))
+		return textReply(strings.TrimSpace(call.result))
 	}
-	c.task.answeredCalls = append(c.task.answeredCalls, made)
+	c.task.answeredCalls = append(c.task.answeredCalls, call)
 	c.task.step++
 	return c.proceed()
 }
@@ -232,14 +233,14 @@ func (c *conversation) finishTask() *reply {
 }
 
 // tellResult reports a result without a template.
-func (c *conversation) tellResult(made call) *reply {
-	if t, _ := c.tool(made.Name); t.Delegate && made.saysNothing() {
+func (c *conversation) tellResult(call call) *reply {
+	if t, _ := c.tool(call.Name); t.Delegate && call.saysNothing() {
 		return textReply(fill(c.phrases.passedOn, t.Title), c.phrases.anythingElse)
 	}
-	if made.saysNothing() {
+	if call.saysNothing() {
 		return textReply(c.phrases.done, c.phrases.anythingElse)
 	}
-	result := read.Ended(formatResult(made.result, c.phrases))
+	result := read.Ended(formatResult(call.result, c.phrases))
 	if result == "" {
 		return textReply(c.phrases.done, c.phrases.anythingElse)
 	}

@@ -51,8 +51,8 @@ func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (
 		}
 		return c.phrases.formatValue(value), true
 	}
-	for _, made := range slices.Backward(done) {
-		if value, ok := fieldOf(made.value(), name); ok {
+	for _, call := range slices.Backward(done) {
+		if value, ok := fieldOf(call.value(), name); ok {
 			return c.phrases.formatValue(value), true
 		}
 	}

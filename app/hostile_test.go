@@ -129,7 +129,8 @@ func aliases(n int, field string) string {
 	return "{" + all.String() + " }"
 }
 
-// withLists returns a query of the field other and of lists of a hundred items. Each item has the field 99 times.
+// withLists returns a query that selects other and the given number of lists of 100 items. Each item has the field 99
+// times.
 func withLists(other string, lists int, field string) string {
 	return strings.Replace(aliases(lists, `campaignItems(campaignId: "CAMPAIGN", first: 100) { nodes { ...Many } }`), "{",
 		"{ "+other, 1) +
@@ -326,7 +327,7 @@ func TestHostileRequestsAreBounded(t *testing.T) { //nolint:paralleltest // see 
 	// A growing response may be reallocated. Rows and variables, of up to a megabyte, are copied on the way.
 	most := uint64(12 * settings.ResponseBytes)
 	e := newHostileFixture(t, store, address, 300, 120_000, 25)
-	served := serveWith(t, store, settings)
+	server := serveWith(t, store, settings)
 	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	for _, s := range e.shapes() {
 		for by, send := range transports {
@@ -335,7 +336,7 @@ func TestHostileRequestsAreBounded(t *testing.T) { //nolint:paralleltest // see 
 			}
 			metrics.Read(allocated)
 			before, sent := allocated[0].Value.Uint64(), counted.Load()
-			o := send(t, served, s, e.key)
+			o := send(t, server, s, e.key)
 			metrics.Read(allocated)
 			name := s.name + " by " + by
 			assert.Equal(t, s.code, o.code, name)
@@ -345,7 +346,7 @@ func TestHostileRequestsAreBounded(t *testing.T) { //nolint:paralleltest // see 
 		}
 	}
 	// v1 has page numbers and no cursors.
-	o := exchanged(t, http.MethodGet, served+"/CampaignItem/"+e.campaign+"?pageNumber=2000&pageSize=100", nil, e.key,
+	o := exchanged(t, http.MethodGet, server+"/CampaignItem/"+e.campaign+"?pageNumber=2000&pageSize=100", nil, e.key,
 		"application/json")
 	require.Equal(t, http.StatusOK, o.status)
 }

@@ -36,22 +36,22 @@ type watched struct {
 	*served
 	observer *observe.Observer
 	agentID  string
-	// outside serves the model and the tool.
-	outside *outside
+	// stubs serves the model and the tool.
+	stubs *stubServices
 }
 
-// outside is a stub of the model provider and the tool. It records the trace contexts of their requests.
-type outside struct {
+// stubServices is a stub of the model provider and the tool. It records the trace contexts of their requests.
+type stubServices struct {
 	url     string
 	mu      sync.Mutex
 	parents map[string][]string
 }
 
-func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *stubServices) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	o.mu.Lock()
-	o.parents[r.URL.Path] = append(o.parents[r.URL.Path], r.Header.Get("Traceparent"))
-	o.mu.Unlock()
+	s.mu.Lock()
+	s.parents[r.URL.Path] = append(s.parents[r.URL.Path], r.Header.Get("Traceparent"))
+	s.mu.Unlock()
 	if r.URL.Path == "/book" {
 		_, _ = io.WriteString(w, `"booked"`)
 		return
@@ -66,18 +66,18 @@ func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"[DONE]\n\n", delta)
 }
 
-func (o *outside) traceParents(path string) []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.parents[path]
+func (s *stubServices) traceParents(path string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parents[path]
 }
 
 func observed(t *testing.T, options observe.Options) *watched {
 	t.Helper()
-	w := &watched{outside: &outside{parents: map[string][]string{}}}
-	server := httptest.NewServer(w.outside)
+	w := &watched{stubs: &stubServices{parents: map[string][]string{}}}
+	server := httptest.NewServer(w.stubs)
 	t.Cleanup(server.Close)
-	w.outside.url = server.URL
+	w.stubs.url = server.URL
 	options.Version = "v0.0.0-test"
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)

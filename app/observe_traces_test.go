@@ -23,10 +23,10 @@ import (
 
 // collector is a stub of an OpenTelemetry collector.
 type collector struct {
-	mu    sync.Mutex
-	spans []*tracepb.Span
-	about []string
-	raw   []byte
+	mu                 sync.Mutex
+	spans              []*tracepb.Span
+	resourceAttributes []string
+	raw                []byte
 	// refuses is the number of further requests that are answered with 503.
 	refuses int
 	header  http.Header
@@ -54,7 +54,7 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.raw = append(c.raw, body...)
 	for _, resource := range sent.ResourceSpans {
 		for _, a := range resource.Resource.Attributes {
-			c.about = append(c.about, a.Key+"="+a.Value.GetStringValue())
+			c.resourceAttributes = append(c.resourceAttributes, a.Key+"="+a.Value.GetStringValue())
 		}
 		for _, scope := range resource.ScopeSpans {
 			c.spans = append(c.spans, scope.Spans...)
@@ -62,9 +62,9 @@ func (c *collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaits waits until the collector has a span with the given name whose parent span has the name in above. A request's
+// await waits until the collector has a span with the given name whose parent span has the name in above. A request's
 // span may end after its response was read.
-func (c *collector) awaits(t *testing.T, name, above string) {
+func (c *collector) await(t *testing.T, name, above string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		c.mu.Lock()
@@ -82,8 +82,8 @@ func (c *collector) awaits(t *testing.T, name, above string) {
 	}, dbtest.WaitTimeout, 20*time.Millisecond, "%s below %s", name, above)
 }
 
-// awaitsTurn waits until the collector has the whole turn. The request's span is the last one.
-func (c *collector) awaitsTurn(t *testing.T) {
+// awaitTurn waits until the collector has the whole turn. The request's span is the last one.
+func (c *collector) awaitTurn(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		c.mu.Lock()
@@ -112,8 +112,8 @@ func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tra
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
 	w = observed(t, observe.Options{})
 	w.load(t)
-	c.awaits(t, "query Agents", "POST /graphql")
-	c.awaitsTurn(t)
+	c.await(t, "query Agents", "POST /graphql")
+	c.awaitTurn(t)
 	require.NoError(t, w.observer.Close(t.Context()))
 	named = map[string][]*tracepb.Span{}
 	for _, span := range c.spans {
@@ -125,8 +125,8 @@ func tracedTurn(t *testing.T) (c *collector, w *watched, named map[string][]*tra
 func TestSpansConnectRequestsToStatementsAndCalls(t *testing.T) {
 	c, w, named := tracedTurn(t)
 	require.Equal(t, "Bearer kept", c.header.Get("Authorization"))
-	require.Contains(t, c.about, "service.name=night-shift")
-	require.Contains(t, c.about, "service.version=v0.0.0-test")
+	require.Contains(t, c.resourceAttributes, "service.name=night-shift")
+	require.Contains(t, c.resourceAttributes, "service.version=v0.0.0-test")
 	byID := map[string]*tracepb.Span{}
 	for _, span := range c.spans {
 		byID[string(span.SpanId)] = span
@@ -157,8 +157,8 @@ func TestSpansConnectRequestsToStatementsAndCalls(t *testing.T) {
 
 	for path, span := range map[string]*tracepb.Span{"/v1/chat/completions": named["chat stub"][0],
 		"/book": named["execute_tool book"][0]} {
-		require.NotEmpty(t, w.outside.traceParents(path))
-		require.Equal(t, fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId), w.outside.traceParents(path)[0], path)
+		require.NotEmpty(t, w.stubs.traceParents(path))
+		require.Equal(t, fmt.Sprintf("00-%x-%x-01", span.TraceId, span.SpanId), w.stubs.traceParents(path)[0], path)
 	}
 	require.NotContains(t, string(c.raw), "kumquat", "spans contain nothing of the conversation")
 }
@@ -191,8 +191,8 @@ func TestTraceContinuesThroughTheGateway(t *testing.T) {
 	for last := (frame{}); last.Type != "complete"; {
 		require.NoError(t, wsjson.Read(t.Context(), socket, &last))
 	}
-	c.awaits(t, "query Kept", "POST /graphql")
-	c.awaits(t, "query OnSocket", "GET /graphql")
+	c.await(t, "query Kept", "POST /graphql")
+	c.await(t, "query OnSocket", "GET /graphql")
 	require.NoError(t, w.observer.Close(t.Context()))
 	parents := map[string]string{}
 	for _, span := range c.spans {

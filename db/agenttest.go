@@ -271,7 +271,7 @@ func (t tenantTx) deleteTestsOfAgent(ctx context.Context, agentID string) error 
 		return err
 	}
 	ids := idsOf(tests)
-	if err := t.markTests(ctx, ids); err != nil {
+	if err := t.markTestsDeleted(ctx, ids); err != nil {
 		return err
 	}
 	if _, err := t.db.Delete((*model.AgentTestFolder)(nil)).Where("agent_id = ?", agentID).Exec(ctx); err != nil {

@@ -22,8 +22,8 @@ func (t *Tenant) CreateAgentTests(ctx context.Context, in model.CreateAgentTests
 	return toAgentTests(tests), err
 }
 
-// createTests checks tests against their agents, checks that their names are unique, and inserts them. Faults of a test
-// are under its path. The number of statements does not depend on the number of tests.
+// createTests checks tests against their agents, checks that their names are unique, and inserts them. path(i) is the
+// prefix of the field paths of faults in test i. The number of statements does not depend on the number of tests.
 func (t tenantTx) createTests(ctx context.Context, tests []*model.AgentTestRow, path func(i int) string) error {
 	if err := t.lockAndCheckTests(ctx, tests, path); err != nil {
 		return err
@@ -130,7 +130,7 @@ func filterByParent[R interface{ Parent() string }](rows []R, id string) []R {
 	return slices.DeleteFunc(slices.Clone(rows), func(row R) bool { return row.Parent() != id })
 }
 
-// MoveAgentTests moves all of the tests to a folder of their agent, or to the root, or none of them.
+// MoveAgentTests moves the tests to a folder of their agent, or to the root. It moves all of them or none.
 func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInput) ([]model.AgentTest, error) {
 	var moved []*model.AgentTestRow
 	ids, err := model.CheckTestIDs(in.TestIds)
@@ -139,18 +139,18 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 	}
 	path := func(i int) string { return fmt.Sprintf("testIds.%d", i) }
 	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if moved, err = t.holdTests(ctx, ids); err != nil {
+		if moved, err = t.lockAgentsAndTests(ctx, ids); err != nil {
 			return err
 		}
 		folder := ""
 		if in.FolderID != nil {
 			folder = *in.FolderID
 		}
-		var coming []*model.AgentTestRow
+		var changed []*model.AgentTestRow
 		at := now()
 		for _, test := range moved {
 			if locationOf(test).folderID != folder {
-				coming = append(coming, test)
+				changed = append(changed, test)
 			}
 			test.FolderID = new(folder)
 		}
@@ -160,21 +160,22 @@ func (t *Tenant) MoveAgentTests(ctx context.Context, in model.MoveAgentTestsInpu
 		}
 		var faults model.Fields
 		for _, i := range foreign {
-			faults.Add(path(i), "belongs to another agent than the folder")
+			faults.Add(path(i), "belongs to a different agent than the folder")
 		}
 		if len(faults) > 0 {
 			return faults.As(model.Unprocessable)
 		}
-		if len(coming) == 0 {
+		if len(changed) == 0 {
 			return nil
 		}
-		if err := t.checkNames(ctx, coming, func(i int) string { return path(slices.Index(moved, coming[i])) }); err != nil {
+		testPath := func(i int) string { return path(slices.Index(moved, changed[i])) }
+		if err := t.checkNames(ctx, changed, testPath); err != nil {
 			return err
 		}
-		for _, test := range coming {
+		for _, test := range changed {
 			test.UpdatedAt = model.NextUpdatedAt(test.UpdatedAt, at)
 		}
-		return exec(ctx, t.db.Update(&coming).Column("folder_id", "updated_at").Bulk())
+		return exec(ctx, t.db.Update(&changed).Column("folder_id", "updated_at").Bulk())
 	})
 	return toAgentTests(moved), err
 }
@@ -247,12 +248,12 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		if _, err := testsInOrder(ids, held); err != nil {
 			return err
 		}
-		return t.markTests(ctx, ids)
+		return t.markTestsDeleted(ctx, ids)
 	})
 }
 
-// markTests marks locked tests as deleted. It clears their references, so that runs and folders can be removed.
-func (t tenantTx) markTests(ctx context.Context, ids []string) error {
+// markTestsDeleted marks locked tests as deleted. It clears their references, so that runs and folders can be removed.
+func (t tenantTx) markTestsDeleted(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -261,8 +262,9 @@ func (t tenantTx) markTests(ctx context.Context, ids []string) error {
 		Where("id IN (?)", bun.List(ids)))
 }
 
-// holdTests locks the agents of tests, which excludes other requests that name tests, and then locks the tests.
-func (t tenantTx) holdTests(ctx context.Context, ids []string) ([]*model.AgentTestRow, error) {
+// lockAgentsAndTests first locks the agents of the tests, which blocks other requests that create or rename tests of
+// these agents. Then it locks the tests.
+func (t tenantTx) lockAgentsAndTests(ctx context.Context, ids []string) ([]*model.AgentTestRow, error) {
 	// Before the agents are locked, only the agents' ids are certain not to change.
 	known := []*model.AgentTestRow{}
 	if err := t.db.Select(&known).Column("agent_id").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {

@@ -57,7 +57,7 @@ func TestBulkChangesOfTestsAreAtomic(t *testing.T) {
 		_, err := tenant.MoveAgentTests(t.Context(), model.MoveAgentTestsInput{TestIds: ids, FolderID: folderID})
 		return err
 	}
-	faults(t, move(&folder.ID, ids...), model.Unprocessable, "testIds.2", "belongs to another agent than the folder")
+	faults(t, move(&folder.ID, ids...), model.Unprocessable, "testIds.2", "belongs to a different agent than the folder")
 	require.Nil(t, testByID(t, tenant, ids[0]).Row().FolderID, "all of them, or none")
 	fails(t, move(nil, ids[0], "test_none"), model.NotFound)
 	require.NoError(t, move(&folder.ID, ids[0], ids[1]))

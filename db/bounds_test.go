@@ -30,7 +30,7 @@ func TestDatabaseChecksAgreeWithValidation(t *testing.T) {
 	simulation := func(values ...string) []string { return ofKind("Simulation", values...) }
 	classification := func(values ...string) []string { return ofKind("Classification", values...) }
 	// One of the two items is pending, without an error. The other has failed.
-	pendingOr := func(values ...string) []string {
+	onlyFailed := func(values ...string) []string {
 		for i, v := range values {
 			values[i] = "CASE running_status WHEN 'Error' THEN " + v + " END"
 		}
@@ -155,7 +155,7 @@ func TestDatabaseChecksAgreeWithValidation(t *testing.T) {
 		{"campaign_items", "is_picked_up", nil, []string{"true"}},
 		{"campaign_items", "is_archived", []string{"true", "false"}, []string{"NULL"}},
 		{"campaign_items", "result", nil, []string{"'{}'", "'[]'"}},
-		{"campaign_items", "error", pendingOr(text(1), text(1_000)), append(pendingOr(text(0), text(1_001)), "NULL",
+		{"campaign_items", "error", onlyFailed(text(1), text(1_000)), append(onlyFailed(text(0), text(1_001)), "NULL",
 			"'for all'")},
 		{"campaign_items", "claim_id", nil, []string{"'claim'"}},
 		{"campaign_items", "event_count", nil, []string{"-1"}},

@@ -11,9 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// countedByRows requires that the counters agree with the rows: the counts of each campaign by state, and the totals of
-// lists with each filter.
-func countedByRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID string) {
+// requireCountersMatchRows requires that the counters agree with the rows: the counts of each campaign by state, and
+// the totals of lists with each filter.
+func requireCountersMatchRows(t *rapid.T, tenant *db.Tenant, conn *pgx.Conn, campaignID string) {
 	totals := func(status *model.CampaignItemStatus, isArchived *bool) (n int32) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*)::int FROM campaign_items
 			WHERE campaign_id = $1 AND ($2::text IS NULL OR running_status = $2) AND ($3::bool IS NULL OR is_archived = $3)`,
@@ -53,7 +53,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 	tenant, _ := newCompany(t, store)
 	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionCampaignItems,
 		Days: 1}))
-	flips := map[bool]string{true: "by counters", false: "by rows"}
+	sources := map[bool]string{true: "by counters", false: "by rows"}
 	seen := map[string]bool{}
 	cases := 0
 	rapid.Check(t, func(r *rapid.T) {
@@ -76,7 +76,7 @@ func TestCountersEqualTheRows(t *testing.T) {
 				_, err := tenant.UpdateCampaign(r.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
 					Name: new("Another")})
 				require.NoError(r, err)
-			case 4: // an older program changes an item, and the sweep recounts
+			case 4: // an older program changes an item without updating the counters
 				_, err := conn.Exec(r.Context(),
 					`WITH item AS (UPDATE campaign_items SET running_status = 'Error', error = 'old', attempt_count = 1,
 						last_call_date = '2020-01-01', created_at = '2020-01-01', processed_at = NULL, next_try_date = NULL,
@@ -90,14 +90,14 @@ func TestCountersEqualTheRows(t *testing.T) {
 				to := rapid.SampledFrom(model.AllCampaignItemStatus).Draw(r, "to")
 				_, _ = advance(r.Context(), tenant, item, to, nil)
 			}
-			countedByRows(r, tenant, conn, campaign.ID)
+			requireCountersMatchRows(r, tenant, conn, campaign.ID)
 			var isCounted bool
 			require.NoError(r, conn.QueryRow(r.Context(), "SELECT coalesce(counted_at, 0) = version + coalesce(revision, 0) "+
 				"FROM campaigns WHERE id = $1", campaign.ID).Scan(&isCounted))
-			seen[flips[isCounted]] = true
+			seen[sources[isCounted]] = true
 		}
 		require.NoError(r, db.Sweep(store)(r.Context()))
-		countedByRows(r, tenant, conn, campaign.ID)
+		requireCountersMatchRows(r, tenant, conn, campaign.ID)
 	})
 	require.Len(t, seen, 2)
 }
@@ -119,7 +119,7 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 		require.NoError(t, finish(t, tenant, newRun(t, tenant).ID, end))
 	}
 	newRun(t, tenant) // this run is in progress
-	// An older program has finished one run.
+	// One run was finished by an older program, which stored no counts.
 	_, err := conn.Exec(t.Context(),
 		`UPDATE agent_test_executions SET passed_runs = NULL, failed_runs = NULL, error_runs = NULL, cancelled_runs = NULL,
 			skipped_runs = NULL

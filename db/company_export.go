@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Snapshot reads a company from one snapshot, row by row, so that a company of any size fits into memory. It is not
-// safe for concurrent use.
+// Snapshot reads a company from one snapshot, row by row, so memory use does not depend on the company's size. It is
+// not safe for concurrent use.
 type Snapshot struct {
 	tenant        *Tenant
 	columns, keys map[string][]string
@@ -53,9 +53,9 @@ func (p *Snapshot) Count(ctx context.Context, table string) (rows int64, err err
 	return rows, err
 }
 
-// Rows yields the rows of a table, one of ArchivedTables, in the order of their keys, or one error. Each row is a
-// JSON object on one line, by column. Without secrets, tools have no headers; with secrets, the headers are sealed by
-// the server's secret key, as stored. A row is valid until the next one.
+// Rows yields the rows of a table, one of ArchivedTables, in the order of their keys, then an error if reading fails.
+// Each row is a JSON object on one line, by column. Without secrets, tools have no headers; with secrets, the headers
+// are sealed by the server's secret key, as stored. A row is valid until the next one.
 func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		selected := make([]bun.Safe, len(p.columns[table]))
@@ -104,7 +104,8 @@ func (p *Snapshot) eachRow(ctx context.Context, table string, selected []bun.Saf
 // filesPage is how many documents are read at a time.
 const filesPage = 500
 
-// Files yields the documents with what CopyFile needs, in the order of their ids, or one error.
+// Files yields the documents with the columns that CopyFile needs, in the order of their ids. If reading fails, the
+// last pair is an error.
 func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] {
 	return func(yield func(*model.Document, error) bool) {
 		for after := ""; ; {
@@ -156,7 +157,7 @@ func (p *Snapshot) CopyFile(ctx context.Context, dst io.Writer, document *model.
 	return rows.Err()
 }
 
-// ToolHeaders are the headers of a tool or an MCP server, whose values are secrets.
+// ToolHeaders lists the names of the headers of a tool or an MCP server. The values are secret and not included.
 type ToolHeaders struct {
 	// ToolID is the id of the tool or the MCP server.
 	ToolID  string   `json:"toolId"`

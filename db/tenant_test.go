@@ -51,14 +51,14 @@ var (
 		"LabelledQuestionsOfChat", "ContinueBlameSearch", "CreditsOfRuns", "PromptsOf",
 		"UsageOfRuns", "UsageOfExecutions",
 	}
-	// free lists methods that take no id or return no data. ClaimRequest takes ids of clients, and Read takes statements
-	// of its caller. Both have their own tests.
+	// free lists methods that take no id or return no data. ClaimRequest takes an id that the client
+	// chose, and Read takes the caller's statements. Both have their own tests.
 	free = []string{"DecryptHeaders", "Tx", "WithAPIKey", "WithReach", "WatchRun", "ClaimRequest", "Read", "ReadShared",
 		"Reader", "MoveDocuments"}
 )
 
-// shown returns a result as text: pages, lists for many parents, and rows.
-func shown(t *testing.T, result reflect.Value) string {
+// textOf returns a result as text: pages, lists for many parents, and rows.
+func textOf(t *testing.T, result reflect.Value) string {
 	t.Helper()
 	if result.Kind() == reflect.Pointer && result.Type().Elem().Kind() == reflect.Struct && !result.IsNil() {
 		if nodes := result.Elem().FieldByName("Nodes"); nodes.IsValid() {
@@ -134,7 +134,7 @@ func callsOf(t *testing.T, method reflect.Method, own, other fixture) []call {
 			break
 		}
 		values, known := arguments(method.Type.In(p), own, other)
-		require.True(t, known, "teach arguments what a %s is", method.Type.In(p))
+		require.True(t, known, "arguments() has no value for type %s: add one", method.Type.In(p))
 		for i := range variants {
 			variants[i].args = append(variants[i].args, values[0])
 		}
@@ -181,7 +181,7 @@ func probe(t *testing.T, name string, c call, own, other fixture) {
 		}
 		for _, out := range results {
 			if out.Type() != errorType {
-				text := shown(t, out)
+				text := textOf(t, out)
 				require.NotContains(t, text, other.mark)
 				if name != "Tokens" { // it returns the given words
 					require.NotContains(t, text, other.ids["AgentID"])

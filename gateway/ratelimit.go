@@ -100,7 +100,8 @@ func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
 }
 
-// keyLimit is a rate limit of API keys. The holder of a page's token may use 1/tokenShare of its key's limit.
+// keyLimit is a rate limit of API keys. Each holder of an access token, such as a visitor of a web page, may use
+// 1/tokenShare of the key's limit.
 type keyLimit struct{ keys, holders *rateLimit }
 
 func newKeyLimit(things string, perMinute int) keyLimit {

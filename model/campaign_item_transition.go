@@ -39,12 +39,12 @@ var itemTransitions = []itemTransition{
 
 func always(*CampaignItem, *Campaign, *bool) bool { return true }
 
-// hasAttempts reports whether the item may be called again. The campaign's limit may have been lowered since its last
-// attempt.
-func (i *CampaignItem) hasAttempts(c *Campaign) bool { return i.AttemptCount < c.MaxAttempts }
+// hasAttemptsLeft reports whether the item may be called again. The campaign's limit may have been lowered since its
+// last attempt.
+func (i *CampaignItem) hasAttemptsLeft(c *Campaign) bool { return i.AttemptCount < c.MaxAttempts }
 
 func isCallAllowed(i *CampaignItem, c *Campaign, answered *bool) bool {
-	return i.hasAttempts(c) && (answered == nil || !*answered)
+	return i.hasAttemptsLeft(c) && (answered == nil || !*answered)
 }
 
 func notMissed(_ *CampaignItem, _ *Campaign, answered *bool) bool {
@@ -60,7 +60,7 @@ func nobodyAnswered(i *CampaignItem, _ *Campaign, answered *bool) bool {
 }
 
 func lastMissed(i *CampaignItem, c *Campaign, answered *bool) bool {
-	return !i.IsPickedUp && !i.hasAttempts(c) && answered != nil && !*answered
+	return !i.IsPickedUp && !i.hasAttemptsLeft(c) && answered != nil && !*answered
 }
 
 // Validate returns BAD_INPUT with every bound that the report breaks.
@@ -112,8 +112,8 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 }
 
 // Advance applies a valid report and returns the new events. tags are the agent's tags: a result's tag is a system tag
-// if the agent's tag with its name is one. It returns CONFLICT and changes nothing if the item cannot make this
-// transition, or if the report has another claim.
+// if the agent has a system tag of the same name. It returns CONFLICT and changes nothing if the item cannot make this
+// transition, if the item is archived, or if the report names another claim.
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,
 	at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
@@ -151,7 +151,7 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 	if in.Answered != nil {
 		report = fmt.Sprintf("%s with answered %t", in.To, *in.Answered)
 	}
-	if i.RunningStatus == CampaignItemStatusPending && !i.hasAttempts(c) {
+	if i.RunningStatus == CampaignItemStatusPending && !i.hasAttemptsLeft(c) {
 		return Errorf(Conflict, "campaign item %q had %d of %d attempts, so it cannot change to %s: reset it, or raise "+
 			"the campaign's maxAttempts",
 			i.ID, i.AttemptCount, c.MaxAttempts, report)
@@ -225,7 +225,7 @@ func hangUp(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.T
 // miss ends an unanswered attempt. The item is due again later, or gets the tag for no answer after its last attempt.
 func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []itemEvent {
 	i.ClaimID = nil
-	if !i.hasAttempts(c) {
+	if !i.hasAttemptsLeft(c) {
 		i.RunningStatus, i.ProcessedAt = CampaignItemStatusProcessed, &at
 		i.Result = &CampaignItemResult{Tag: noAnswer(), Metadata: JSONObject("{}")}
 		return []itemEvent{endEvent("Nobody answered the last attempt", in.Reason)}
@@ -235,7 +235,7 @@ func miss(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Tim
 	return []itemEvent{endEvent("Nobody answered; the next attempt is due at "+next.UTC().Format(time.RFC3339), in.Reason)}
 }
 
-// breakOff ends an attempt that failed technically.
+// breakOff ends an attempt that failed for a technical reason.
 func breakOff(i *CampaignItem, c *Campaign, in AdvanceCampaignItemInput, at time.Time) []itemEvent {
 	_ = giveUp(i, c, in, at)
 	return []itemEvent{endEvent("The attempt failed", i.Error)}

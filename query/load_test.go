@@ -83,7 +83,7 @@ func TestLoadersReportErrors(t *testing.T) {
 	require.Zero(t, none)
 }
 
-func TestWindowsDistinguishPages(t *testing.T) {
+func TestPageKeysAreDistinct(t *testing.T) {
 	t.Parallel()
 	name, zero := "a", int32(0)
 	cursor := (model.Cursor{ID: "a"}).String()

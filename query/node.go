@@ -26,7 +26,7 @@ func Nodes(ctx context.Context, ids []string) ([]model.Node, error) {
 	}).Load(l.ctx, key)()
 }
 
-// nodes reads the rows with the ids. A response calls it once for each distinct list of ids.
+// nodes reads the rows with the ids. It runs once per response for each distinct list of ids.
 func (l *loaders) nodes(ids []string) ([]model.Node, error) {
 	ctx, t := l.ctx, l.tenant()
 	// Postgres rejects texts with NUL or invalid UTF-8.

@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pingPatience bounds one attempt. A server that is stopping may never answer a queued connection.
-const pingPatience = 5 * time.Second
+// pingTimeout bounds one attempt. A server that is stopping may never answer a queued connection.
+const pingTimeout = 5 * time.Second
 
 // ping returns nil if the database accepts connections.
 func ping(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, pingPatience)
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // that the client used.
 func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (usedAliases map[string]string, fault *problem) {
-	code := cmp.Or(e.faults, model.BadInput)
+	code := cmp.Or(e.errorCode, model.BadInput)
 	text, fault := t.rawBody(w, r)
 	if fault != nil {
 		return nil, fault

@@ -77,8 +77,8 @@ func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerro
 	var worst *problem
 	for _, err := range errs {
 		known := modelError(err)
-		if known.Code == model.BadInput && e.faults != "" {
-			known.Code = e.faults
+		if known.Code == model.BadInput && e.errorCode != "" {
+			known.Code = e.errorCode
 		}
 		if named := e.operation.CallerFields(known.Fields, spelled); named != nil && known.Code == model.NotFound {
 			known.Fields = named // the message already names what does not exist

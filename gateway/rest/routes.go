@@ -36,8 +36,8 @@ type route struct {
 	paged bool
 	// strict makes the route refuse unknown properties of the body at every depth.
 	strict bool
-	// faults is the code for faults of the body. "" means BAD_INPUT.
-	faults model.Code
+	// errorCode is the code of errors about the body. "" means BAD_INPUT.
+	errorCode model.Code
 	// deprecated has the dates for the parts of the operation that the schema marks @deprecated.
 	deprecated deprecation
 	// aliases maps alternative names, which other routes use, to members of the body. Such a name counts only if its value
@@ -63,7 +63,7 @@ var routes = []route{
 		result: "disconnectKnowledgeBaseChat.agent", status: http.StatusNoContent},
 
 	{method: http.MethodPost, path: "/SimulationChat/start", operation: "StartSimulationChat",
-		result: "startSimulationChat.simulationChat", strict: true, faults: model.Unprocessable},
+		result: "startSimulationChat.simulationChat", strict: true, errorCode: model.Unprocessable},
 	{method: http.MethodPost, path: "/SimulationChat/send-message", operation: "SendSimulationMessage",
 		result: "sendSimulationMessage.simulationChat", strict: true},
 	{method: http.MethodGet, path: "/SimulationChat/{simulationChatId}", operation: "GetSimulationChat",

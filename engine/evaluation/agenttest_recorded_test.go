@@ -14,7 +14,7 @@ import (
 )
 
 // The checks of an imported task agree with the benchmark's verdict on each conversation. The file has the benchmark's
-// recording format, but the conversations are made up.
+// recording format, but the conversations are invented.
 func TestImportedTasksNeverPassBenchmarkFailures(t *testing.T) {
 	t.Parallel()
 	const folder = "../../cmd/agentgraph/apply/testdata/"

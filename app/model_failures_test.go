@@ -44,8 +44,7 @@ var (
 	badDay     = calls("book", `{"day":1}`)
 	unknown    = calls("fly_to_the_moon", `{}`)
 	overloaded = refuses(http.StatusInternalServerError, "server_error")
-	longAnswer = says("This answer has so many words that whoever reads them one by one has long since stopped waiting " +
-		"for the end of it, " +
+	longAnswer = says("This answer has so many words that no reader waits for its end, " +
 		strings.Repeat("which does not come, ", 40) + "or does it?")
 	cutAnswer = longAnswer.but("truncateAfterChunks", 3)
 )

@@ -82,12 +82,12 @@ func hasStatus(err error, statuses ...int) bool {
 type v1Client struct {
 	address, key string
 	http         *http.Client
-	// pause is the wait before the second try. It doubles for each further try.
+	// pause is the wait before the second try. It doubles for each further try, up to v1AnswerTime.
 	pause time.Duration
 }
 
-// get decodes the response to a request. It sends the request again if the server is busy, fails or breaks the
-// connection.
+// get decodes the response to a request. It sends the request again if the server is busy, fails, breaks the connection
+// or sends a response that cannot be decoded.
 func (c *v1Client) get(ctx context.Context, path string, query url.Values, into any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()

@@ -97,8 +97,8 @@ func (t *Tenant) CountsOfDatasets(ctx context.Context, ids []string) (map[string
 }
 
 // AddDocument adds a document from model.NewDocument, with its content, to its dataset, and enqueues its indexing. It
-// returns UNPROCESSABLE when the dataset has model.MaxDocuments documents, or when the company would store more bytes
-// than it may.
+// returns NOT_FOUND when the dataset does not exist. It returns UNPROCESSABLE when the dataset has model.MaxDocuments
+// documents, or when the company would store more bytes than it may.
 func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content io.ReadSeeker) error {
 	if t.store.bucket != nil && added.Size > 0 {
 		// These checks are made again in the transaction, because other requests can add documents.

@@ -16,8 +16,8 @@ const (
 	// maxContextMessages and maxContextCalls bound the number of recent messages and calls.
 	maxContextMessages = 200
 	maxContextCalls    = 400
-	// maxContextBytes bounds the texts of the messages, and separately those of the calls, from the newest on. The message
-	// or call that exceeds it is the last one included.
+	// maxContextBytes bounds the texts of the messages, and separately those of the calls: real transfers first, then from
+	// the newest on. The message or call that reaches it is the last one included.
 	maxContextBytes = 256 << 10
 )
 
@@ -25,10 +25,11 @@ const (
 type ChatTurnContext struct {
 	// Messages are the last messages of the chat, in order, with sequence, role and text.
 	Messages []*model.SimulationChatMessage
-	// Calls are the last calls of the chat's own agent in the turns of the messages, without retrievals, and all real
-	// transfers. They are in the order in which they started.
+	// Calls are the last calls of the chat's own agent in the turns of the messages and in failed turns after them,
+	// without retrievals, and all real transfers. They are in the order in which they started.
 	Calls []*model.ToolCall
-	// Mocked counts the calls of each mocked target in saved turns. It is empty when the mocking does not need it.
+	// Mocked counts the calls by the chat's own agent of each mocked target in saved turns. It is empty when the mocking
+	// does not need it.
 	Mocked map[string]int32
 }
 

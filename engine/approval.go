@@ -45,8 +45,8 @@ func (s *chatTurn) awaitApproval(ctx context.Context, call *model.ToolCall, text
 	return callError("a person did not approve the call, so nothing was done")
 }
 
-// isSuspended reports whether a turn failed only because a call waits for a person and the client or the process ended.
-// Such a turn continues after the person's answer.
+// isSuspended reports whether a turn failed only because a call waits for a person, and the client or the process ended
+// or a worker answers. Such a turn continues after the person's answer.
 func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
 	return s.openCalls.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))
 }
@@ -66,8 +66,8 @@ func (t *turn) reuseCallID(call *model.ToolCall) string {
 	return call.ID
 }
 
-// ContinueChat answers the contact in a chat whose turn ended while a call waited for a person. It does nothing if
-// another turn holds the chat, or has answered already.
+// ContinueChat answers the contact in a chat whose turn ended while a call waited for a person. It does nothing if the
+// chat has ended or was deleted, or if another turn holds the chat or has answered already.
 func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
 	held, err := t.BeginChatTurn(ctx, id, e.lease)
 	if known, ok := errors.AsType[*model.Error](err); ok &&

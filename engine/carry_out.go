@@ -69,7 +69,7 @@ func (c *conversation) finalCalls(calls []llm.ToolCall) []llm.ToolCall {
 	})
 }
 
-// prepare checks a call without side effects.
+// prepare parses and checks a call without carrying it out. It numbers a valid call of a mocked target.
 func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 	call := &call{requested: asked, target: c.targets[asked.Name]}
 	var err error
@@ -230,8 +230,8 @@ func (c *conversation) beginReal(ctx context.Context, call *call) error {
 	return nil
 }
 
-// endIfRequested ends the conversation if a call asks for it. If another call of the same answer failed, the
-// conversation continues, so that the agent sees the failure.
+// endIfRequested ends the conversation after a transfer, or if a call asks for the end. If another call of the same
+// answer failed and nothing was transferred, the conversation continues, so that the agent sees the failure.
 func (c *conversation) endIfRequested(calls []*call) {
 	failed := slices.ContainsFunc(calls, func(call *call) bool { return call.failed })
 	if reason := c.transfer.doneReason(); reason != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Meter counts the tokens of a conversation's answers from all models. It estimates tokens that a model does not
-// report. Failed or abandoned answers do not count.
+// Meter counts the tokens of a conversation's answers from all models. It estimates the tokens of an answer without a
+// report of usage. Failed or abandoned answers do not count.
 type Meter struct {
 	mutex sync.Mutex
 	// used has the usage by the name of the model that answered.

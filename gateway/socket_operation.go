@@ -172,8 +172,8 @@ func (s *socket) sendLast(op *operation, kind string, payload []byte) {
 	s.sendMessages(op, true, [][]byte{append(text, '}')})
 }
 
-// sendMessages sends messages of an operation unless it has ended. It reports false once the operation has ended for
-// the client.
+// sendMessages sends messages of an operation unless it has ended. It reports false if the operation had ended before
+// for the client, or the socket is closed.
 func (s *socket) sendMessages(op *operation, isLast bool, messages ...[][]byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Cursor is a position in a list that is ordered newest first: by time of creation, then by id.
+// Cursor is a position in a list that is ordered by time of creation, then by id.
 type Cursor struct {
 	CreatedAt time.Time
 	ID        string

@@ -13,7 +13,8 @@ const MaxText = 1_000_000
 // MaxDocuments bounds the documents of one dataset.
 const MaxDocuments = 10_000
 
-// MaxIndexAttempts is the maximum number of attempts to index a document. Postponed attempts do not count.
+// MaxIndexAttempts is the maximum number of attempts to index a document. Attempts that Document.Waits counts are not
+// included.
 const MaxIndexAttempts = 4
 
 // Document is a text or file of a dataset.
@@ -45,7 +46,7 @@ type Document struct {
 	IndexingID string
 	// Claim is the attempt of the worker that indexes it, from 1. It is 0 when no attempt has started.
 	Claim int32
-	// Waits counts the attempts of this indexing that were postponed or never started.
+	// Waits counts the attempts of this indexing that were postponed, given up without a failure, or never started.
 	Waits     int32
 	CreatedAt time.Time
 	IndexedAt *time.Time

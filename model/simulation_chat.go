@@ -33,15 +33,16 @@ type SimulationChat struct {
 	DraftPrompt *string
 	// LastSequence is the number of the last message, or 0 without messages.
 	LastSequence int32
-	// ReplyID is the id of the turn in progress, and ReplyUntil the end of its lease on the chat. Both are nil without a
-	// turn.
+	// ReplyID is the id of the turn that holds the chat, and ReplyUntil the end of its lease. Both are nil without a turn.
+	// A turn that was suspended or died keeps them, with ReplyUntil in the past, until another turn takes the chat.
 	ReplyID    *string
 	ReplyUntil *time.Time
-	// WaitingText is the contact's message while a call of its turn waits for a person, and until the turn ends.
+	// WaitingText is the contact's message once a call of its turn waits for a person. It is nil again after the turn. A
+	// suspended turn keeps it, and so does a chat that a client ended during the wait.
 	WaitingText *string
 	CreatedAt   time.Time
 	EndedAt     *time.Time
-	// EndReason is why the agent ended the chat. Nil if a client ended it.
+	// EndReason is why the agent ended the chat. Nil while the chat is open, and if a client ended it.
 	EndReason *string
 	// Extracted has the values that the agent asks for, by name. It is nil until they are extracted. ExtractionError is
 	// the reason why the extraction failed.

@@ -30,7 +30,8 @@ func (a *response) reserveWritten(dst []byte) []byte {
 	return dst
 }
 
-// releaseMemory releases the reserved bytes when the generated executor answers, because it reserves its own.
+// releaseMemory releases the reserved bytes when the generated executor answers, because it reserves its own. It keeps
+// them if the error is model.ErrTooLarge.
 func (a *response) releaseMemory(err error) {
 	if a.budget != nil && !errors.Is(err, model.ErrTooLarge) {
 		_ = a.budget.Reserve(-a.reserved)

@@ -87,7 +87,7 @@ func (t *Tables) Columns(row any) map[string]string {
 
 func fieldsOf(row reflect.Type) []*schema.Field { return unconnected.Table(row).Fields }
 
-// typeOf returns the Type of rows, which are a struct, a slice of structs or a pointer to either.
+// typeOf returns the Type of rows, which are a struct, or pointers to or slices of such structs.
 func (t *Tables) typeOf(rows any) Type { return t.types[structOf(rows)] }
 
 func structOf(rows any) reflect.Type {
@@ -132,8 +132,8 @@ func (t *Tables) UpdateAll(none any) *bun.UpdateQuery {
 	return unconnected.NewUpdate().Model(none).Where(CompanyCondition, Param(1))
 }
 
-// ColumnsToRead returns the columns of a row to read: the given ones and those that identify and order rows, or all
-// columns if none is given.
+// ColumnsToRead returns the columns of a row to read: the given ones, those that identify and order rows, and
+// Type.Always. If none is given, it returns all columns.
 func (t *Tables) ColumnsToRead(row reflect.Type, columns []string) []string {
 	var chosen []string
 	if len(columns) == 0 {

@@ -27,7 +27,7 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd20:ce::254"),
 }
 
-// inside lists the networks where an allowed host may be. Link-local networks are excluded.
+// inside lists the private networks where a host on the allow list may be. Link-local networks are excluded.
 var inside = []netip.Prefix{
 	netip.MustParsePrefix("127.0.0.0/8"),
 	netip.MustParsePrefix("10.0.0.0/8"),
@@ -43,7 +43,7 @@ var inside = []netip.Prefix{
 type guard struct {
 	dialer net.Dialer
 	hosts  map[string]bool
-	// The gate public applies to every host, and the gate named to the hosts on the allow list.
+	// The gate named applies to the hosts on the allow list, and the gate public to all others.
 	public, named gate
 }
 

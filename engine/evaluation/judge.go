@@ -60,8 +60,8 @@ type question struct {
 
 // judge judges each criterion separately, and returns the verdicts in the order of the criteria. Rules decide as many
 // criteria as they can from held, the conversation, which may be nil. The model of p decides the others. weights are
-// the criteria's weights in the same order. If the judge fails on some criteria, judge returns the *rules.Fault of the
-// first and the other verdicts. Once ctx has ended the error is ctx's.
+// the criteria's weights in the same order. If the judge fails on some criteria, judge returns the error of the first
+// and the other verdicts. The error is a *rules.Fault, or ctx's if ctx ended before that criterion was judged.
 func judge(ctx context.Context, held *rules.Conversation, p modelRole, criteria []string, t transcript,
 	weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
@@ -114,7 +114,8 @@ func judgeOne(ctx context.Context, p modelRole, criterion string, t transcript,
 	})
 }
 
-// verdict is a valid answer of the judge: all members are present and within their bounds.
+// verdict is a valid answer of the judge, within its bounds. Only the member "applies" may be missing, and then is
+// true.
 type verdict struct {
 	evidence  []givenEvidence
 	rationale string
@@ -175,8 +176,8 @@ func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error)
 	return &verdict{evidence: *evidence, rationale: text}, err
 }
 
-// readVerdict parses a verdict and checks its quotes against the transcript. Evidence that a criterion holds needs a
-// quote of the agent's text or calls, if there are any.
+// readVerdict parses a verdict and checks its quotes against the transcript. If the transcript has a text or call of
+// the agent, evidence that a criterion holds needs a quote of one. Only a negative criterion can hold without evidence.
 func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, error) {
 	verdict, err := parseVerdict(text)
 	if err == nil {

@@ -17,7 +17,8 @@ import (
 // JudgeModels returns the names of the models that can judge tests. The first is the default.
 func (v *Evaluator) JudgeModels() []string { return slices.Clone(v.judgeNames) }
 
-// withJudge sets the judge of the parts to the model with the name. An empty name means the default.
+// withJudge sets the judge of the roles to the model with the name. An empty name changes nothing. It returns a
+// *rules.Fault if the model is not a judge.
 func (v *Evaluator) withJudge(take *modelRoles, name string, counted *engine.Meter) error {
 	if name == "" {
 		return nil

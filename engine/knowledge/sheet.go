@@ -27,7 +27,8 @@ func (r *sheetReader) visible(cell gridCell, column int) gridCell {
 	return gridCell{}
 }
 
-// appendRow adds a row that is not empty, and reports whether it did. Hidden rows do not separate tables.
+// appendRow adds a row that is neither empty nor hidden, unless the text is full, and reports whether it did. Hidden
+// rows do not separate tables.
 func (r *sheetReader) appendRow(row gridRow) bool {
 	if r.text.isFull() || r.isHiddenRow {
 		return false

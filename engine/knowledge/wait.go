@@ -49,7 +49,8 @@ func waitOf(first time.Duration, waits int32) time.Duration {
 	return min(longestWait, first<<min(waits, 10))
 }
 
-// postpone schedules another attempt at the document. The text in why becomes the document's warning.
+// postpone schedules another attempt at the document after the wait, which it cuts to longestWait and then extends by
+// up to a fifth at random. The text in why becomes the document's warning.
 func postpone(ctx context.Context, t *db.Tenant, d *model.Document, wait time.Duration, why string,
 	failure error) error {
 	wait = min(wait, longestWait)

@@ -58,7 +58,8 @@ type Options struct {
 	Engine *engine.Engine
 	// Evaluator tests the Engine's agents. Nil means one with default settings.
 	Evaluator *evaluation.Evaluator
-	// Settings are the gateway's settings. The App itself sets SlowFields and SecretFields.
+	// Settings are the gateway's settings. The App itself sets SlowFields and SecretFields, and Trusted if there are
+	// TrustedDocuments.
 	Settings gateway.Settings
 	// Console serves the web console. Nil means no console.
 	Console *console.Handler
@@ -109,8 +110,8 @@ func serverModels(e *engine.Engine) []model.ServerModel {
 	return models
 }
 
-// New connects the gateway to the store and the engine. It returns an error if a stored operation of REST v1 or a
-// trusted document does not match the schema.
+// New connects the gateway to the store and the engine. It returns an error if the table of query plans, a stored
+// operation of REST v1 or of the MCP tools, or a trusted document does not match the schema.
 func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
@@ -236,8 +237,8 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 func (a *App) Handler() http.Handler { return a.http.Handler }
 
 // Serve answers requests and runs jobs until ctx ends. Then it starts no more jobs, and after DrainDelay accepts no
-// more requests. It lets running requests and jobs finish. Jobs that take longer than stopTime are left to other
-// processes.
+// more requests. It lets running requests finish for up to drainTime, and running jobs for up to stopTime. Other
+// processes take over longer jobs.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	o := a.options
 	if o.Workers > 0 {

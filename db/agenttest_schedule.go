@@ -35,9 +35,10 @@ func (t *Tenant) AgentTestSchedules(
 	return pg.Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, WhereAgent(agentID))
 }
 
-// CreateAgentTestSchedule makes a schedule. It returns NOT_FOUND with the id of a test, folder, agent or baseline
-// that does not exist. It returns UNPROCESSABLE when the company has model.MaxSchedules schedules, or when the
-// schedule depends on a prompt and does not have exactly one agent.
+// CreateAgentTestSchedule makes a schedule. It returns NOT_FOUND with the id of a test, folder, agent or baseline that
+// does not exist. It returns UNPROCESSABLE when the company has model.MaxSchedules schedules, or when the schedule
+// depends on a prompt and does not have exactly one agent. It also does so when the baseline is unfinished or used a
+// draft, or when an execution would have too many runs.
 func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 	in model.CreateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule, err := model.NewAgentTestSchedule(in, now())
@@ -59,12 +60,13 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 	})
 }
 
-// UpdateAgentTestSchedule changes the fields that the input sets. Its errors are those of CreateAgentTestSchedule.
+// UpdateAgentTestSchedule changes the fields that the input sets. Its errors are those of CreateAgentTestSchedule,
+// without the limit of schedules, and NOT_FOUND with the id of the schedule.
 func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 	in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule := &model.AgentTestSchedule{}
 	return schedule, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// Every transaction locks the tests and agents of a schedule before the schedule.
+		// Every transaction locks the agent and the folder of a schedule before the schedule.
 		if err := t.db.One(ctx, agentTestSchedule, in.ScheduleID, schedule); err != nil {
 			return err
 		}
@@ -101,7 +103,8 @@ func (t *Tenant) DeleteAgentTestSchedule(ctx context.Context, id string) error {
 	})
 }
 
-// resolveSchedule looks up the tests of a schedule and their agent, and locks them against deletion.
+// resolveSchedule looks up the tests of a schedule and their agent. It locks the agent and the folder against deletion,
+// but not the tests.
 func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedule) error {
 	var faults model.Fields
 	if s.BaselineID != nil {
@@ -190,7 +193,7 @@ func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error 
 	return err
 }
 
-// disableSchedules disables schedules whose tests are deleted.
+// disableSchedules disables the schedules of an agent or a folder that is deleted.
 func (t tenantTx) disableSchedules(ctx context.Context, reason string, which pg.Selection) error {
 	schedules := []*model.AgentTestSchedule{}
 	if err := t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).

@@ -32,7 +32,7 @@ func (t *Tenant) typesOf(ctx context.Context) (map[string]map[string]string, err
 	return types, err
 }
 
-// jsonColumn returns the Go type of a column that holds JSON, or nil. given is the row, by column.
+// jsonColumn returns the Go type of a column that holds JSON, or nil if it is not known. given is the row, by column.
 func (t *archivedTable) jsonColumn(column string, given map[string]json.RawMessage) reflect.Type {
 	if t.jsonTypes != nil {
 		if value, isKnown := t.jsonTypes(given)[column]; isKnown {
@@ -60,7 +60,7 @@ func KnownMembers(table, column string, text json.RawMessage) (json.RawMessage, 
 	return text, nil
 }
 
-// checkShape returns BAD_INPUT with every column of a row whose value has the wrong JSON type.
+// checkShape returns BAD_INPUT with every column of a row whose value has the wrong JSON type or format.
 func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.RawMessage) error {
 	var s shape
 	for _, column := range slices.Sorted(maps.Keys(values)) {

@@ -108,7 +108,7 @@ type spread struct {
 }
 
 // object returns the cost of a selection on one object. Lists directly in the object have page elements, unless page is
-// 0.
+// 0 or the list has a length of its own.
 func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int) price {
 	var costliest price
 	if len(set) > 0 {
@@ -153,7 +153,7 @@ func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, pa
 	return cost
 }
 
-// field returns the cost of a field. Lists directly in its object have page elements.
+// field returns the cost of a field. The page is that of its object, as in the method object.
 func (c costs) field(f *ast.Field, page int) price {
 	own := price{each: 1}
 	switch {
@@ -210,8 +210,8 @@ func (c costs) introspectionLength(list string) int {
 	return usualLength
 }
 
-// requestedLength returns how many elements a field's arguments ask for, or 0. The field itself refuses an invalid page
-// size.
+// requestedLength returns how many elements a field's arguments ask for, or 0. A page has at most model.MaxPageSize
+// elements, because the field itself refuses an invalid page size.
 func (c costs) requestedLength(f *ast.Field) int {
 	if directive := f.Definition.Directives.ForName("listSize"); directive != nil {
 		if names := directive.Arguments.ForName("slicingArguments"); names != nil {

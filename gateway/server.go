@@ -48,8 +48,8 @@ type Options struct {
 	Log     *slog.Logger
 	// Extensions are installed in the given order, after the gateway's own.
 	Extensions []graphql.HandlerExtension
-	// Transports serve all paths except Path and the health checks. The first that supports the request gets it, with the
-	// principal in its context. A Refuser also writes the gateway's refusals on its paths.
+	// Transports serve the paths that the gateway does not serve itself. The first that supports the request gets it, with
+	// the principal in its context. A Refuser also writes the gateway's refusals on its paths.
 	Transports []graphql.Transport
 	// Revocations ends sockets and streams whose credential is revoked. If nil, they end after the next PingInterval.
 	Revocations Revocations
@@ -104,8 +104,8 @@ type Server struct {
 	memory    *responseMemory
 }
 
-// schemas serializes changes to schemas, because servers can share a schema. The first New for a schema makes all
-// changes.
+// schemas serializes changes to schemas, because servers can share a schema. The first New or Describe for a schema
+// makes all changes.
 var schemas sync.Mutex
 
 // New returns a Server. It panics if an extension does not match the schema.

@@ -11,8 +11,8 @@ import (
 
 // Claimed returns the run as it is after a worker claims it with this attempt number. The queue never repeats an
 // attempt. If a running run is claimed with a later attempt, the previous worker was lost, and the run continues with
-// the new one. After MaxLost lost workers, the run ends in the state Error. If the execution was cancelled, a lost run
-// is cancelled. Final runs, and runs with this or a later attempt, do not change.
+// the new one. When it has lost more than MaxLost workers, it ends in the state Error. If the execution was cancelled,
+// a lost run is cancelled. Final runs, and runs with this or a later attempt, do not change.
 func (r *AgentTestRun) Claimed(execution *AgentTestExecution, attempt int32, at time.Time) *AgentTestRun {
 	if r.Status.IsFinal() || r.Claim >= attempt {
 		return nil
@@ -82,7 +82,8 @@ func (r *AgentTestRun) isClaimedBy(claim int32) bool {
 
 // Count records a transition of a run in its execution. It updates the execution's version, state and number of
 // unfinished runs, and the run's version and times. If the run has ended, it returns the position of the next run to
-// enqueue, if there is one.
+// enqueue. There may be no run at that position. follows is false if all runs have ended or the execution was
+// cancelled.
 func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32, follows bool) {
 	e.Version++
 	run.Version = e.Version

@@ -35,7 +35,8 @@ const (
 type token struct {
 	kind kind
 	text string
-	// group is the pair of parentheses that the token is in, nil outside of any. That of a subquery is not a group.
+	// group is the innermost pair of parentheses that the token is in, or all of its level. That of a subquery is not a
+	// group.
 	group *group
 }
 
@@ -171,7 +172,8 @@ func (l *level) findTables() {
 	}
 }
 
-// addTable adds the table whose name begins at the token, unless a subquery or a function is there.
+// addTable adds the table whose name begins at the token, unless a subquery, a function or a common table expression is
+// there.
 func (l *level) addTable(i int) {
 	for l.tokenAt(i).is("only", "lateral") {
 		i++

@@ -49,9 +49,9 @@ func matchesNoneMatch(h http.Header, tag string) bool {
 	})
 }
 
-// checkIfMatch returns a problem unless the resource still has an ETag of If-Match. It sets expectedUpdatedAt, so that
-// the change fails if the resource changes in between. It reads the revision before the resource, so that it misses no
-// change between the two.
+// checkIfMatch returns a problem unless the resource still has an ETag of If-Match. It does nothing without If-Match,
+// or if If-Match is *. It sets expectedUpdatedAt, so that the change fails if the resource changes in between. It reads
+// the revision before the resource, so that it misses no change between the two.
 func (t *Transport) checkIfMatch(r *http.Request, exec graphql.GraphExecutor, e *endpoint,
 	variables map[string]any) *problem {
 	ifMatch := tags(r.Header, "If-Match")

@@ -45,7 +45,7 @@ agentgraph test blame "Says where to park" --repeat 10 --yes`,
 	}, &c.OutputFlag)
 }
 
-// Validate refuses values that the server would refuse.
+// Validate refuses numbers and times out of bounds, and a report that cannot be written.
 func (c *blameCommand) Validate() error {
 	return cmp.Or(
 		cli.Refuse(c.Repeat < 4 || c.Repeat > 20, "--repeat must be 4 to 20"),

@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// elevenLabsKnown are members of a test that are imported, or that only describe it.
+// elevenLabsKnown are members of a test that are imported, that only describe it, or that have notes of their own.
 var elevenLabsKnown = []string{
 	"id", "name", "type", "access_info", "last_updated_at_unix_secs", "created_at_unix_secs", "folder_id",
 	"folder_parent_id", "entity_type",
@@ -108,7 +108,7 @@ func (t *importedTest) conditions(test object) {
 	}
 }
 
-// calls imports the expected tool call with its arguments.
+// calls imports the expected tool call with its arguments, or that the call must not be made.
 func (t *importedTest) calls(test object) {
 	wanted := test.object("tool_call_parameters")
 	tool := wanted.object("referenced_tool")

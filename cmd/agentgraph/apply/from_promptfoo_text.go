@@ -130,8 +130,8 @@ func childValue(value any, step string) (any, bool) {
 	return nil, false
 }
 
-// maxNesting bounds how deeply variables may refer to each other. maxFilled bounds the length of a filled variable, in
-// bytes.
+// maxNesting bounds the passes that fill variables into each other. The last pass must change nothing. maxFilled bounds
+// the length of a filled variable, in bytes.
 const (
 	maxNesting = 10
 	maxFilled  = 1 << 20

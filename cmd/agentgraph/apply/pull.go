@@ -33,7 +33,8 @@ type outputFile struct {
 // maxTests bounds the tests in one file, in bytes of JSON, so that apply accepts the file.
 const maxTests = 2 << 20
 
-// files returns the files that describe everything on the server. withIDs adds ids, so that users can rename resources.
+// files returns the files that describe all resources of the server that files can contain. withIDs adds ids, so that
+// users can rename resources.
 func (c *company) files(withIDs bool) []outputFile {
 	for _, k := range kinds {
 		c.assignKeys(k)
@@ -118,7 +119,8 @@ func (t *resource) nameOrNone() string {
 	return t.name()
 }
 
-// keyFrom derives a key from a name: its letters and digits in lower case, and underscores for everything else.
+// keyFrom derives a key of at most 60 characters from a name: its letters and digits in lower case, with one underscore
+// between words. The key of a name without letters and digits is the name of the kind.
 func keyFrom(name string, k *kind) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -130,7 +132,8 @@ func keyFrom(name string, k *kind) string {
 	return string([]rune(key)[:min(60, len([]rune(key)))])
 }
 
-// listed returns the resources of a kind, or only those of one agent, in the format of files.
+// listed returns the resources of a kind that belong to the owner, an agent, in the format of files. If owner is nil,
+// it returns those that belong to no agent.
 func (c *company) listed(k *kind, owner *resource, withIDs bool) (all list) {
 	for _, t := range c.resources[k] {
 		if t.agent == owner {

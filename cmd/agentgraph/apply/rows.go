@@ -116,7 +116,7 @@ func rowsOfLines(text []byte) (list, error) {
 	return rows, lines.Err()
 }
 
-// rowOf returns a test row with the values of a table's columns.
+// rowOf returns a test row with the values of a table's columns. The column rowColumn is the row's name.
 func rowOf(columns object) object {
 	row := object{}
 	if name := columns.text(rowColumn); name != "" {

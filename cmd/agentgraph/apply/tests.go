@@ -228,7 +228,8 @@ agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic rec
 	})
 }
 
-// Run compares the files with the server, and applies the differences.
+// Run compares the files with the server, and applies the differences. With --dry-run it only prints them. With
+// --output it only writes the imported tests to a file.
 func (c *TestImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	defer c.report(cmd.OutOrStdout())

@@ -51,7 +51,7 @@ agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, &c.OutputFlag)
 }
 
-// Validate checks all groups of flags.
+// Validate checks --votes, --concurrency and the flags of the models.
 func (c *judgeEval) Validate() error {
 	return cmp.Or(
 		cli.Refuse(c.Votes != 1 && c.Votes != 3 && c.Votes != 5, "--votes must be 1, 3 or 5"),
@@ -216,7 +216,7 @@ type judgeMeasured struct {
 	// Accuracy is the share of correct verdicts. Nil without verdicts.
 	Accuracy *float64 `json:"accuracy"`
 	// Kappa is Cohen's kappa, at most 1: the agreement with the known verdicts, corrected for agreement by chance. Nil
-	// if chance alone would always agree.
+	// without verdicts, or if chance alone would always agree.
 	Kappa    *float64       `json:"kappa"`
 	Verdicts []judgeVerdict `json:"verdicts"`
 	holding  int

@@ -11,10 +11,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ClaimCampaignItems claims due items of a running campaign for the caller, the longest waiting first. It returns them
-// with the id of the claim, or nil and no items when none is due. No other caller gets the items until the lease ends,
-// unless it is renewed. Claimed items stay Pending, so a claim that expires needs no cleanup. ClaimCampaignItems
-// returns CONFLICT when the campaign is not running.
+// ClaimCampaignItems claims the items of a running campaign that have been due longest. It returns them by age, the
+// oldest first, with the id of the claim, or nil and no items when none is due. No other caller gets the items until
+// the lease and its renewals end. Claimed items stay Pending, so a claim that expires needs no cleanup.
+// ClaimCampaignItems returns CONFLICT when the campaign is not running.
 func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	in model.ClaimCampaignItemsInput) (*string, []*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// AddLabelledQuestions adds questions to a dataset, and replaces those with the same words. It returns BAD_INPUT with
-// a document that the dataset does not have, and UNPROCESSABLE when it would have more than 500 questions.
+// AddLabelledQuestions adds questions to a dataset, and replaces those with the same words. It returns NOT_FOUND when
+// the dataset does not exist, BAD_INPUT with a document that the dataset does not have, and UNPROCESSABLE when it would
+// have more than model.MaxLabelledQuestions questions.
 func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 	in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
 	if err := in.Validate(); err != nil {
@@ -20,7 +21,7 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 	}
 	var added []*model.LabelledQuestion
 	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// The lock serializes additions, and keeps the dataset's documents the same.
+		// The lock serializes additions, and blocks new documents of the dataset. It does not block their deletion.
 		if err := t.lock(ctx, dataset, in.DatasetID, &model.Dataset{}, forUpdate); err != nil {
 			return err
 		}

@@ -103,8 +103,9 @@ func (t *Tenant) MessagesOfChats(ctx context.Context, chatIDs []string) ([]*mode
 	return pg.Find[*model.SimulationChatMessage](ctx, t.db, MessagesOfChats, chatIDs)
 }
 
-// CreateSimulationChat creates a chat with the agent, data bag, mocking, warnings and draft of the argument. It
-// starts with the messages, if there are any. Messages without a time get the current time.
+// CreateSimulationChat creates a chat with the agent, data bag, mocking, warnings and draft of the argument. It starts
+// with the messages, if there are any. Messages without a time get the current time. It returns BUDGET_EXCEEDED when
+// the month's budget is used up.
 func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.SimulationChat,
 	begin ...model.TestMessage) error {
 	chat.ID, chat.CreatedAt, chat.State = model.NewID("simchat"), now(), model.SimulationChatStatusOpen

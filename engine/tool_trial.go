@@ -11,7 +11,7 @@ import (
 
 // CallTool calls the endpoint or the MCP server of a tool outside of any conversation, or answers from the sample of
 // its endpoint. It returns BAD_INPUT if the arguments do not match the tool's parameters, and UNPROCESSABLE if the tool
-// has no endpoint. The failure of a call is part of the outcome.
+// has no endpoint or its MCP server no longer offers it. The failure of a call is part of the outcome.
 func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolInput) (*model.CallToolPayload, error) {
 	tool, err := t.Tool(ctx, in.ToolID)
 	if err != nil {

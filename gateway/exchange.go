@@ -87,8 +87,8 @@ func (x exchange) reject(response *graphql.Response) {
 	writeResponse(x.w, status, x.accept.single, response)
 }
 
-// respondExecuted sends the response of an executed operation. The status is 200 even with errors, or 503 if
-// isUnavailable.
+// respondExecuted sends the response of an operation. If it was not executed and has no data, the status is that of the
+// first error. Otherwise it is 200 even with errors, or 503 if isUnavailable.
 func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *graphql.Response) {
 	status := http.StatusOK
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// An operation that costs heavyCost or more is heavy; the base cost of mutations does not count. A query with
-// heavyFields root fields is heavy too, because each field can run a statement.
+// A query or mutation that costs heavyCost or more is heavy; the base cost of mutations does not count. A query with
+// heavyFields root fields is heavy too, because each field can run a statement. Subscriptions are never heavy.
 const (
 	heavyCost   = 1_000
 	heavyFields = 50
@@ -26,7 +26,7 @@ type Slots interface {
 }
 
 // heavy is an extension that queues heavy operations. Each uses a processor for tens of milliseconds, and one company's
-// operations must not delay those of all others. Operations that call a language model are exempt: they mostly wait.
+// operations must not delay those of all others. Mutations that call a language model are exempt: they mostly wait.
 type heavy struct {
 	extensionBase
 	slots Slots

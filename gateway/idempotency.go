@@ -21,7 +21,7 @@ const (
 	idempotencyHeader = "Idempotency-Key"
 	replayedHeader    = "Idempotent-Replayed"
 	longestKey        = 255
-	// maxSaved bounds the size of a kept response, in bytes.
+	// maxSaved bounds the kept body of a response, in bytes. A response with a longer body is kept without it.
 	maxSaved = 1 << 20
 )
 

@@ -179,7 +179,7 @@ func (c *KnowledgeBaseChat) Trying(settings *PromptSettingsInput, rerankModels .
 	return &tried, faults.As(Unprocessable)
 }
 
-// Validate returns BAD_INPUT when the input names no chat.
+// Validate returns BAD_INPUT when the id of the chat is empty or too long.
 func (in ConnectKnowledgeBaseChatInput) Validate() error {
 	var faults Fields
 	faults.text("chatId", in.ChatID, 1, 64)

@@ -10,5 +10,6 @@ var Languages = []string{
 	"ru", "sr", "sv", "ta", "tr", "yi",
 }
 
-// UnknownLanguages are the languages of documents that were too short to detect, or indexed by an older version.
+// UnknownLanguages are the languages of documents in which no language with stemming was detected, or that an older
+// version indexed.
 var UnknownLanguages = []string{"en", "fr"}

@@ -26,7 +26,8 @@ type recordedCall struct {
 	// key is a canonical text of the arguments.
 	key     string
 	outcome outcome
-	// number is the index of the call among the calls of the target that the test can make. It is -1 for earlier calls.
+	// number is the index of the call among the repeatable calls of the target that the test can make. It is -1 for
+	// earlier calls.
 	number int32
 }
 
@@ -55,8 +56,8 @@ func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	return rule
 }
 
-// mocking returns the chat's own mocking. It mocks all other targets with the recorded outcomes, and denies all
-// further calls.
+// mocking returns the chat's own mocking. It also mocks all other targets that were called with the recorded outcomes,
+// and denies all further calls. It warns about targets and calls that it leaves out.
 func (r *mockRecorder) mocking() *ToolMocking {
 	mocking := r.connected()
 	var order []string
@@ -246,7 +247,8 @@ func (r *mockRecorder) literal(call *ToolCall, result string) string {
 }
 
 // mock returns the mock that repeats the calls, or false if there is none. Calls with the same arguments get the
-// recorded answer. All others get the last successful answer.
+// recorded answer. All others get the last successful answer, if there is one. If all calls had the same outcome, all
+// calls get it.
 func (r *mockRecorder) mock(name string, calls []recordedCall) (Mock, bool) {
 	if len(calls) == 0 {
 		return Mock{}, false
@@ -294,7 +296,7 @@ func split(calls []recordedCall) (same, others []recordedCall) {
 }
 
 // rules returns rules that repeat calls with the same arguments. If the calls had different outcomes, their numbers
-// distinguish them. Of the calls before the start of the test, only the last one counts.
+// distinguish them. Calls before the start of the test count only if none came later, and then only the last one.
 func (r *mockRecorder) rules(name string, calls []recordedCall, names []string) []MockRule {
 	when := []MockCondition{}
 	for _, argument := range names {

@@ -56,7 +56,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	return exitCode(ctx, cli.Execute(ctx, program, args), std.log)
 }
 
-// exitCode prints the error if there is one, and returns the exit code.
+// exitCode prints the error if there is one, and returns the exit code. The end of ctx is not an error.
 func exitCode(ctx context.Context, err error, log io.Writer) int {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		// There is no error, or the program stopped because it was interrupted.

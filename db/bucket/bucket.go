@@ -54,8 +54,8 @@ var (
 //	s3://bucket/prefix?endpoint=https://minio.example.com&region=eu-west-1
 //
 // The endpoint is Amazon S3 by default, and the region us-east-1. The credentials are those of the AWS variables
-// (AWS_ACCESS_KEY_ID), or of the file that AWS_SHARED_CREDENTIALS_FILE names. Errors do not repeat the address, because
-// it may contain a secret by mistake.
+// (AWS_ACCESS_KEY_ID), or of the file that AWS_SHARED_CREDENTIALS_FILE names, by default ~/.aws/credentials. Errors do
+// not repeat the address, because it may contain a secret by mistake.
 func Parse(address string) (*Bucket, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "s3" {
@@ -114,7 +114,7 @@ func (b *Bucket) Put(ctx context.Context, key string, content io.ReadSeeker, siz
 	return explain(err)
 }
 
-// Get returns exactly length bytes of an object from the offset. The length must be above 0. The error is
+// Get returns exactly length bytes of an object from the offset. The length must be above 0. The error wraps
 // fs.ErrNotExist if there is no such object.
 func (b *Bucket) Get(ctx context.Context, key string, offset, length int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -172,7 +172,7 @@ func (b *Bucket) Check(ctx context.Context) error {
 }
 
 // explain returns UNAVAILABLE with the server's code, or fs.ErrNotExist. The original error follows in the chain. It
-// has no secrets, because these are in headers.
+// has no secrets, because these are in headers. It returns nil and context.Canceled unchanged.
 func explain(err error) error {
 	var answer minio.ErrorResponse
 	switch {

@@ -1,6 +1,7 @@
 // Package dbtest gives each test a fresh, migrated database on a real Postgres.
 //
-// Each test binary starts a server of its own in memory, on first use; its TestMain stops it:
+// Each test binary starts a server of its own on first use, in memory where it can, unless DBTEST_NODES names the nodes
+// of a cluster. Its TestMain stops the server:
 //
 //	func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 package dbtest

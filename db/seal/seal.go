@@ -15,7 +15,7 @@ const KeySize = 32
 var (
 	// ErrNoKey is returned if the Sealer has no key.
 	ErrNoKey = errors.New("no secret key is set")
-	// ErrTooShort is returned for a text that no Sealer can have sealed.
+	// ErrTooShort is returned for a sealed text that is shorter than a nonce.
 	ErrTooShort = errors.New("the sealed text is too short")
 )
 

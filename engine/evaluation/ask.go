@@ -86,8 +86,8 @@ const (
 	cutBackoff = 500 * time.Millisecond
 )
 
-// collect returns a complete answer, and retries an incomplete one. Adapters retry only before the first chunk,
-// because they cannot take chunks back. Here no chunk has been shown.
+// collect returns a complete answer. It retries after a temporary failure in the middle of one, at most maxCut times.
+// Adapters retry only before the first chunk, because they cannot take chunks back. Here no chunk has been shown.
 func (p modelRole) collect(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	for cuts := 0; ; cuts++ {
 		answer, err := llm.Collect(p.Chat(ctx, req))
@@ -101,7 +101,8 @@ func (p modelRole) collect(ctx context.Context, req llm.Request) (llm.Answer, er
 	}
 }
 
-// answer asks for one answer. An incomplete or empty answer is unusable.
+// answer asks for one answer. An empty answer, or one that reached a length limit, is unusable. Other failures are a
+// *rules.Fault, or ctx's error once ctx has ended.
 func (p modelRole) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errNoAnswer)
 	defer cancel()

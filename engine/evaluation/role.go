@@ -176,7 +176,8 @@ func isAside(text, scenario string) bool {
 }
 
 // recites reports whether a message repeats many words of the scenario in a row, including a word that addresses the
-// contact. Contacts may state facts in the scenario's words.
+// contact. It also reports a message that begins like the scenario, up to the person's name, and a long one that has
+// most words of the scenario. Contacts may state facts in the scenario's words.
 func recites(said, scenario string) bool {
 	if before, person := nameIn(scenario); strings.Count(before, " ") > 1 || person != "" {
 		address := read.NewPassage(before+person, false).Text
@@ -206,7 +207,7 @@ func recites(said, scenario string) bool {
 // ownWords begin scenarios that are written in the first person.
 var ownWords = []string{"i", "i'm", "je", "ich", "io", "ik", "eu", "yo", "jag", "jeg", "я", "my"}
 
-// covers reports whether a message has most words of the scenario.
+// covers reports whether a message has most content words of the scenario. It is false for short scenarios.
 func covers(said, scenario string) bool {
 	heard, all, shared := read.Words(said), 0, 0
 	for _, word := range read.Content(read.Words(scenario)) {
@@ -227,7 +228,7 @@ func isEcho(said string, messages []model.TestMessage) bool {
 }
 
 // isLoop reports whether a message repeats the contact's last two messages although the agent's answers to them
-// differed.
+// differed, or has the same sentence three times.
 func isLoop(said string, messages []model.TestMessage) bool {
 	sentences := map[string]int{}
 	for _, sentence := range read.Sentences(said) {

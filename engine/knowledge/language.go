@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// sampleBytes is the maximum length of one sample, from which a language is recognized. maxSamples bounds the samples
-	// of a document.
+	// sampleBytes bounds the part of a chunk in a sample, from which a language is recognized. Parts are joined until a
+	// sample has at least this length. maxSamples bounds the parts of a document.
 	sampleBytes, maxSamples = 1_000, 100
 	// minSampleBytes is the length of the shortest text whose language is recognized.
 	minSampleBytes = 150
-	// minShare is the minimum share of a language in a document. maxLanguages bounds a document's languages.
+	// minShare is the minimum share of a language in the samples that are recognized. maxLanguages bounds a document's
+	// languages.
 	minShare, maxLanguages = 0.2, 3
 )
 
-// languagesOf returns the languages of a document that have a stemmer, the most frequent first. It returns nil if none
-// is recognized.
+// languagesOf returns the main languages of a document that have a stemmer, the most frequent first, at most
+// maxLanguages. It returns nil if none is recognized.
 func languagesOf(chunks []*model.Chunk) []string {
 	shares := map[string]float64{}
 	var text strings.Builder

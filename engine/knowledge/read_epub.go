@@ -66,7 +66,8 @@ func (d *document) chapters(list string) (chapters []string, styles hidingStyles
 	return chapters, styles, err
 }
 
-// styleSheet adds the selectors that a style sheet hides. It ignores a sheet that is implausibly large.
+// styleSheet adds the selectors that a style sheet hides. It ignores a sheet that is missing, damaged or implausibly
+// large.
 func (d *document) styleSheet(name string, styles hidingStyles) error {
 	sheet, err := d.readPart(name, maxSheet)
 	switch {

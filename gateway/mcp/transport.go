@@ -37,7 +37,7 @@ const Path = "/mcp"
 //go:embed operations/*.graphql
 var operations embed.FS
 
-// Options configures a Transport. Status and Closing are required.
+// Options configures a Transport. Status, Closing, Log, MaxBody and the two times are required.
 type Options struct {
 	Version string
 	// Status returns the HTTP status of an error code.
@@ -46,7 +46,8 @@ type Options struct {
 	Closing func() <-chan struct{}
 	// Console is the path of the web console below the server's address, or "" without a console.
 	Console string
-	// Origins are the origins whose pages may call the server, as in CORS. Other pages may not.
+	// Origins are the origins whose pages may call the server, as in CORS. Other pages may not, unless they and the server
+	// are on the same machine.
 	Origins []string
 	// IsReadOnly omits every tool that changes something.
 	IsReadOnly bool

@@ -35,7 +35,8 @@ func readEstimate(ctx context.Context, server *client.Client, input client.Varia
 	return read.AgentTestExecutionEstimate, err
 }
 
-// String returns two sentences: what the execution takes, and what it can show.
+// String returns what the execution takes and, in a second sentence, what a comparison can show. There are at most two
+// noticed falls. Without any, there is only the first sentence.
 func (e executionEstimate) String() string {
 	text := pluralizeAs(e.Runs, "run", "runs")
 	if e.Runs < e.RunsAtMost {

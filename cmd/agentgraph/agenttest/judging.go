@@ -50,7 +50,7 @@ func (f *judgingFlags) Declare() cli.Flags {
 	}
 }
 
-// Validate refuses values that the server would refuse.
+// Validate refuses values out of bounds, and reports that cannot be written.
 func (f *judgingFlags) Validate() error {
 	x := f.MinPassRate
 	return cmp.Or(

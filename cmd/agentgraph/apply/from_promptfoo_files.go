@@ -96,7 +96,8 @@ func promptsIn(ending, content string) []string {
 	return promptSeparator.Split(content, -1)
 }
 
-// promptsOfTable returns the column "prompt" of a table. If the file has no commas, each line is a prompt.
+// promptsOfTable returns the column "prompt" of a table. If the file has no commas or is no table, each line is a
+// prompt, except a first line "prompt".
 func promptsOfTable(content string) (prompts []string) {
 	reader := csv.NewReader(strings.NewReader(content))
 	reader.FieldsPerRecord, reader.LazyQuotes, reader.TrimLeadingSpace = -1, true, true

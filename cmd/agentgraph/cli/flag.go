@@ -28,7 +28,7 @@ type Flag struct {
 	Default string
 	// Enum lists the allowed values. Nil allows all.
 	Enum []string
-	// Complete completes values in the shell. If it is nil, the values of Enum are completed.
+	// Complete completes values in the shell. If Enum is set, its values are completed instead.
 	Complete Completer
 	// Required flags need a value from any source.
 	Required bool
@@ -67,7 +67,7 @@ type Argument struct {
 	Optional bool
 	// Enum lists the allowed values. Nil allows all.
 	Enum []string
-	// Complete completes the argument in the shell. If it is nil, the values of Enum are completed.
+	// Complete completes the argument in the shell. If Enum is set, its values are completed instead.
 	Complete Completer
 	// Help is one sentence, with its period.
 	Help string

@@ -66,8 +66,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	return &UsageError{err}
 }
 
-// refuseFlagsAsValues refuses a flag where the value of another flag is expected, because pflag would use it as the
-// value. A value that begins with a dash can be written after an equals sign.
+// refuseFlagsAsValues refuses a word that begins with a dash where the value of a flag is expected, because pflag would
+// use it as the value. Such a value can be written after an equals sign.
 func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 	cmd, words, err := program.Find(words)
 	if err != nil || cmd == program {
@@ -110,7 +110,8 @@ func refuseUnknownCommands(program *cobra.Command, words []string) error {
 	return nil
 }
 
-// flagOf returns the flag that this word names and that takes the next word as its value, or nil.
+// flagOf returns the flag that this word names without a value, or nil. If NoOptDefVal of the flag is "", the next word
+// is its value.
 func flagOf(cmd *cobra.Command, word string) *pflag.Flag {
 	name, isLong := strings.CutPrefix(word, "--")
 	switch {

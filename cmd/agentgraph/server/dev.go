@@ -69,14 +69,14 @@ func (c *Dev) Validate() error {
 type banner struct {
 	GraphqlURL string `json:"graphqlUrl"`
 	RestURL    string `json:"restUrl"`
-	// ConsoleURL signs in the first person who opens it. It is empty if the console is disabled.
+	// ConsoleURL signs in the first person who opens it, if there is a demo key. It is empty if the console is disabled.
 	ConsoleURL string  `json:"consoleUrl,omitempty"`
 	APIKey     *string `json:"apiKey"`
 	// Database describes the database for people.
 	Database      string `json:"database"`
 	DataDirectory string `json:"dataDirectory"`
 	Model         string `json:"model"`
-	// Warnings are about budgets that are nearly used up.
+	// Warnings are about budgets that are used up, or nearly.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -219,7 +219,7 @@ const demoName = "Demo"
 
 // demoKey seeds an empty database, and returns the secret of the demo company's key. The file at path stores the secret
 // for later starts. If the file is missing or belongs to another database, demoKey creates a new key. It returns nil if
-// the database has companies but not the demo's.
+// the oldest company of the database is not the demo's.
 func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies, error), path string) (*string, error) {
 	companies, err := store.Companies(ctx)
 	if err != nil {

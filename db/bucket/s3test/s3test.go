@@ -33,9 +33,9 @@ type Server struct {
 	Accepts atomic.Value
 	// IsDown makes the server close every connection without a response.
 	IsDown atomic.Bool
-	// Delay is how long each request takes, at least.
+	// Delay is how long each request takes at least, in nanoseconds.
 	Delay atomic.Int64
-	// Puts counts the objects that were written.
+	// Puts counts the PUT requests with the right key, including those that fail.
 	Puts atomic.Int64
 
 	http    *httptest.Server

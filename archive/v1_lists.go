@@ -108,7 +108,7 @@ func (m *v1Move) readCampaigns(ctx context.Context) error {
 	return nil
 }
 
-// ownFields returns the fields of a campaign that its agent does not have.
+// ownFields returns the fields of a campaign that its agent does not have, without system fields.
 func (m *v1Move) ownFields(agentID string, fields []v1Object) []map[string]any {
 	own := []map[string]any{}
 	for _, field := range fields {
@@ -130,7 +130,8 @@ func (m *v1Move) ownFields(agentID string, fields []v1Object) []map[string]any {
 
 var dialable = regexp.MustCompile(`^(\+[1-9][0-9]{1,14})?$`)
 
-// item adds the rows of an item and its events.
+// item adds the rows of an item and its events. It leaves out an item whose call is in progress, or whose phone number
+// has the wrong form.
 func (m *v1Move) item(campaignID string, item v1Object) {
 	id, status, number := item.text("id"), item.text("runningStatus"), item.text("phoneNumber")
 	switch {

@@ -57,7 +57,8 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 	return answer, chat, err
 }
 
-// fail releases the chat, tells its followers why there is no answer, and returns that reason as an error.
+// fail releases or suspends the chat, tells its followers why there is no answer, and returns the error for the client:
+// err, or CONFLICT if a call waits for a person.
 func (s *chatTurn) fail(ctx context.Context, err error) error {
 	writing, cancel := detached(ctx)
 	defer cancel()

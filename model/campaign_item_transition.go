@@ -112,8 +112,9 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 }
 
 // Advance applies a valid report and returns the new events. tags are the agent's tags: a result's tag is a system tag
-// if the agent has a system tag of the same name. It returns CONFLICT and changes nothing if the item cannot make this
-// transition, if the item is archived, or if the report names another claim.
+// if the agent has a system tag of the same name, or if it has the name of noAnswer. Advance returns CONFLICT and
+// changes nothing if the item cannot make this transition, if the item is archived, or if the report names another
+// claim.
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,
 	at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
@@ -175,7 +176,8 @@ func (i *CampaignItem) Expect(version *int32) error {
 	return nil
 }
 
-// Reset resets the item to its first state, due immediately, and returns the event.
+// Reset resets the item to its first state, due immediately, and returns the event. It returns CONFLICT if the item is
+// archived.
 func (i *CampaignItem) Reset(at time.Time) ([]*CampaignItemEvent, error) {
 	if i.IsArchived {
 		return nil, Errorf(Conflict, "campaign item %q is archived: unarchive it first", i.ID)

@@ -26,7 +26,7 @@ func Render(text string, values Values) (string, []string, error) {
 	return filled, unknown, nil
 }
 
-// Filled returns a text with its placeholders filled. Those without a value stay.
+// Filled returns a text with its placeholders filled, cut to MaxRendered. Placeholders without a value stay.
 func (b Values) Filled(text string) string {
 	filled, _ := Fill(text, b.Text)
 	return Cut(filled, MaxRendered)

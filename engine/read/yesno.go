@@ -38,13 +38,13 @@ var excluded = lazyregexp.New(`(?i)\b(?:(?:can't|cannot|can not) do|(?:please |b
 	`(?:not|pas) (?:via|before|after|avant|apr[eè]s|demain|aujourd'hui|le|la|les|un|une|chez|` + weekdayNames + `))\b` +
 	`[^,.;!?]*?(?: but | mais |[,.;!?]|$)`)
 
-// Affirmed returns a text without what it turns down or leaves out.
+// Affirmed returns a text, folded, without what it turns down or leaves out.
 func Affirmed(text string) string {
 	text, _ = CutRefusals(text)
 	return excluded().ReplaceAllString(text, " ")
 }
 
-// CutRefusals returns a text without the parts that turn something down, and whether there are any.
+// CutRefusals returns a text, folded, without the parts that turn something down, and whether there are any.
 func CutRefusals(text string) (string, bool) {
 	text = strings.ReplaceAll(Fold(text), "’", "'")
 	if !slices.ContainsFunc(denials, func(denial string) bool { return strings.Contains(text, denial) }) {

@@ -114,8 +114,9 @@ func (t *Transport) exportAt(path string) *export {
 	return nil
 }
 
-// export streams the rows between two dates as JSON or CSV. It returns a problem if it fails before the response has
-// started. A later failure breaks the connection, so that no client mistakes a partial response for a complete one.
+// export streams the rows between two dates as JSON or CSV. It returns a problem if the request is wrong, or if reading
+// the first row returns an error for the client. It panics on any other failure. After the first row that breaks the
+// connection, so that no client mistakes a partial response for a complete one.
 func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *problem {
 	if !exportQuery.serves(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -162,7 +163,8 @@ const (
 	exportWriteTimeout = 30 * time.Second
 )
 
-// cut ends a failed export. It returns a problem if nothing was sent yet, and panics otherwise.
+// cut ends a failed export. It returns a problem if err is an error for the client before the first row, and panics
+// otherwise.
 func (t *Transport) cut(ctx context.Context, rows int, err error) *problem {
 	var known *model.Error
 	switch {

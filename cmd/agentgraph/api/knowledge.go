@@ -214,7 +214,8 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 	return all, nil
 }
 
-// show prints both sets of figures in columns, and then the questions that the last tried settings missed.
+// show prints the figures in columns, and then the questions that the settings of the last column missed. tried may be
+// nil.
 func show(out io.Writer, saved, tried *evaluationFigures) error {
 	rows := [][]string{{fmt.Sprintf("OF %d QUESTIONS", saved.Asked), "SAVED"}, {"hit@1"}, {"hit@6"},
 		{"mean reciprocal rank"}}

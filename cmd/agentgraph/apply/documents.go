@@ -101,7 +101,8 @@ func (t *resource) storedAs(d document) (same *storedDocument, others []storedDo
 	return same, others
 }
 
-// safeName returns a file name that is valid on any file system and stays in its folder.
+// safeName returns a file name of at most 200 bytes that stays in its folder, without characters that a file system may
+// refuse.
 func safeName(name string) string {
 	safe := strings.Map(func(r rune) rune {
 		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {

@@ -46,7 +46,8 @@ func (f Flags) Connect(cmd *cobra.Command) (*Client, error) {
 }
 
 // server returns the server from the first of these: the flags, a named context, the environment, the current context.
-// The address and the key always have the same source, so that a key is never sent to another server.
+// The key of a context is only sent to the address of that context. Flags and environment may each have a part of the
+// other server: an address, a key, or both.
 func (f Flags) server(cmd *cobra.Command) (Server, error) {
 	// The command line overrides the environment.
 	isGiven := cmd.Flags().Changed

@@ -62,8 +62,8 @@ func isOrigin(text string) bool {
 		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
 }
 
-// costPerWork relates the cost limit of operations to the limit of values in a response. Raising one limit raises the
-// other.
+// costPerWork relates the cost limit of operations to the limit of values in a response, which settings computes from
+// it.
 const costPerWork = 20
 
 // settings returns the gateway's settings.

@@ -48,8 +48,8 @@ func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]
 }
 
 // requiredArguments returns the names of the arguments that a call must have. They are the schema's required ones and
-// those of the first alternative that can be filled. If the schema demands a higher number of arguments, known ones are
-// added before unknown ones.
+// those of the first alternative that can be filled, or else of the first one. If the schema demands a higher number of
+// arguments, known ones are added before unknown ones.
 func (c *conversation) requiredArguments(t slot.Tool, called exampleCall) []string {
 	names := slices.Clone(t.Wanted)
 	filled := func(name string) bool {
@@ -106,7 +106,8 @@ func (c *conversation) mentioned(p slot.Property, called exampleCall) (any, bool
 	return text, true
 }
 
-// isTaken reports whether another argument of the task already has the value, such as a day.
+// isTaken reports whether another argument of the task already has the value. It is false for properties that are
+// neither numbers nor have a format, such as a day.
 func (c *conversation) isTaken(p slot.Property, value any) bool {
 	if p.Format == "" && p.Kind != "number" && p.Kind != "integer" {
 		return false

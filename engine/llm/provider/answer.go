@@ -17,7 +17,7 @@ type answer struct {
 	usage  llm.Usage
 	// thoughts are the thinking of the model, which the provider wants back with the calls.
 	thoughts []thought
-	// bytes counts text, thoughts and tool calls. spoken is set if the text is not blank.
+	// bytes counts the text, the thoughts and the arguments of tool calls. spoken is set if the text is not blank.
 	bytes  int
 	spoken bool
 }

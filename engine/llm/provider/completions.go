@@ -7,7 +7,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// completion is the body of a request in OpenAI's protocol. Nil fields are omitted, zeros are sent.
+// completion is the body of a request in OpenAI's protocol. Nil pointers are omitted, and pointers to 0 are sent.
+// MaxTokens is omitted if it is 0.
 type completion struct {
 	Model            string          `json:"model"`
 	Messages         []message       `json:"messages"`

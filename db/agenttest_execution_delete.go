@@ -9,8 +9,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// DeleteAgentTestExecution deletes an execution with its runs. It returns CONFLICT when the execution is not
-// finished.
+// DeleteAgentTestExecution deletes an execution with its runs, and the executions that judged it again. It returns
+// CONFLICT when one of them is not finished.
 func (t *Tenant) DeleteAgentTestExecution(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if err := t.deleteExecutions(ctx, []string{id}); err != nil {

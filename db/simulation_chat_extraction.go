@@ -62,9 +62,9 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 	return err
 }
 
-// SaveExtracted saves the data that was extracted from an ended chat, or the reason for a failure, and the cost. It
-// does not replace an earlier result, and a redelivered job costs nothing more. It returns NOT_FOUND when the chat
-// does not exist.
+// SaveExtracted saves the data that was extracted from an ended chat with its cost, or the reason for a failure without
+// a cost. It does not replace extracted data, and a redelivered job costs nothing more. It returns NOT_FOUND when the
+// chat does not exist.
 func (t *Tenant) SaveExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string,
 	spent *model.UsageEntry) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {

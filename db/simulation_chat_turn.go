@@ -39,7 +39,8 @@ type ChatTurn struct {
 // messagesPerTurn is the number of messages of a turn: the contact's message and the reply.
 const messagesPerTurn = 2
 
-// BeginChatTurn claims a chat for the lease. It returns CONFLICT when the chat has ended or another turn holds it.
+// BeginChatTurn claims a chat for the lease. It returns NOT_FOUND when the chat is missing or out of reach, and
+// CONFLICT when it has ended or another turn holds it.
 func (t *Tenant) BeginChatTurn(ctx context.Context, chatID string, lease time.Duration) (*ChatTurn, error) {
 	id := model.NewID("turn")
 	var holder, agentIDs any
@@ -123,7 +124,8 @@ func (t *Tenant) turnConflict(ctx context.Context, chatID string) error {
 }
 
 // KeepAlive renews the lease until the returned function is called. The returned context ends with ctx. It also ends
-// when the claim is lost, because the chat was ended or another turn took it over. Its cause is then a CONFLICT.
+// when the claim is lost, because the chat was ended or deleted, or another turn took it over. Its cause is then
+// CONFLICT or NOT_FOUND.
 func (u *ChatTurn) KeepAlive(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	signals := u.tenant.store.hub.Subscribe(u.signal)

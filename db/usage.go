@@ -17,7 +17,7 @@ import (
 )
 
 // RecordUsage adds all of the entries to the ledger, or none. Entries that the ledger already has count as duplicates.
-// It returns UNPROCESSABLE when an entry in the ledger differs.
+// It returns UNPROCESSABLE when an entry in the ledger differs, or when an entry is older than the ledger.
 func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*model.RecordUsagePayload, error) {
 	rows, repeated, err := in.Rows()
 	if err != nil {

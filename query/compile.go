@@ -26,7 +26,7 @@ type compiler struct {
 	plan      *queryPlan
 }
 
-// compile returns the plan of an operation, or nil when none of its fields can be planned.
+// compile returns the plan of an operation, or nil when none of its fields can be planned or it exceeds a bound.
 func compile(operation *graphql.OperationContext, t *Table) *queryPlan {
 	c := &compiler{operation: operation, table: t, plan: &queryPlan{store: t.store}}
 	for i, field := range c.fields("Query", operation.Operation.SelectionSet) {

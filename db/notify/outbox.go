@@ -20,7 +20,7 @@ const (
 	maxPiece = 1_000
 	// maxArguments is the maximum size of announced arguments, in bytes.
 	maxArguments = 1_000
-	// maxWaiting bounds the waiting text, in bytes. Text beyond it is dropped.
+	// maxWaiting bounds the waiting text and events, in bytes. Text and events beyond it are dropped.
 	maxWaiting = 1 << 20
 
 	notifyTimeout = 2 * time.Second
@@ -136,7 +136,8 @@ func roomFor(waiting *model.MessageDelta, piece model.MessageDelta) int {
 	return max(0, maxPiece-length)
 }
 
-// announce adds an event, cut to fit a payload. The contact's text is not cut, but split over several signals.
+// announce adds an event, cut to fit a payload, unless too much waits. The contact's text is not cut, but split over
+// several signals. Arguments that are too long are left out.
 func (o *outbox) announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	s := signal{Sequence: sequence}
 	var before []signal

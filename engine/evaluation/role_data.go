@@ -68,7 +68,7 @@ func identifies(word string) bool {
 	return slices.ContainsFunc(identifiers, func(part string) bool { return strings.Contains(word, part) })
 }
 
-// isFormOf reports whether a word is another form of a noun of the scenario, or begins with it.
+// isFormOf reports whether a word is another form of a noun of the scenario, or contains it.
 func isFormOf(word, noun string) bool {
 	if strings.Contains(word, noun) && utf8.RuneCountInString(noun) >= 3 {
 		return true

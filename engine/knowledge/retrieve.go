@@ -33,7 +33,8 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 }
 
 // Examine is Retrieve for debugging. It also returns the best chunks below the threshold, after the others, and at most
-// extra of them: 0 to 100. Without vectors, chunks without a word of the question are left out.
+// extra of them: 0 to 100. Without vectors, chunks without a word of the question are left out, unless the threshold is
+// 0.
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
 	extra int32) (found []*model.RetrievedChunk, err error) {
 	// Reads do not count against the request's memory budget: the response contains far less, and questions share

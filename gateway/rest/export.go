@@ -115,8 +115,8 @@ func (t *Transport) exportAt(path string) *export {
 }
 
 // export streams the rows between two dates as JSON or CSV. It returns a problem if the request is wrong, or if reading
-// the first row returns an error for the client. It panics on any other failure. After the first row that breaks the
-// connection, so that no client mistakes a partial response for a complete one.
+// the first row returns an error for the client. It panics on any other failure. After the first row, the panic breaks
+// the connection, so that no client mistakes a partial response for a complete one.
 func (t *Transport) export(w http.ResponseWriter, r *http.Request, e *export) *problem {
 	if !exportQuery.serves(r.Method) {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -28,7 +28,8 @@ type report struct {
 }
 
 // decide sets the outcome. The first match wins: the connection to the server was lost, the execution was cancelled, a
-// run failed or a test regressed, an error occurred, the result is inconclusive, or everything passed.
+// run failed, the corrected pass rate is missing, a rate is too low or a test regressed, an error occurred, the result
+// is inconclusive, or enough passed.
 func (r *report) decide(connErr error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error",

@@ -111,8 +111,8 @@ func (c *company) describe(sources []*source) error {
 	return c.faults.err()
 }
 
-// lookup returns the resource with the key in the files, or with the key, name or id on the server. If there is not
-// exactly one, it returns nil and records an error at the place.
+// lookup returns the resource with the key in the files, or with the key, name or id on the server. Tools are not found
+// by their names. If there is not exactly one, it returns nil and records an error at the place.
 func (c *company) lookup(k *kind, key string, owner *resource, at path) *resource {
 	var onServer []*resource
 	for _, t := range c.resources[k] {

@@ -106,8 +106,8 @@ func (c *conversation) mentioned(p slot.Property, called exampleCall) (any, bool
 	return text, true
 }
 
-// isTaken reports whether another argument of the task already has the value. It is false for properties that are
-// neither numbers nor have a format, such as a day.
+// isTaken reports whether another argument of the task already has the value. It compares only numbers and values with
+// a format, such as a day.
 func (c *conversation) isTaken(p slot.Property, value any) bool {
 	if p.Format == "" && p.Kind != "number" && p.Kind != "integer" {
 		return false

@@ -45,8 +45,8 @@ type lexicon struct {
 	average float64
 }
 
-// wordsOf returns the distinct words of a message in a normal form: folded, without apostrophes and abbreviations, and
-// with each synonym replaced by the first of its group.
+// wordsOf returns the distinct words of a message in a normal form: folded, without apostrophes and abbreviations. All
+// but small words are replaced by the first of their synonyms, without its ending.
 func wordsOf(text string) []string {
 	var words []string
 	seen := map[string]bool{}

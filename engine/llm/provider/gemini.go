@@ -23,7 +23,8 @@ var contents = &format{
 // anySignature is the signature that Google documents for calls that another model made.
 const anySignature = "skip_thought_signature_validator"
 
-// contentRequest is the body of a request. Nil fields are omitted, zeros are sent.
+// contentRequest is the body of a request. Nil pointers are omitted, and pointers to 0 are sent. MaxOutputTokens is
+// omitted if it is 0.
 type contentRequest struct {
 	SystemInstruction *content         `json:"systemInstruction,omitempty"`
 	Contents          []content        `json:"contents"`

@@ -15,7 +15,7 @@ type charsMap struct {
 	replacements string
 }
 
-// maxReplaced bounds a grapheme cluster that is looked up as a whole, in bytes.
+// maxReplaced is the length in bytes below which a grapheme cluster is looked up as a whole.
 const maxReplaced = 6
 
 func readCharsMap(data []byte) (normalizer, error) {

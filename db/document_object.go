@@ -145,7 +145,7 @@ func (t *Tenant) deleteObjects(ctx context.Context) error {
 
 // MoveDocuments moves the contents of the company's documents into the bucket, or back to Postgres, one at a time. It
 // calls the function moved after each. An interrupted move continues with the next call. Each document can be read
-// during its move, and its old content is deleted only after the new one is committed.
+// during its move, and its old content is not deleted before the new one is committed.
 func (t *Tenant) MoveDocuments(ctx context.Context, toBucket bool, moved func(*model.Document)) error {
 	if err := t.store.requireBucket(); err != nil {
 		return err

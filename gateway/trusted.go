@@ -115,7 +115,8 @@ func (t *TrustedDocuments) addDocument(bounds guard, id, text string) error {
 	return nil
 }
 
-// findTrusted sets params.Query to the text of the document that the request names.
+// findTrusted sets params.Query to the text of the document that the request names. It returns an error if no trusted
+// document has the name or the text, or if both are given and differ.
 func (t *TrustedDocuments) findTrusted(ids documentIDs, params *graphql.RawParams) *gqlerror.Error {
 	text, known := t.byID[ids.id]
 	if !known && ids.hash != "" {

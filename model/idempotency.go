@@ -34,6 +34,6 @@ type StoredResponse struct {
 	Status int `bun:",nullzero"`
 	// Headers are the response's own headers.
 	Headers map[string]string `bun:",nullzero"`
-	// Body is nil if the request was executed, and its response must not or cannot be stored.
+	// Body is nil without a response, and if the response must not or cannot be stored.
 	Body []byte
 }

@@ -57,7 +57,8 @@ func (k *cachedPlans) size() int {
 	return bytes
 }
 
-// loadOrCompile returns the operation's plan for its variables, or nil when there is none.
+// loadOrCompile returns the operation's plan for its variables. It returns nil when there is none, when other variables
+// already have maxVariants plans, or when variant returns false.
 func (p planCache) loadOrCompile(operation *graphql.OperationContext, t *Table) *queryPlan {
 	known, _ := p.Load(operation.Operation, func(*ast.OperationDefinition) (*cachedPlans, error) {
 		return &cachedPlans{conditions: conditionsOf(operation), text: len(operation.RawQuery),

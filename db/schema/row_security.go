@@ -40,7 +40,7 @@ const dropViews = "DROP SCHEMA IF EXISTS company CASCADE"
 
 // secureRows turns on row-level security for every table with a company, so that a statement without the company's
 // condition sees no rows of other companies. It changes only what is missing. Without the right to create the roles,
-// and if tables are sharded, it changes only the views.
+// and if tables are sharded, it changes only the views. In a schema that lacks a table of the views, it stops there.
 func (m *Migrator) secureRows(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -81,8 +81,9 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 	return nil
 }
 
-// makeView replaces the view of a table if the view lacks columns of the table, and reports whether the table exists.
-// It grants the view's rights in the same transaction, because replicas search with it at the same time.
+// makeView makes a missing view of a table, and replaces one of all columns if its columns are not the table's. It
+// reports whether the table exists. It grants the view's rights in the same transaction, because replicas search with
+// it at the same time.
 func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string) (isThere bool, err error) {
 	var isComplete bool
 	err = conn.QueryRow(ctx,
@@ -104,8 +105,8 @@ func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string
 	return true, err
 }
 
-// makeRoles creates the missing roles, with the user as their member, and reports whether all exist. Other processes
-// may be creating them for other databases.
+// makeRoles creates the missing roles and makes the user their member. It reports whether the user is a member of all.
+// Other processes may be creating them for other databases.
 func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 	for _, role := range []string{pg.GatewayRole, pg.ProgramRole} {
 		for range 5 {

@@ -76,7 +76,8 @@ func New(o Options) (*Caller, error) {
 	}, nil
 }
 
-// Refuses reports whether calls to the address always fail. It does not resolve names.
+// Refuses reports whether calls to the host of the address are always refused. It does not resolve names, and returns
+// false for an invalid address.
 func (c *Caller) Refuses(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Hostname() != "" && c.guard.refuses(u.Hostname())

@@ -186,7 +186,8 @@ func (n needs) findIn(ctx context.Context, text string) needed {
 }
 
 // suspicion weighs what a change removed, and what it added. A wanted text that was removed weighs as much as an
-// unwanted one that was added, but half as much if the failing prompt has the wanted text elsewhere.
+// unwanted one that was added. It weighs half as much if the failing prompt has it elsewhere, as does an unwanted text
+// that was removed. A wanted text that was added weighs a quarter.
 func (n needs) suspicion(before, after, whole needed) int {
 	sum, ofWords := 0, 0
 	for i, text := range n.texts {

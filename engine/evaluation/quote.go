@@ -53,10 +53,11 @@ func (c transcriptCall) find(quote string) string {
 	return read.NewPassage(whole, true).Find(read.NewQuote(quote, true))
 }
 
-// called matches a call in a quote: its name and its arguments as JSON, or as a function call.
+// called matches a call in a quote: its name, if there is one, and its arguments as JSON, or as a function call.
 var called = regexp.MustCompile(`(?s)^\s*([\pL\d_.-]*)\s*\(?\s*(\{.*\}|[\pL\d_]+\s*=.*?)\s*\)?\s*$`)
 
-// findObject returns the arguments or the result of the call if the quote has some of their members, in any order.
+// findObject returns the arguments or the result of the call if the quote has some of their members, in any order. If
+// the quote has a name, it returns the name and the arguments, or "".
 func (c transcriptCall) findObject(quote string) string {
 	parts := called.FindStringSubmatch(quote)
 	if parts == nil {
@@ -94,7 +95,7 @@ func (c transcriptCall) findObject(quote string) string {
 	return ""
 }
 
-// keyword matches an argument of a function call: a name, and a value in JSON.
+// keyword matches an argument of a function call: a name, and a value in double, single or no quotation marks.
 var keyword = regexp.MustCompile(`^\s*([\pL\d_]+)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,\s]+)\s*(?:,|$)`)
 
 func keywordsIn(text string) (map[string]any, bool) {
@@ -160,7 +161,7 @@ func (m transcriptMessage) texts() []string {
 	return []string{m.Text}
 }
 
-// results returns the results of the call.
+// results returns the result, the error and the excerpts of the call.
 func (c transcriptCall) results() (texts []string) {
 	for _, text := range []*string{c.Result, c.Error} {
 		if text != nil {

@@ -82,7 +82,7 @@ func namingError(text, scenario string) error {
 	return nil
 }
 
-// namesIn returns the names of the person of a scenario in lower case, without titles.
+// namesIn returns the names of the person of a scenario in lower case, without titles and single letters.
 func namesIn(scenario string) map[string]bool {
 	names := map[string]bool{}
 	_, name := nameIn(scenario)
@@ -94,7 +94,7 @@ func namesIn(scenario string) map[string]bool {
 	return names
 }
 
-// stem cuts off a suffix after an apostrophe, as in Selin'in.
+// stem cuts off a suffix after an apostrophe, as in Selin'in, unless less than three bytes precede it.
 func stem(word string) string {
 	if at := strings.IndexAny(word, "'’"); at > 2 {
 		return word[:at]
@@ -102,8 +102,8 @@ func stem(word string) string {
 	return word
 }
 
-// isSpokenTo reports whether a name is that of the listener: after a greeting or a comma, and before a pause. A name
-// at the end is a signature, unless it has a title.
+// isSpokenTo reports whether a name is that of the listener: before a pause, and after a greeting. A name with a title
+// can also follow a comma, or begin a sentence. A name at the end is a signature, unless it has a title.
 func isSpokenTo(before, after string, isTitled bool) bool {
 	pause, rest := utf8.DecodeRuneInString(after)
 	if !strings.ContainsRune(",.!?，。！？", pause) || strings.TrimSpace(after[rest:]) == "" && !isTitled {

@@ -17,8 +17,8 @@ import (
 // another order, so chunks with nearly equal products can change places.
 const nearMargin = 50
 
-// nearest returns the ids of the chunks of a large set nearest to the question, at least as many as the window takes.
-// Every vector is compared: in the database if it can compare vectors, otherwise in this process.
+// nearest returns the ids of the chunks of a large set nearest to the question: up to the window, and nearMargin more
+// from the database. Every vector is compared: in the database if it can compare vectors, otherwise in this process.
 func (s *search) nearest(ctx context.Context) ([]string, error) {
 	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.questionVector, s.base.limits.window+nearMargin)
 	if ok || err != nil {
@@ -34,7 +34,8 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 	return best.ids(), nil
 }
 
-// compare computes the cosines of the chunks, and returns the nearest up to the window.
+// compare computes the cosines of the found and the near chunks. It returns the nearest of the near ones with cosines
+// above 0, up to the window.
 func (s *search) compare(ctx context.Context, found, near []string) ([]string, error) {
 	chunks, err := s.tenant.VectorsOfChunks(ctx, model.Unique(slices.Concat(found, near)))
 	if err != nil {
@@ -65,7 +66,7 @@ type nearestFirst struct {
 	most int
 	// kept has the best chunks so far, and some newer ones that are not sorted yet.
 	kept []near
-	// least is the smallest cosine that is kept.
+	// least is the smallest cosine that the last sorting kept, or 0 before.
 	least float64
 }
 
@@ -128,7 +129,7 @@ func newVectorCache() vectorCache {
 	return vectorCache{cache.New(maxVectors, func(_ indexing, part *embedded) int { return part.size })}
 }
 
-// allChunks yields every chunk of the datasets that has a vector, or one error. It reads missing ones from the
+// allChunks yields every chunk of the datasets that has a vector, up to the first error. It reads missing ones from the
 // database, and caches them if the vectors of all the datasets fit.
 func (c vectorCache) allChunks(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {

@@ -92,8 +92,8 @@ func Today(instructions string) time.Time {
 	return time.Time{}
 }
 
-// Date returns the first date in a text. Dates without a year, weekdays and "tomorrow" need today, and mean the next
-// such day.
+// Date returns a date in a text. Dates with a month precede "tomorrow", which precedes weekdays. Dates without a year,
+// weekdays and "tomorrow" need today, and mean the next such day.
 func Date(text string, today time.Time) (time.Time, bool) {
 	text = Plain(text)
 	if m := isoDate().FindStringSubmatch(text); m != nil {
@@ -152,7 +152,7 @@ func exactDay(year string, month time.Month, day string) (time.Time, bool) {
 	return date, date.Day() == d && date.Month() == month
 }
 
-// Time returns the first time of day in a text, as the time since midnight.
+// Time returns a time of day in a text, as the time since midnight. It is 0 for words such as "now".
 func Time(text string) (time.Duration, bool) {
 	text = Plain(isoDate().ReplaceAllString(strings.ReplaceAll(text, "T", " "), " "))
 	if m := halfDayTime().FindStringSubmatch(text); m != nil {

@@ -124,7 +124,7 @@ func (d decoder) object(depth int) (any, error) {
 }
 
 // Members decodes only the top level of a JSON object: each value is a json.RawMessage in its original spelling. It
-// returns an error for any other value.
+// returns an error for any other value, and ignores text after the object.
 func Members(text []byte) (Object, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {

@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// progress shows runs as they end. A terminal shows a bar with the counts. Above the bar, it lists the runs that did
-// not pass. Other outputs get one line for each run.
+// progress shows runs as they end. A terminal shows a bar with the counts. Above the bar, it lists the runs that failed
+// or ended with an error. Other outputs list every run that was not skipped.
 type progress struct {
 	out    io.Writer
 	style  client.Style
@@ -98,7 +98,7 @@ func colored(style client.Style, status, text string) string {
 	return text
 }
 
-// describe returns a line for the run, and the reasons if it did not pass.
+// describe returns a line for the run, and further lines for what did not pass.
 func (r runShown) describe(style client.Style) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s  %s", colored(style, r.Status, fmt.Sprintf("%-9s", r.Status)), r.title())

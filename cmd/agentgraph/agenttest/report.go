@@ -26,7 +26,8 @@ func (r report) writeJSON(path string) error {
 }
 
 // page returns the path of a console page. It is the page of the execution's variants if there are any, the page of the
-// execution if all runs belong to one agent, or else the page of the first run that did not pass.
+// execution if all runs belong to one agent, or else the page of the first run that did not pass. If all passed, it is
+// the page of the first run. Without runs, it is "".
 func (r report) page() string {
 	if len(r.Execution.Variants) > 0 {
 		return "/compare?variants=" + r.Execution.ID
@@ -101,8 +102,9 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes the report to the file, with a suite for each agent, or for each agent in each variant, and a
-// case for each run. It does nothing if the path is empty.
+// writeJUnit writes the report to the file, with a suite for each agent, or for each agent in each variant, and a case
+// for each run. If the execution was lost, a further suite has a case with the reason. writeJUnit does nothing if the
+// path is empty.
 func (r report) writeJUnit(path string) error {
 	if path == "" {
 		return nil
@@ -154,7 +156,8 @@ func (r report) writeJUnit(path string) error {
 	return client.WriteFile(path, append([]byte(xml.Header), append(text, '\n')...), 0o644)
 }
 
-// agentAndClass returns the names of the run's agent and of its class, which includes the folder.
+// agentAndClass returns the names of the run's agent and of its class, which includes the folder. Both are "deleted
+// tests" if the test was deleted.
 func (r runShown) agentAndClass() (agent, class string) {
 	switch {
 	case r.Test == nil:
@@ -233,7 +236,7 @@ func (r runShown) failure() string {
 	return "not met: " + strings.Join(unmet, "; ")
 }
 
-// checkWritable returns an error if a file cannot be written at the path.
+// checkWritable returns an error if the path is a directory or its directory does not exist.
 func checkWritable(flag, path string) error {
 	if path == "" {
 		return nil
@@ -247,7 +250,8 @@ func checkWritable(flag, path string) error {
 	return nil
 }
 
-// removeReport removes an earlier report, so that it cannot be mistaken for this execution's report.
+// removeReport removes an earlier report, so that it cannot be mistaken for this execution's report. It removes only a
+// regular file.
 func removeReport(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 		return os.Remove(path)

@@ -24,7 +24,7 @@ type screen interface {
 	printEnd(error)
 }
 
-// lines writes everything as lines of JSON.
+// lines writes messages, approvals, finished calls, warnings and errors as lines of JSON.
 type lines struct{ out io.Writer }
 
 func (s *lines) write(name string, value any) {

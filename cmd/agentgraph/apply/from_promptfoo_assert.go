@@ -142,7 +142,8 @@ func (a *assertImport) readValue() bool {
 	return true
 }
 
-// pattern returns a regular expression that matches the value literally.
+// pattern returns a regular expression that matches the value literally. It returns false if the value is empty or
+// cannot be filled.
 func (a *assertImport) pattern(value any) (string, bool) {
 	if value == nil {
 		a.noteLeftOut(a.kind, "it has no value")

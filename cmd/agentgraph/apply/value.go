@@ -74,7 +74,8 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return members.MarshalJSON()
 }
 
-// isEqual reports whether two values are equal. References are equal if they point to the same resource.
+// isEqual reports whether two values are equal. The order of members matters. References are equal if they point to the
+// same resource.
 func isEqual(a, b any) bool {
 	switch a := a.(type) {
 	case list:
@@ -192,7 +193,7 @@ func (q quoted) MarshalYAML() ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// toJSONValue returns a value as encoding/json would decode it, for the JSON Schema.
+// toJSONValue returns a value with the lists and maps that encoding/json would decode, for the JSON Schema.
 func toJSONValue(value any) any {
 	switch v := value.(type) {
 	case object:

@@ -74,8 +74,8 @@ func AddGroup(program *cobra.Command, title string, commands ...*cobra.Command) 
 func Version(cmd *cobra.Command) string { return cmd.Root().Annotations[versionKey] }
 
 // New completes a command that can be run. cmd has its name, help and examples. The flags and arguments set fields of
-// c, and the help lists them in their order. Once all have their values, New calls the Validate method of c, if it has
-// one, and then Run.
+// c, and the help lists them in their order. Then the command calls the Validate method of c, if it has one. It refuses
+// missing flags and arguments, and calls Run.
 func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	for _, group := range flags {
@@ -247,7 +247,8 @@ func Refuse(isWrong bool, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-// ExpandPath returns the absolute path of a file or directory. A leading ~/ is the user's home.
+// ExpandPath returns the absolute path of a file or directory. A leading ~/ is the user's home. If the home or the
+// working directory is not known, it returns the path without changes.
 func ExpandPath(path string) string {
 	expanded := path
 	if below, isHome := strings.CutPrefix(path, "~/"); isHome {

@@ -124,7 +124,7 @@ func (s seeding) addTestRows(rows *testRows, group agentTests, at time.Time) err
 // defaultMaxTurns is the schema's default.
 const defaultMaxTurns = 10
 
-// simulation returns the input with ids instead of keys, and with the agent's defaults.
+// simulation returns the input with ids instead of keys, except that of the folder, and with the agent's defaults.
 func (s seeding) simulation(group agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput,
 	error) {
 	in.AgentID = s.agents[group.Agent]

@@ -212,8 +212,8 @@ func rowSecurity(contents schema.Contents) finding {
 	return ok(name, "on")
 }
 
-// models checks the keys of the providers of the agents' model, the judge and the simulated contacts. The judge and the
-// contacts are optional.
+// models checks the keys of the providers of the agents' model, the judge, the simulated contacts and the listed
+// models. Only the agents' model is always checked, unless it is offline.
 func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
 	roles := []struct {

@@ -45,7 +45,8 @@ var others = []struct {
 }
 
 // foreign returns the answer to a message in a language that the model does not speak, or "". The message has at least
-// two words or letters of that language, and fewer words of English and of French.
+// two words of that language, or one word and some of its letters, and fewer words of English and of French. Or most of
+// its letters are not Latin.
 func foreign(text string) string {
 	said := read.Words(text)
 	count := func(isWord func(string) bool) (n int) {

@@ -204,7 +204,7 @@ func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTes
 }
 
 // runsOf returns the runs of an execution: all first attempts, then all second attempts, and so on. It returns
-// UNPROCESSABLE if there are no runs, or too many.
+// UNPROCESSABLE if there are no runs, or too many, or if their rows are too large together.
 func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentTestRun, error) {
 	var faults model.Fields
 	count, size := 0, 0

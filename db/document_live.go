@@ -150,7 +150,8 @@ func (r *documentReader) applyRows(rows []documentRow, step live.Position) live.
 	return r.last
 }
 
-// changed returns at most maxChanges documents that changed after the position, in the order of their changes.
+// changed returns at most maxChanges documents that changed after the position, in any order, with the positions of
+// their changes. upTo is the position up to which it looked.
 func (r *documentReader) changed(after live.Position) (ids []string, at map[string]live.Position, upTo live.Position) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -61,10 +61,10 @@ type webhookDispatcher struct {
 	isAuditing atomic.Bool
 }
 
-// DeliverWebhooks delivers messages to webhooks until ctx ends. Any number of processes may call it. A message is
-// delivered at least once, always under the same id. If the delivering process ends before it records the attempt, the
-// message is due again after a minute. A process delivers the messages of one webhook in sequence. Audit events go to
-// the operator's webhook.
+// DeliverWebhooks delivers messages to webhooks until ctx ends. Any number of processes may call it. A message can be
+// delivered more than once, always under the same id. After too many failures, it is not delivered. If the delivering
+// process ends before it records the attempt, the message is due again after a minute. A process delivers the messages
+// of one webhook in sequence. Audit events go to the operator's webhook.
 func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebhook, log *slog.Logger) {
 	dispatcher := &webhookDispatcher{store: s, post: post, audit: audit, log: log,
 		inProgress: map[string]map[string]bool{}}
@@ -86,7 +86,7 @@ func (s *Store) DeliverWebhooks(ctx context.Context, post Post, audit AuditWebho
 	}
 }
 
-// startWorkers starts a worker for each webhook with due messages, within the limits.
+// startWorkers starts a worker for each enabled webhook with due messages, within the limits.
 func (o *webhookDispatcher) startWorkers(ctx context.Context) error {
 	companies, err := o.store.companiesWith(ctx, (*model.WebhookDelivery)(nil),
 		`status = 'Pending' AND due_at <= ? AND EXISTS (SELECT 1 FROM webhooks AS w
@@ -220,7 +220,7 @@ func (t *Tenant) requestTo(to *model.Webhook, message *model.WebhookDelivery) (W
 	return p, nil
 }
 
-// record saves an attempt at a message, unless another process has the message by now.
+// record saves an attempt at a message, unless another process has the message by now, or it was deleted.
 func (t *Tenant) record(ctx context.Context, webhookID string, message *model.WebhookDelivery,
 	attempt model.WebhookAttempt) error {
 	// The record must be written even while the program is shutting down.
@@ -250,7 +250,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 	})
 }
 
-// release makes a message due again if it was not delivered because the program is shutting down.
+// release makes a message due again because the program is shutting down. The message may have been delivered.
 func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -269,7 +269,7 @@ func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesStoredSince(now()), last))
 }
 
-// deleteExpiredDeliveries deletes expired messages of all webhooks, in parts.
+// deleteExpiredDeliveries deletes the oldest expired messages of each company, at most eventsPerRead.
 func (s *Store) deleteExpiredDeliveries(ctx context.Context) error {
 	before := model.DeliveriesStoredSince(now())
 	companies, err := s.companiesWith(ctx, (*model.WebhookDelivery)(nil), "created_at < ?", before)

@@ -52,9 +52,9 @@ func newSessions(r Revocations, perKey int, log *slog.Logger) *sessions {
 	return &sessions{revocations: r, perKey: perKey, log: log, open: map[model.KeyRef]map[*session]struct{}{}}
 }
 
-// begin opens a session, or returns LIMIT_EXCEEDED if the key has too many. The caller must call the function
-// closeSession when the session is over. If there are Revocations, the function end is called once when the principal's
-// credential becomes invalid.
+// begin opens a session, or returns LIMIT_EXCEEDED if the key or a page's token has too many. The caller must call the
+// function closeSession when the session is over. If there are Revocations, the function end is called once when the
+// principal's credential becomes invalid.
 func (s *sessions) begin(principal model.Principal, end func()) (closeSession func(), err error) {
 	opened, key := &session{principal.Credential(), principal.ExpiresAt, end}, principal.Key()
 	s.mu.Lock()

@@ -41,7 +41,7 @@ var Ranks = []float64{0.5, 0.9, 0.95, 0.99, 1}
 // Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.
 type Percentiles struct{ P50, P90, P95, P99, Max float64 }
 
-// NewPercentiles returns the percentiles at Ranks, or nil if there are no values.
+// NewPercentiles returns the percentiles with the given values, one for each of Ranks, or nil if there are none.
 func NewPercentiles(values []float64) *Percentiles {
 	if len(values) == 0 {
 		return nil

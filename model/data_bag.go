@@ -56,8 +56,8 @@ func (f *Fields) dataBag(path string, bag JSONObject) map[string]string {
 	return texts
 }
 
-// values records the faults of an object that maps names to texts, numbers, booleans, lists or objects. Lists and
-// objects count with the length of their JSON. Null counts as missing.
+// values records the faults of an object that maps names to texts, numbers, booleans, lists or objects. All but texts
+// count with the length of their JSON. Null counts as missing.
 func (f *Fields) values(path string, object JSONObject) {
 	for name, value := range f.members(path, object) {
 		at := path + "." + name

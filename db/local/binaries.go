@@ -34,8 +34,8 @@ type binaries struct {
 	major int
 }
 
-// findBinaries searches the directories of path, then the patterns, newest version first. If major is not 0, only this
-// version is accepted. If it finds suitable binaries in path, it does not run any others.
+// findBinaries searches the directories of path in their order, then the patterns, newest version first. If major is
+// not 0, only this version is accepted. If it finds suitable binaries in path, it does not run any further ones.
 func findBinaries(ctx context.Context, path string, patterns []string, major int) (binaries, error) {
 	isSuitable := func(b binaries) bool { return b.major == major || (major == 0 && b.major >= oldestMajor) }
 	var found []binaries

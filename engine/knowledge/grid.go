@@ -92,7 +92,8 @@ type gridReader struct {
 	hasRows   bool
 }
 
-// write adds the tables of the grid to a text. Blank rows separate tables. The lines above a table are its title.
+// write adds the tables of the grid to a text. Blank rows separate tables, but rows without a header of their own
+// continue the table above. The lines above a table are its title.
 func (g *grid) write(text *Text, level int) {
 	text.pendingSize = 0
 	g.fillDown()
@@ -227,7 +228,7 @@ func isAboveHeader(rows []gridRow, width int) bool {
 	return len(rows) > 1 && rows[0].count() == width && rows[0].isText() && !rows[1].isText()
 }
 
-// isPairs reports whether the rows are names that end with colons, each with one value.
+// isPairs reports whether the rows are names that end with colons, each with at most one value.
 func isPairs(rows []gridRow) bool {
 	return !slices.ContainsFunc(rows, func(row gridRow) bool {
 		first, _ := row.first()

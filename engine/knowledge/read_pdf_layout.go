@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// paragraphs joins lines to paragraphs. A wider gap, another font size or a list mark begins a new one. Short lines in
-// a larger font are headings; the largest font is the outermost level.
+// paragraphs joins lines to paragraphs. A wider gap, another level or a list mark begins a new one. Lines of up to 120
+// characters in a larger font are headings; the largest font is the outermost level.
 func paragraphs(pages [][]line) Text {
 	sizes := headingSizes(pages)
 	gap, compounds := usualGap(pages), compoundsOf(pages)
@@ -121,7 +121,8 @@ func isItem(text string) bool {
 
 func round(size float32) int { return int(math.Round(float64(size))) }
 
-// headingSizes returns the font sizes of headings, the largest first: at least a sixth above the most common size.
+// headingSizes returns the font sizes of headings, the largest first: at most six, at least a sixth above the most
+// common size.
 func headingSizes(pages [][]line) []int {
 	letters := map[int]int{}
 	for _, page := range pages {

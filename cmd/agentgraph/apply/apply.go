@@ -129,7 +129,7 @@ func (c *Diff) Run(cmd *cobra.Command) error {
 	return made.print(cmd.OutOrStdout(), c.JSON)
 }
 
-// print shows the change set and returns the exit code.
+// print shows the change set. If it has changes, print returns an error with the exit code.
 func (p *changeSet) print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		if err := cli.WriteJSON(out, p.report()); err != nil {
@@ -189,7 +189,8 @@ func (c *Apply) Run(cmd *cobra.Command) error {
 	return errors.Join(cli.WriteJSON(cmd.OutOrStdout(), changeset.report()), err)
 }
 
-// applyChanges applies the change set, and prints each step.
+// applyChanges applies the change set, after a confirmation of deletions. It prints each change after its first step,
+// and the warnings and notes at the end.
 func applyChanges(ctx context.Context, out io.Writer, server *api, changeset *changeSet, prune, yes bool) error {
 	if err := confirmDeletions(ctx, out, changeset, prune, yes); err != nil {
 		return err

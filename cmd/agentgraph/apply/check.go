@@ -48,7 +48,8 @@ func (c *company) checkSecrets(t *resource) {
 
 var variable = regexp.MustCompile(`^\$\{(\w+)\}$`)
 
-// environment returns the name and the value of the environment variable that a text such as ${NAME} refers to.
+// environment returns the name and the value of the environment variable that a text such as ${NAME} refers to. For any
+// other text, it returns that text as the name, and false.
 func environment(text string) (name, value string, isSet bool) {
 	found := variable.FindStringSubmatch(text)
 	if found == nil {

@@ -52,7 +52,8 @@ func (c *conversation) next() (slot.Tool, exampleCall) {
 	return t, called
 }
 
-// proceed makes the next call of the task, or asks for a missing argument. After the last call it reports the results.
+// proceed makes the next call of the task, or asks for a missing argument or for agreement. After the last call it
+// reports the results.
 func (c *conversation) proceed() *reply { return c.proceedAfter("") }
 
 // proceedAfter is proceed, but puts a sentence before the question that it may ask.
@@ -107,7 +108,7 @@ func (c *conversation) formatArgument(p slot.Property, value any) string {
 }
 
 // askForArgument asks for an argument, at most maxAsked times in a row. If the argument is one of several options, the
-// question lists them.
+// first question lists them. Without options, or after maxAsked questions, it gives up the task.
 func (c *conversation) askForArgument(p slot.Property, lead string) *reply {
 	if c.task.askedProperty != nil && c.task.askedProperty.Name == p.Name {
 		c.task.times++

@@ -145,7 +145,8 @@ func orNothing(s *openapi3.Schema) string {
 	return ""
 }
 
-// bounds returns the bounds and the default of a value in words, except those that the description already states.
+// bounds returns the bounds and the default of a value in words, except those that the description already states. It
+// leaves out a minimum without a maximum.
 func bounds(ref *openapi3.SchemaRef) string {
 	if ref.Value == nil {
 		return ""

@@ -25,8 +25,9 @@ func locationOf(test *model.AgentTestRow) testLocation {
 	return at
 }
 
-// checkNames returns UNPROCESSABLE when a test would have the same name as another test in its target folder. The
-// agents of the tests must be locked. For faults, at maps the index of a test to the path of its name.
+// checkNames returns UNPROCESSABLE when a test would have the same name as another test in its target folder, unless it
+// may repeat the name. The agents of the tests must be locked. For faults, at maps the index of a test to the path of
+// its name.
 func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at func(i int) string) error {
 	taken, err := t.namesTaken(ctx, tests)
 	if err != nil {

@@ -83,8 +83,8 @@ func (t tenantTx) recountItems(ctx context.Context, campaignIDs ...string) error
 	return err
 }
 
-// recountCampaigns counts the items of campaigns whose counters are outdated, because an older program changed them.
-// It handles one campaign after the other.
+// recountCampaigns counts the items of some campaigns whose counters are outdated, because an older program changed
+// them. It handles one campaign after the other.
 func (s *Store) recountCampaigns(ctx context.Context) error {
 	campaigns, err := queryAllCompanies[rowRef](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
 		return s.db.Program().NewSelect().Model((*model.Campaign)(nil)).Column("company_id", "id").
@@ -109,8 +109,8 @@ func (s *Store) recountCampaigns(ctx context.Context) error {
 const campaignsPerSweep = 10
 
 // CountsOfCampaigns returns the number of items in each state, without archived ones, by the campaign's id. Campaigns
-// without items are left out. The numbers are exact. They come from the campaigns' counters, or from the items while
-// the counters are outdated.
+// without such items are left out. The numbers are exact. They come from the campaigns' counters, or from the items
+// while the counters are outdated.
 func (t *Tenant) CountsOfCampaigns(ctx context.Context, ids []string) (map[string]*model.CampaignItemCounts, error) {
 	rows := []struct {
 		ID     string

@@ -6,7 +6,7 @@ import (
 	"github.com/rs/cors"
 )
 
-// corsMaxAge is how many seconds a browser may cache a preflight response. No browser keeps it longer.
+// corsMaxAge is how many seconds a browser may cache a preflight response. Chromium keeps it no longer.
 const corsMaxAge = 7_200
 
 // newCORS returns nil if no other origin is allowed.

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Gate admits a limited number of waiters at a time. One tenant has at most a share of the slots, so that others
-// always find some. A slot that becomes free goes to the waiting tenant with the fewest slots and, among equals, to
-// the one that has waited longest.
+// Gate admits a limited number of waiters at a time. One tenant has at most a share of the slots, so that it alone does
+// not take all. A slot that becomes free goes to the waiting tenant with the fewest slots and, among equals, to the one
+// that has waited longest.
 type Gate struct {
 	mu    sync.Mutex
 	free  int

@@ -117,7 +117,7 @@ func (r *recognizer) recognizeText(ctx context.Context, content []byte) (Text, e
 	return text, nil
 }
 
-// recognize runs the program. It kills the program when ctx ends, or after a minute.
+// recognize runs the program. It kills the program when ctx ends, after a minute, or when it writes too much.
 func (r *recognizer) recognize(ctx context.Context, picture []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.picture)
 	defer cancel()

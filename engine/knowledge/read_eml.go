@@ -27,7 +27,7 @@ type email struct {
 	files []string
 }
 
-// readEML reads the headers and the text of a message, as plain text if there is any. It names attachments and does not
+// readEML reads some headers and the text of a message, which is plain text or HTML. It names attachments and does not
 // read them.
 func readEML(ctx context.Context, content []byte) (Text, error) {
 	message, err := mail.ReadMessage(bytes.NewReader(content))
@@ -104,7 +104,8 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 	return readPlain(e.ctx, decoded)
 }
 
-// parts returns the text of several parts. If the parts are alternatives, it takes the plain text unless that is empty.
+// parts returns the text of several parts. If the parts are alternatives, it takes the first that is not empty, which
+// is usually plain text.
 func (e *email) parts(media string, parts *multipart.Reader, depth int) (Text, error) {
 	all := Text{limit: e.text.limit}
 	for !all.isFull() {

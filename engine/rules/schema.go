@@ -40,7 +40,7 @@ func NewChecker() *Checker {
 	}
 }
 
-// Validate returns an error for the model if a call's arguments do not match the schema.
+// Validate returns an error for the model if a call's arguments do not match the schema, or the schema is not usable.
 func (c *Checker) Validate(ctx context.Context, schema json.RawMessage, call content.Values) error {
 	compiled, err := c.schemas.Load(string(schema), model.NewJSONSchema)
 	if err != nil {

@@ -72,7 +72,7 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 	})
 }
 
-// Validate refuses values that the server would refuse.
+// Validate refuses most values that the server would refuse, before it is called.
 func (c *runCommand) Validate() (err error) {
 	if c.variants, err = parseVariants(c.Variant); err != nil {
 		return err
@@ -159,9 +159,9 @@ func (c *runCommand) input() client.Variables {
 	return input
 }
 
-// repetition returns how often to run each test, and when to stop earlier. A comparison repeats each test until its
-// runs show that it is good, unless the number of runs was given. With this early stop, a test that always passes needs
-// a third of the maximum number of runs.
+// repetition returns how often to run each test, and when to stop earlier. A comparison with a baseline repeats each
+// test until its runs show that it is good or bad, unless the number of runs was given. With this early stop, a test
+// that always passes needs a third of the maximum number of runs.
 func (c *runCommand) repetition() (repeats int32, stop client.Variables) {
 	repeats = model.MaxRepeats
 	rates := c.UntilDecided

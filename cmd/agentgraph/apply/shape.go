@@ -155,7 +155,7 @@ func nameOf(value any) string {
 	return ""
 }
 
-// fileValue returns a normal value in the format of files: references are names, and defaults are left out.
+// fileValue returns a normal value in the format of files: references are names, and defaults of records are left out.
 func (s shape) fileValue(value any) any {
 	switch v := value.(type) {
 	case string:

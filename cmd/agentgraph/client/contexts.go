@@ -22,7 +22,7 @@ type Server struct {
 	APIKey string `yaml:"apiKey"`
 }
 
-// Validate refuses a malformed address and an empty key.
+// Validate refuses a malformed address, one with a user or a password, and an empty key.
 func (s Server) Validate() error {
 	address, err := url.Parse(s.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {

@@ -40,7 +40,7 @@ type listedModel struct {
 }
 
 // modelsIn returns a setter that reads the list of models in a YAML or JSON file. Prices that the file omits are
-// noPrice.
+// noPrice, but that of cached tokens is nil.
 func modelsIn(into *[]app.ModelOptions) func(string) error {
 	return func(path string) error {
 		text, err := os.ReadFile(cli.ExpandPath(path))
@@ -66,7 +66,7 @@ func modelsIn(into *[]app.ModelOptions) func(string) error {
 	}
 }
 
-// checkNames returns the names that occur twice, and the fallbacks that are not in the list.
+// checkNames returns errors for names that occur twice, and for fallbacks that are not another model in the list.
 func checkNames(path string, models []app.ModelOptions) (faults []error) {
 	for i, m := range models {
 		isAt := func(name string) int {
@@ -143,7 +143,8 @@ func (m listedModel) key() (string, error) {
 	return "", nil
 }
 
-// withDefaultPrices returns the models with the prices of the default model where the file has none.
+// withDefaultPrices returns the models with the prices of the default model where the file has none. It does not set
+// the price of cached tokens.
 func withDefaultPrices(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
 	models = slices.Clone(models)
 	for i := range models {

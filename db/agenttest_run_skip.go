@@ -118,7 +118,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		Where("last_run_id IN (?)", bun.List(ids)))
 }
 
-// nextNeeded enqueues the first queued runs of an execution from a position on.
+// nextNeeded adds the first queued runs of an execution from a position on to the batch, at most follow.
 func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *model.AgentTestExecution, from int32,
 	follow int) error {
 	runs := []*model.AgentTestRun{}

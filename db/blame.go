@@ -83,7 +83,7 @@ func (t *Tenant) CreditsOfRuns(ctx context.Context, runs []*model.AgentTestRun) 
 	return credits, err
 }
 
-// spendingKey is the key of a run's entry in the ledger.
+// spendingKey is the key of a run's entry in the ledger, after the prefix model.OwnUsageKeys.
 func spendingKey(run *model.AgentTestRun) string { return fmt.Sprintf("%s:%d", run.ID, run.Claim) }
 
 // BlameSearchesOfTests returns the last search of each test, by the test's id.

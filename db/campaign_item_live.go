@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxChanges bounds the items that readItems returns at once.
+// maxChanges bounds the items or documents that are read for followers at once.
 const maxChanges = 100
 
 // FollowCampaignItems delivers every item of a campaign that changed after the version, in the order of the last

@@ -229,7 +229,8 @@ func (c *conversation) question(ctx context.Context) string {
 	return message
 }
 
-// rephrased asks the model for a self-contained question. It returns "" if there is none.
+// rephrased asks the model for a self-contained question. It returns "" if the model fails, or its question is empty or
+// too long.
 func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string {
 	ctx, cancel := context.WithTimeout(ctx, min(rephraseTimeout, c.limits.replyTimeout))
 	defer cancel()

@@ -122,7 +122,7 @@ func (c *cutter) bySection(entries []entry, limit int) bool {
 }
 
 // head joins a path of headings, the outermost first. It leaves out outermost headings until the head takes at most
-// half a piece.
+// half a piece, or has one heading.
 func (c *cutter) head(path []entry, limit int) string {
 	var titles []string
 	for i, e := range path {

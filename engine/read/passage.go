@@ -98,8 +98,8 @@ func (f *passageBuilder) marksLine(r rune, end int) bool {
 	return false
 }
 
-// mark writes a Markdown mark only where it neither quotes nor emphasizes: within a word, or as an asterisk between
-// blanks.
+// mark writes a quotation mark or a Markdown mark only where it neither quotes nor emphasizes: within a word, or as one
+// of emphasis between blanks.
 func (f *passageBuilder) mark(r rune, start, end int) {
 	next := f.next(end)
 	isWithin := !f.pending && isWord(f.last) && isWord(next)

@@ -96,8 +96,8 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 	return result, last
 }
 
-// decideClaim decides one claim. A claim with words that the parser does not know never holds: it fails if the claimed
-// event never happened, and otherwise the judge must decide.
+// decideClaim decides one claim. A claim with words that the parser does not know never holds. It fails if isLeading is
+// set, it is not negated, and the claimed event never happened. Otherwise the judge must decide.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	if claim.kind == unknown || claim.isHedged ||
 		claim.relatedClaim != nil && (claim.relatedClaim.kind == unknown || claim.relatedClaim.isUnsure) {
@@ -128,8 +128,8 @@ func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	return truthOf(found.Passed), found
 }
 
-// decideOrder decides whether a claim's event comes before or after another's. If the second event of a
-// "before" never happened, only the judge can decide.
+// decideOrder decides whether a claim's event comes before or after another's. If the second event of a "before" never
+// happened, only the judge can decide, unless the claim is negated.
 func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Finding) {
 	others := c.eventsOf(claim.relatedClaim)
 	positive := *claim

@@ -156,7 +156,7 @@ agentgraph test labels export --agent "Clinic reception" --queue 50 --blind --pe
 	})
 }
 
-// Validate refuses a queue that is too long.
+// Validate refuses a queue of a negative length, and one that is too long.
 func (c *labelsExport) Validate() error {
 	return cli.Refuse(c.Queue < 0 || c.Queue > 1000, "--queue must be 1 to 1000")
 }
@@ -278,7 +278,7 @@ func escapeFormula(cell string) string {
 	return cell
 }
 
-// unescapeFormula undoes escapeFormula.
+// unescapeFormula undoes escapeFormula. It also removes the apostrophe of a text that had one before a formula.
 func unescapeFormula(cell string) string {
 	if len(cell) > 1 && cell[0] == '\'' && strings.ContainsRune(formulas, rune(cell[1])) {
 		return cell[1:]

@@ -14,8 +14,8 @@ const maxVariable = 10_000
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// importVars imports the variables. Each combination of values from lists of texts becomes a row. It returns false if
-// the test is dropped.
+// importVars imports the variables. Each combination of values from lists of texts becomes a row, up to model.MaxRows.
+// It returns false if the test is dropped.
 func (t *promptfooTest) importVars() bool {
 	bags, all := []object{{}}, 1.0
 	given, _ := t.test.get("vars")

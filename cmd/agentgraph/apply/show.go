@@ -13,7 +13,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// lines returns text without control characters, except line feeds and tabs.
+// lines returns text with a replacement character for each control character, except line feeds and tabs.
 func lines(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
@@ -124,7 +124,8 @@ func (d difference) show(out io.Writer, isNew bool) {
 
 func withNewline(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
 
-// textOf returns a value for people: a long text unchanged, anything else as YAML on one or several lines.
+// textOf returns a value for people: a text that is long or has several lines as it is, anything else as YAML on one or
+// several lines.
 func (d difference) textOf(value any, onOneLine bool) string {
 	written := d.shape.fileValue(value)
 	if text, ok := written.(string); ok && (strings.Contains(text, "\n") || len(text) > longest) {

@@ -132,7 +132,8 @@ func unfillable(targets []*target, variables content.Values) []string {
 	return warnings
 }
 
-// parametersOf returns the names that a schema declares, and whether its keywords are simple enough that these are all.
+// parametersOf returns the names that a schema declares, and whether its keywords are simple enough that it declares no
+// others.
 func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
 	var keywords map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &keywords); err != nil {

@@ -53,7 +53,7 @@ func TraceParent(ctx context.Context) string {
 	return t.parent
 }
 
-// ServeHTTP serves /healthz, /readyz and Path, and passes other paths to Options.Transports.
+// ServeHTTP serves /healthz, /readyz, public pages and Path, and passes other paths to Options.Transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	r = withoutToken(s.stripBasePath(r))
 	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
@@ -177,7 +177,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 }
 
 // checkCredentialUse returns FORBIDDEN for a credential that may not be used here. A token for one subscription may
-// only be used at paths with subscriptions. Any other credential must not be in a URL.
+// only be used at Path. Any other credential must not be in a URL.
 func checkCredentialUse(principal model.Principal, path string, isInURL bool) error {
 	switch {
 	case principal.Subscription != "" && path != Path:

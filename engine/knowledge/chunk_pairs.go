@@ -79,7 +79,8 @@ func (p *pairing) closePair() {
 	p.hasQuestion, p.hasAnswer = false, false
 }
 
-// row reads a pair from the columns with the names of questions and answers, else from the first two non-empty columns.
+// row reads a pair from the columns with the names of questions and answers. Without these, the first non-empty column
+// is the question, and the others are its answer.
 func (p *pairing) row(b Block) {
 	p.closePair()
 	q, a := column(b.Header, questionColumns), column(b.Header, answerColumns)

@@ -150,7 +150,8 @@ func namesIn(place string) ([]string, error) {
 	return names, nil
 }
 
-// readSources reads and checks all files. The error lists every fault.
+// readSources reads and checks all files. The error lists every fault in them, or is about the first path that does not
+// exist or has no YAML file.
 func readSources(places []string) ([]*source, error) {
 	var sources []*source
 	var wrong faults
@@ -318,7 +319,7 @@ func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
 	}
 }
 
-// suggestion suggests the known key that is most similar to an unknown one.
+// suggestion suggests the known key that is most similar to an unknown one, or lists all known keys if none is similar.
 func suggestion(name, schemaURL string) string {
 	_, whole := rules()
 	_, pointer, _ := strings.Cut(schemaURL, "#")

@@ -54,7 +54,8 @@ func (r *refusal) Error() string { return r.message }
 // NotFound returns an error for an object that does not exist.
 func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
 
-// IsTemporary reports whether the same request can succeed if it is sent again later.
+// IsTemporary reports whether the same request can succeed if it is sent again later. It is true for every error that
+// is not the server's response.
 func IsTemporary(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) {

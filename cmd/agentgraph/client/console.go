@@ -9,7 +9,7 @@ import (
 // consoleTime bounds how long Console waits.
 const consoleTime = 3 * time.Second
 
-// Console returns the address of the server's console, or "" if the server does not serve one.
+// Console returns the address of the server's console, or "" if the server does not serve one or does not answer.
 func (c *Client) Console(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, consoleTime)
 	defer cancel()

@@ -18,7 +18,7 @@ type archivedTable struct {
 	name string
 	// row is a nil pointer to the struct of a row.
 	row any
-	// excluded lists the columns that the archive leaves out. They are null after an import.
+	// excluded lists the columns that the archive leaves out. After an import, they are null or computed again.
 	excluded []string
 	// expressions maps columns to expressions, for columns that are stored in several formats, or contain secrets.
 	expressions map[string]string
@@ -228,7 +228,7 @@ func archivedTableOf(name string) *archivedTable {
 	return &archivedTables[i]
 }
 
-// columnsOf returns the archived columns of each table, in order, and its primary key.
+// columnsOf returns the archived columns of each table, in order, and its primary key, both without company_id.
 func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]string, err error) {
 	rows := []struct {
 		Name string

@@ -54,7 +54,7 @@ func (s *Server) browse(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// explain answers with a page of one sentence, with links to the console and the documentation.
+// explain answers with a short page, with links to the console and, if it is served, the documentation.
 func (s *Server) explain(w http.ResponseWriter, r *http.Request, status int, title, text string) {
 	up := strings.Repeat("../", strings.Count(r.URL.Path, "/")-1)
 	links := `<a href="` + up + strings.TrimPrefix(console.Path, "/") + `/">console</a>`

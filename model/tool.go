@@ -140,7 +140,8 @@ func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 }
 
 // NewToolEndpoint returns the new endpoint of the row with the id. before is the current endpoint, or nil. headers are
-// the headers of the input, which must be valid.
+// the headers of the input, which must be valid. It returns BAD_INPUT when the origin changes, and the input has no
+// headers but the current endpoint has some.
 func NewToolEndpoint(id string, before *ToolEndpoint, in *ToolEndpointInput, headers map[string]string,
 	seal Seal) (*ToolEndpoint, error) {
 	endpoint := &ToolEndpoint{Method: in.Method, URL: in.URL, TimeoutSeconds: in.TimeoutSeconds, HeaderNames: []string{}}

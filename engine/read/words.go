@@ -29,7 +29,7 @@ func ContainsForm(words []string, word string) bool {
 }
 
 // AreForms reports whether two words are forms of one word, such as "delivery" and "deliveries". They share at least
-// the first four letters, and the shorter one has at most one letter more than that.
+// the first four bytes. The shorter word has at most one byte after the shared ones.
 func AreForms(one, other string) bool {
 	if one == other {
 		return true
@@ -80,7 +80,8 @@ func IsSmall(word string) bool {
 	return englishWords[word] || frenchWords[word] || shared[word]
 }
 
-// Content returns the distinct subject words of a message: words of three letters or more, without small words.
+// Content returns the distinct subject words of a message: words of three bytes or more, without small words and
+// fillers.
 func Content(said []string) []string {
 	var content []string
 	for _, word := range said {

@@ -79,8 +79,8 @@ func (c *Serve) Validate() error {
 		c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
 }
 
-// Run serves until ctx ends. It returns an error if the database's schema is older than the program needs, or newer and
-// not compatible with it.
+// Run serves until ctx ends. With --migrate, it first applies missing migrations. Without it, it returns an error if
+// the database's schema is older than the program needs, or newer and not compatible with it.
 func (c *Serve) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))

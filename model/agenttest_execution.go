@@ -55,7 +55,7 @@ type AgentTestExecution struct {
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
 	Tried       []TestVariant `bun:"variants,type:jsonb,nullzero"`
-	// LeftOutTests are deleted tests that a retry would otherwise have repeated.
+	// LeftOutTests are deleted tests and rows that a retry would otherwise have repeated, or a rejudgement judged again.
 	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
 	// RunCount is the number of runs at creation, or nil if that was not recorded.
 	RunCount *int32

@@ -33,8 +33,9 @@ func afterThoughts(text string) string {
 	return text
 }
 
-// objectIn returns the last complete JSON object in a text, without thoughts, drafts, surrounding words or code fences.
-// Objects within other objects or lists do not count. A text without an object is returned whole.
+// objectIn returns the last complete JSON object in a text, or list with an object, without thoughts, drafts,
+// surrounding words or code fences. Objects within other objects or lists do not count. A text that has none, or ends
+// within one, is returned whole.
 func objectIn(text string) []byte {
 	objects := objectsIn(text)
 	return objects[len(objects)-1]

@@ -16,7 +16,7 @@ fetch() { # URL FILE
 	if command -v curl >/dev/null; then
 		curl -fsSL --proto-redir =https --retry 2 -o "$2" "$1"
 	elif command -v wget >/dev/null; then
-		wget -qO "$2" "$1"
+		wget -q -t 3 -O "$2" "$1"
 	else
 		fail "install curl or wget first"
 	fi || fail "cannot download $1"
@@ -45,8 +45,11 @@ main() {
 	*) fail "there is no build for $(uname -m). Build from source: make build" ;;
 	esac
 
+	command -v sha256sum >/dev/null || command -v shasum >/dev/null || fail "install sha256sum or shasum first"
+
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
+	trap 'exit 130' INT TERM
 	if [ -n "${VERSION:-}" ]; then
 		from=$releases/download/$VERSION
 	else
@@ -70,8 +73,13 @@ main() {
 		$sudo mkdir -p "$prefix/bin"
 	fi
 	$sudo mkdir -p "$prefix/share/man/man1"
-	$sudo install -m 0755 "$work/files/agentgraph" "$prefix/bin/agentgraph"
-	$sudo install -m 0644 "$work"/files/man/*.1 "$prefix/share/man/man1/"
+	$sudo install -m 0644 "$work"/files/man/*.1 "$prefix/share/man/man1/" || fail "cannot write to $prefix/share/man/man1"
+	# The program is copied under another name first, so that a full disk does not damage an installed one.
+	new=$prefix/bin/.agentgraph.new
+	if ! $sudo install -m 0755 "$work/files/agentgraph" "$new" || ! $sudo mv -f "$new" "$prefix/bin/agentgraph"; then
+		$sudo rm -f "$new"
+		fail "cannot write to $prefix/bin. The program there did not change"
+	fi
 	echo "Installed $("$prefix/bin/agentgraph" --version) in $prefix/bin"
 	case :$PATH: in
 	*:"$prefix/bin":*) ;;

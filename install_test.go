@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,6 +73,47 @@ func TestInstallerChecksTheSum(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, output, "Nothing was installed")
 	require.NoFileExists(t, filepath.Join(prefix, "bin", "agentgraph"))
+}
+
+// A full disk is imitated by an "install" that writes half of the program and then fails.
+func TestInstallerKeepsTheOldProgramIfTheDiskIsFull(t *testing.T) {
+	archive := packArchive(t)
+	prefix, commands := t.TempDir(), t.TempDir()
+	old := filepath.Join(prefix, "bin", "agentgraph")
+	require.NoError(t, os.MkdirAll(filepath.Dir(old), 0o700))
+	require.NoError(t, os.WriteFile(old, []byte("old"), 0o600))
+	install := "#!/bin/sh\ncase $4 in */bin/*) echo half >\"$4\"; exit 1 ;; esac\n"
+	require.NoError(t, os.WriteFile(filepath.Join(commands, "install"), []byte(install), 0o700)) //nolint:gosec // a program
+	t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
+
+	output, err := runInstaller(t, serveRelease(t, archive, fmt.Sprintf("%x", sha256.Sum256(archive))), prefix)
+	require.Error(t, err)
+	require.Contains(t, output, "The program there did not change")
+	text, err := os.ReadFile(old)
+	require.NoError(t, err)
+	require.Equal(t, "old", string(text))
+	files, err := os.ReadDir(filepath.Dir(old))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+}
+
+func TestInstallerInstallsNothingFromABrokenDownload(t *testing.T) {
+	t.Parallel()
+	archive := packArchive(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/checksums.txt") {
+			_, _ = fmt.Fprintf(w, "%x  agentgraph_0.1.0_%s_%s.tar.gz\n", sha256.Sum256(archive), runtime.GOOS, runtime.GOARCH)
+			return
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(archive)))
+		_, _ = w.Write(archive[:len(archive)/2]) // so the connection ends before the announced length
+	}))
+	t.Cleanup(server.Close)
+	prefix := t.TempDir()
+	output, err := runInstaller(t, server.URL, prefix)
+	require.Error(t, err)
+	require.Contains(t, output, "cannot download "+server.URL+"/latest/download/agentgraph_0.1.0_")
+	require.NoDirExists(t, filepath.Join(prefix, "bin"))
 }
 
 func TestInstallerNamesWhatIsMissing(t *testing.T) {

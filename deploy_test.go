@@ -82,3 +82,34 @@ func TestDeployFilesNameExistingSettings(t *testing.T) {
 	}
 	require.Greater(t, len(known), 30)
 }
+
+// The releaser's ** does not match files of the folder itself, so each folder needs its own pattern.
+func TestArchivesHaveAllDocuments(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(".goreleaser.yaml")
+	require.NoError(t, err)
+	var release struct {
+		Archives []struct {
+			Files []any `yaml:"files"`
+		} `yaml:"archives"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &release))
+	packed := map[string]bool{}
+	for _, pattern := range release.Archives[0].Files {
+		if pattern, ok := pattern.(string); ok {
+			names, err := filepath.Glob(pattern)
+			require.NoError(t, err)
+			for _, name := range names {
+				packed[name] = true
+			}
+		}
+	}
+	for _, dir := range []string{"guides", "reference", "internals"} {
+		require.NoError(t, filepath.WalkDir(filepath.Join("docs", dir), func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && filepath.Ext(path) == ".md" {
+				require.True(t, packed[path], "the archives of a release lack %s", path)
+			}
+			return err
+		}))
+	}
+}

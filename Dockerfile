@@ -12,6 +12,9 @@ RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -gcflags=
     -ldflags "-s -w -X main.release=$VERSION" -o /agentgraph ./cmd/agentgraph
 
 FROM gcr.io/distroless/static-debian12:nonroot
+ARG VERSION=
+LABEL org.opencontainers.image.source=https://github.com/agentgraph/agentgraph \
+    org.opencontainers.image.version=$VERSION org.opencontainers.image.licenses=Apache-2.0
 COPY --from=build /agentgraph /agentgraph
 COPY LICENSE /LICENSE
 # The root file system may be read-only: only /tmp is written, by large uploads and the PDF reader.

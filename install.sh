@@ -30,6 +30,11 @@ sha256() { # FILE
 	fi | cut -d ' ' -f 1
 }
 
+discard() { # REASON
+	$sudo rm -f "$new"
+	fail "$1. Nothing was installed in $prefix/bin"
+}
+
 # The whole script is a function, so that a connection that breaks runs no half of it.
 main() {
 	releases=${RELEASES:-https://github.com/agentgraph/agentgraph/releases}
@@ -62,7 +67,8 @@ main() {
 	fetch "$from/$archive" "$work/$archive"
 	expected=$(awk -v name="$archive" '$2 == name { print $1; exit }' "$work/checksums.txt")
 	actual=$(sha256 "$work/$archive")
-	[ "$expected" = "$actual" ] || fail "the SHA-256 of $archive is $actual, but checksums.txt says $expected. Nothing was installed"
+	[ "$expected" = "$actual" ] ||
+		fail "the SHA-256 of $archive is $actual, but checksums.txt says $expected. Nothing was installed"
 
 	mkdir "$work/files"
 	tar -xzf "$work/$archive" -C "$work/files"
@@ -76,11 +82,10 @@ main() {
 	$sudo install -m 0644 "$work"/files/man/*.1 "$prefix/share/man/man1/" || fail "cannot write to $prefix/share/man/man1"
 	# The program is copied under another name first, so that a full disk does not damage an installed one.
 	new=$prefix/bin/.agentgraph.new
-	if ! $sudo install -m 0755 "$work/files/agentgraph" "$new" || ! $sudo mv -f "$new" "$prefix/bin/agentgraph"; then
-		$sudo rm -f "$new"
-		fail "cannot write to $prefix/bin. The program there did not change"
-	fi
-	echo "Installed $("$prefix/bin/agentgraph" --version) in $prefix/bin"
+	$sudo install -m 0755 "$work/files/agentgraph" "$new" || discard "cannot write to $prefix/bin"
+	version=$("$new" --version) || discard "the program does not run on this system"
+	$sudo mv -f "$new" "$prefix/bin/agentgraph" || discard "cannot write to $prefix/bin"
+	echo "Installed $version in $prefix/bin"
 	case :$PATH: in
 	*:"$prefix/bin":*) ;;
 	*) echo "Add $prefix/bin to your PATH" ;;

@@ -75,26 +75,33 @@ func TestInstallerChecksTheSum(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(prefix, "bin", "agentgraph"))
 }
 
-// A full disk is imitated by an "install" that writes half of the program and then fails.
-func TestInstallerKeepsTheOldProgramIfTheDiskIsFull(t *testing.T) {
+func TestInstallerKeepsTheOldProgram(t *testing.T) {
 	archive := packArchive(t)
-	prefix, commands := t.TempDir(), t.TempDir()
-	old := filepath.Join(prefix, "bin", "agentgraph")
-	require.NoError(t, os.MkdirAll(filepath.Dir(old), 0o700))
-	require.NoError(t, os.WriteFile(old, []byte("old"), 0o600))
-	install := "#!/bin/sh\ncase $4 in */bin/*) echo half >\"$4\"; exit 1 ;; esac\n"
-	require.NoError(t, os.WriteFile(filepath.Join(commands, "install"), []byte(install), 0o700)) //nolint:gosec // a program
-	t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
+	for name, test := range map[string]struct{ install, reason string }{
+		"if the disk is full":             {`echo half >"$4"; exit 1`, "cannot write to "},
+		"if the new program does not run": {`echo exit 1 >"$4"; chmod 755 "$4"`, "the program does not run on this system"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			prefix, commands := t.TempDir(), t.TempDir()
+			old := filepath.Join(prefix, "bin", "agentgraph")
+			require.NoError(t, os.MkdirAll(filepath.Dir(old), 0o700))
+			require.NoError(t, os.WriteFile(old, []byte("old"), 0o600))
+			script := "#!/bin/sh\ncase $4 in */bin/*) " + test.install + " ;; esac\n"
+			install := filepath.Join(commands, "install")
+			require.NoError(t, os.WriteFile(install, []byte(script), 0o700)) //nolint:gosec // a program
+			t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
 
-	output, err := runInstaller(t, serveRelease(t, archive, fmt.Sprintf("%x", sha256.Sum256(archive))), prefix)
-	require.Error(t, err)
-	require.Contains(t, output, "The program there did not change")
-	text, err := os.ReadFile(old)
-	require.NoError(t, err)
-	require.Equal(t, "old", string(text))
-	files, err := os.ReadDir(filepath.Dir(old))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
+			output, err := runInstaller(t, serveRelease(t, archive, fmt.Sprintf("%x", sha256.Sum256(archive))), prefix)
+			require.Error(t, err)
+			require.Contains(t, output, test.reason)
+			text, err := os.ReadFile(old) //nolint:gosec // a file of the test
+			require.NoError(t, err)
+			require.Equal(t, "old", string(text))
+			files, err := os.ReadDir(filepath.Dir(old))
+			require.NoError(t, err)
+			require.Len(t, files, 1)
+		})
+	}
 }
 
 func TestInstallerInstallsNothingFromABrokenDownload(t *testing.T) {

@@ -191,7 +191,7 @@ func (c *Checker) checkExtracted(ctx context.Context, e *model.ExtractsExpectati
 	}
 	found := Finding{Observed: content.Encode(*value), Evidence: conversation.quoteLast(*value)}
 	if e.Equals != nil {
-		folded := func(text string) string { return strings.TrimSpace(read.NewPassage(text, false).Text) }
+		folded := func(text string) string { return read.NewPassage(text, false).Text }
 		found.Passed = folded(*value) == folded(*e.Equals)
 		return found, nil
 	}

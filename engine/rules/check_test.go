@@ -108,6 +108,8 @@ func TestExpectationsAreDecided(t *testing.T) {
 		{model.TestExpectation{Called: often(1, new(int32(1)), called("book_slot"))}, false,
 			"called 2 times, of which 1 failed", []int32{5, 5}},
 		{model.TestExpectation{Called: before("book_slot", called("find_slots"))}, true, "called once", []int32{3}},
+		{model.TestExpectation{Called: often(1, new(int32(2)), called("book_slot"))}, true,
+			"called 2 times, of which 1 failed", []int32{5, 5}},
 		{model.TestExpectation{Called: before("find_slots", called("book_slot"))}, false,
 			"called 2 times, of which 1 failed, but find_slots was called before", []int32{3, 5}},
 		{model.TestExpectation{Called: before("refund", called("book_slot"))}, true, "called 2 times, of which 1 failed",
@@ -179,7 +181,108 @@ func TestUndecidableExpectationsAreReported(t *testing.T) {
 		&model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}, held)
 	require.ErrorIs(t, err, context.Canceled)
 
+	where := model.MockCondition{Argument: "slot.day", Matches: new("Mon")}
+	_, err = NewChecker().Check(ctx, &model.TestExpectation{NeverCalled: uncalled("book_slot", where)}, held)
+	require.ErrorIs(t, err, context.Canceled, "a condition that was not evaluated decides nothing")
+
 	held.isMeasured = false
-	_, err = NewChecker().Check(t.Context(), &model.TestExpectation{CreditsAtMost: new(1.0)}, held)
-	require.ErrorContains(t, err, "did not record")
+	for _, e := range []model.TestExpectation{
+		{CreditsAtMost: new(1.0)}, {DurationAtMost: new(1.0)}, {FirstTokenAtMost: new(1.0)},
+	} {
+		_, err = NewChecker().Check(t.Context(), &e, held)
+		require.ErrorContains(t, err, "did not record", e.String())
+	}
+}
+
+// checked returns the finding of an expectation that is decided.
+func checked(t *testing.T, e model.TestExpectation, c *Conversation) Finding {
+	t.Helper()
+	found, err := NewChecker().Check(t.Context(), &e, c)
+	require.NoError(t, err, e.String())
+	return found
+}
+
+// An expectation of success compares the order with the first call that succeeded.
+func TestSuccessfulCallIsNotBeforeAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	call := func(name string, failure *string) *model.ToolCall {
+		return &model.ToolCall{TechnicalName: name, Error: failure}
+	}
+	c := NewConversation(&model.AgentTestRun{Messages: []model.TestMessage{{Role: model.MessageRoleAssistant}},
+		ToolCalls: []*model.ToolCall{call("book_slot", new("taken")), call("find_slots", nil), call("book_slot", nil)}},
+		0, Agent)
+	e := called("book_slot")
+	e.Before = new("find_slots")
+	require.True(t, checked(t, model.TestExpectation{Called: e}, c).Passed)
+	e.Succeeded = true
+	require.False(t, checked(t, model.TestExpectation{Called: e}, c).Passed)
+}
+
+// The messages that a test starts with, and the calls for them, are not the agent's. If the last of them is the
+// contact's, the agent's first answer is in turn 1.
+func TestMessagesOfTheTestDoNotCount(t *testing.T) {
+	t.Parallel()
+	answer := func(text string, milliseconds float64) model.TestMessage {
+		return model.TestMessage{Role: model.MessageRoleAssistant, Text: text,
+			Usage: &model.AnswerUsage{FirstTokenMs: &milliseconds}}
+	}
+	asked := model.TestMessage{Role: model.MessageRoleUser, Text: "A slot, please."}
+	run := &model.AgentTestRun{TurnCount: 1, Messages: []model.TestMessage{answer("Hello", 9_000), asked,
+		answer("One moment.", 500), answer("It is booked.", 1_500)}}
+	for name, at := range map[string]int32{"old": 0, "booked": 1, "left": 3} {
+		run.ToolCalls = append(run.ToolCalls, &model.ToolCall{TechnicalName: name, MessageSequence: at})
+	}
+	c := NewConversation(run, 2, Agent)
+	require.True(t, checked(t, model.TestExpectation{NeverCalled: uncalled("old")}, c).Passed)
+	require.True(t, checked(t, model.TestExpectation{Called: called("booked")}, c).Passed)
+	require.EqualValues(t, 3, checked(t, model.TestExpectation{Called: called("left")}, c).Evidence[0].MessageIndex,
+		"a call after the last message is cited at that message")
+	first := said("booked")
+	first.Turn = new(int32(1))
+	require.True(t, checked(t, model.TestExpectation{Says: first}, c).Passed)
+	began := checked(t, model.TestExpectation{FirstTokenAtMost: new(1.5)}, c)
+	require.Equal(t, Finding{true, "1.500 s", began.Evidence}, began)
+	require.EqualValues(t, 3, began.Evidence[0].MessageIndex)
+	require.False(t, checked(t, model.TestExpectation{FirstTokenAtMost: new(1.4)}, c).Passed)
+
+	run.Messages, run.TurnCount = run.Messages[:2], 0
+	c = NewConversation(run, 2, Contact)
+	schema := &model.ResultExpectation{Schema: model.JSONObject(`{}`)}
+	require.Equal(t, "the agent said nothing", checked(t, model.TestExpectation{ResultJSON: schema}, c).Observed)
+	require.Equal(t, Finding{true, "0.000 s", nil}, checked(t, model.TestExpectation{FirstTokenAtMost: new(1.0)}, c))
+}
+
+func TestExtractedTextIsComparedWithoutOuterSpaces(t *testing.T) {
+	t.Parallel()
+	c := bookedSlot(t)
+	c.Extracted = map[string]*string{"day": new(" Monday\n")}
+	e := &model.ExtractsExpectation{Name: "day", Equals: new("monday ")}
+	require.True(t, checked(t, model.TestExpectation{Extracts: e}, c).Passed)
+}
+
+// A code block that never ends is not JSON.
+func TestOnlyWholeCodeBlocksAreOpened(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `{"a":1}`, strings.TrimSpace(unfenced("```json\n{\"a\":1}\n```")))
+	for _, text := range []string{"```json\n{}", "{}\n```", "```{}```"} {
+		require.Equal(t, text, unfenced(text))
+	}
+}
+
+// One of several results is enough. The citations of an expectation are bounded.
+func TestAnyResultMayMatchTheSchema(t *testing.T) {
+	t.Parallel()
+	run := &model.AgentTestRun{}
+	for i := range MaxEvidence + 2 {
+		run.Messages = append(run.Messages, model.TestMessage{Role: model.MessageRoleAssistant, Text: "Certainly."})
+		result := `{"n":1}`
+		if i > 0 {
+			result = `{}`
+		}
+		run.ToolCalls = append(run.ToolCalls, &model.ToolCall{TechnicalName: "count", Result: &result})
+	}
+	c := NewConversation(run, 0, Agent)
+	schema := &model.ResultExpectation{TechnicalName: new("count"), Schema: model.JSONObject(`{"required":["n"]}`)}
+	require.True(t, checked(t, model.TestExpectation{ResultJSON: schema}, c).Passed)
+	require.Len(t, checked(t, model.TestExpectation{Says: said("certainly")}, c).Evidence, MaxEvidence)
 }

@@ -167,7 +167,78 @@ func TestOtherCriteriaAreLeftToAModel(t *testing.T) {
 		"Is polite", `says Monday`, `says ""`, `always says "no"`, `calls the customer by name`, `says something like "no"`,
 		`transfers the call to sales if the contact asks`, `calls book_slot with day`, "calls a-b", "",
 		`calls book_slot politely`, `calls book_slot before cancel_slot`, `says "no" in a friendly way`,
+		// One part is open, or holds only if nothing happened.
+		"calls book_slot politely and calls find_slots", "never calls cancel_slot politely",
+		// The reading depends on the language.
+		"no book_slot",
 	} {
 		require.Nil(t, rules.Decide(judged(), criterion), criterion)
+	}
+}
+
+// repeated is a conversation in which the agent calls one tool before and after another, and says some texts several
+// times.
+func repeated() *rules.Conversation {
+	said := func(role model.MessageRole, text string) model.TestMessage {
+		return model.TestMessage{Role: role, Text: text}
+	}
+	made := func(name, arguments string) *model.ToolCall {
+		return &model.ToolCall{TechnicalName: name, Arguments: model.JSONObject(arguments)}
+	}
+	return rules.NewConversation(&model.AgentTestRun{
+		Messages: []model.TestMessage{
+			said(model.MessageRoleUser, "Hello"),
+			said(model.MessageRoleAssistant, "First the name, then the date."+strings.Repeat(" Certainly.", 11)),
+			said(model.MessageRoleUser, "Bye"), said(model.MessageRoleAssistant, "Goodbye."),
+		},
+		ToolCalls: []*model.ToolCall{made("find_slots", `{}`),
+			made("book_slot", `{"from":{"name":"Ana"},"to":{"name":"Bo"}}`), made("find_slots", `{}`)},
+	}, 0, rules.Agent)
+}
+
+// "Before" compares the first events. "After" and "then" accept a later repetition. Quotes in one message have an order.
+func TestClaimsAboutOrderAreDecided(t *testing.T) {
+	t.Parallel()
+	for criterion, want := range map[string]bool{
+		"calls find_slots before book_slot":                true,
+		"calls find_slots after book_slot":                 true,
+		"calls book_slot, then find_slots":                 true,
+		"calls book_slot before calling a tool":            false,
+		`says "name" before saying "date"`:                 true,
+		`says "date" before saying "name"`:                 false,
+		`says "date" after "name"`:                         true,
+		`says "name", then "date"`:                         true,
+		`says "name", then "name"`:                         false,
+		`says "name" before it calls find_slots`:           false,
+		`says "certainly" before it ends the conversation`: true,
+	} {
+		verdict := judge(t, repeated(), criterion)
+		require.Equal(t, want, verdict.Passed, "%s: %s", criterion, verdict.Rationale)
+	}
+}
+
+func TestCountsAndMembersOfArgumentsAreCompared(t *testing.T) {
+	t.Parallel()
+	for criterion, want := range map[string]bool{
+		"calls find_slots more than once":      true,
+		"calls find_slots more than twice":     false,
+		"calls find_slots fewer than 2 times":  false,
+		"calls find_slots fewer than 3 times":  true,
+		"calls cancel_slot fewer than 2 times": true,
+		"calls book_slot with to.name = Bo":    true,
+		"calls book_slot with to.name = Ana":   false,
+	} {
+		verdict := judge(t, repeated(), criterion)
+		require.Equal(t, want, verdict.Passed, "%s: %s", criterion, verdict.Rationale)
+	}
+}
+
+// However often something happens, a verdict has a bounded number of quotes.
+func TestEvidenceOfVerdictsIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, criterion := range []string{
+		`says "certainly"`, `never says "certainly"`, `says "certainly" and says "goodbye"`,
+	} {
+		require.Len(t, judge(t, repeated(), criterion).Evidence, rules.MaxEvidence, criterion)
 	}
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,15 +14,16 @@ import (
 
 // event is something in a conversation that a claim is about, such as a call or a sentence, and its position.
 type event struct {
-	// message is the index of the agent's message. step orders the calls before the message, and its text after them.
+	// message is the index of the agent's message. step orders the calls before the message, and its quotes after them.
 	message, step int
 	cited         []model.Evidence
 }
 
-// afterCalls is the step of a message's text, and atEnd that of the end of the conversation.
+// afterCalls is the step of the start of a message's text: the position of a quote in the text is added to it. atEnd is
+// the step of the end of the conversation.
 const (
 	afterCalls = 1 << 20
-	atEnd      = afterCalls + 1
+	atEnd      = math.MaxInt
 )
 
 func (e event) isBefore(other event) bool {
@@ -256,14 +258,15 @@ func (c *Conversation) sayings(claim *claim) (events []event) {
 		places = places[len(places)-1:]
 	}
 	for _, i := range places {
-		rest := c.messages[i].Text
-		for {
-			quote := read.Find(rest, claim.text)
+		text := c.messages[i].Text
+		for from := 0; ; {
+			quote := read.Find(text[from:], claim.text)
 			if quote == "" {
 				break
 			}
-			events = append(events, event{i, afterCalls, []model.Evidence{c.quote(i, quote)}})
-			rest = rest[strings.Index(rest, quote)+len(quote):]
+			at := from + strings.Index(text[from:], quote)
+			events = append(events, event{i, afterCalls + at, []model.Evidence{c.quote(i, quote)}})
+			from = at + len(quote)
 		}
 	}
 	return events

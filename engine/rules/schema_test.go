@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 func TestSchemaCannotReadFiles(t *testing.T) {
@@ -30,4 +31,20 @@ func TestSchemaCannotReadFiles(t *testing.T) {
 	require.True(t, isCached)
 	_, isCached = s.schemas.Get("{")
 	require.False(t, isCached)
+}
+
+// A rule applies to the call with its number, if all of its conditions hold. A missing argument equals nothing.
+func TestMockRulesApplyToTheirCalls(t *testing.T) {
+	t.Parallel()
+	c, call := NewChecker(), content.Values{"day": "Monday"}
+	applies := func(number int32, rule model.MockRule) bool { return c.Applies(t.Context(), &rule, call, number) }
+	monday := model.MockCondition{Argument: "day", Equals: new("Monday")}
+	none := model.MockCondition{Argument: "hour", Equals: new("9")}
+	require.True(t, applies(0, model.MockRule{When: []model.MockCondition{monday}}))
+	require.False(t, applies(0, model.MockRule{When: []model.MockCondition{none}}))
+	require.False(t, applies(0, model.MockRule{When: []model.MockCondition{monday, none}}))
+	second := model.MockRule{CallIndex: new(int32(1))}
+	for number, want := range []bool{false, true, false} {
+		require.Equal(t, want, applies(int32(number), second), number)
+	}
 }

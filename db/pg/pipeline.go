@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -67,7 +69,8 @@ type pipelineRequest struct {
 
 // ReadShared is Read on a connection that other requests may use at the same time, for at most MaxPipelinedReads
 // reads. It returns ErrUnshared if no pipeline can take the reads, or none answers in time. After an error, do not
-// reuse the memory of reads, nor what receive writes to: the pipeline may still use them.
+// reuse the memory of reads, nor what receive writes to: the pipeline may still use them. The caller counts the
+// statement against the context's budget.
 func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) error {
 	p := r.scope.db.pipelines
 	if p == nil || len(reads) > MaxPipelinedReads || lengthOf(reads) > maxKeyBytes {
@@ -80,7 +83,7 @@ func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) er
 		p.unpipelined++
 		p.mu.Unlock()
 		defer func() { p.mu.Lock(); p.unpipelined--; p.mu.Unlock() }()
-		return r.Read(ctx, reads, receive)
+		return r.Read(model.WithMemoryBudget(ctx, nil), reads, receive)
 	case len(p.queue) >= maxQueued:
 		p.mu.Unlock()
 		return ErrUnshared

@@ -210,9 +210,6 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 func list(read int, write writeRow) writeKey {
 	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
-		if key < 0 {
-			return append(dst, ']')
-		}
 		found := &a.lookups[read]
 		for row, n := found.first(key), 0; row >= 0 && !a.isFallback; row, n = found.next(row), n+1 {
 			if n > 0 {

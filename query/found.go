@@ -58,7 +58,7 @@ func (f *lookup) isNext(row int) bool {
 func (f *lookup) hasNext(key int) bool { return key < len(f.counts) && f.counts[key] > f.part.First }
 
 func (f *lookup) total(key int) int64 {
-	if key < 0 || key >= len(f.totals) {
+	if key >= len(f.totals) {
 		return 0
 	}
 	return f.totals[key]

@@ -10,14 +10,11 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// maxJoins bounds the joins of one statement.
-const maxJoins = 6
-
 // joins reports whether a relation is read by a join. The relation must have at most one target row per row. If the
 // read can have several rows, the target's values must be short, because a join repeats them.
 func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField) bool {
 	target := field.Definition.Type.Name()
-	if rel.shape != toOne || from.host != nil || len(from.joins) >= maxJoins || len(implementations[target]) > 0 {
+	if rel.shape != toOne || from.host != nil || len(implementations[target]) > 0 {
 		return false
 	}
 	if from.argument != "" {
@@ -29,14 +26,11 @@ func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField
 	}
 	for _, selected := range graphql.CollectFields(c.operation, field.Selections, c.table.typeConditions[target]) {
 		name := target + "." + selected.Name
-		if _, computes := computed[name]; computes {
-			return false
-		}
 		if selected.Name == "__typename" || c.table.relations[name] != nil {
 			continue
 		}
 		if member, known := goField(row, selected.Name); !known || !isShort(member) {
-			return false
+			return false // no column has the name of a computed field
 		}
 	}
 	return true

@@ -5,15 +5,18 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/cache"
 )
 
 func TestPlansDependOnConditions(t *testing.T) {
 	t.Parallel()
 	table := newTestTable(t)
-	operation := operationOf(t, table, `query ($a: Boolean!, $b: Boolean!, $id: ID!) {
-		agent(id: $id) { id @include(if: $a) ...f ... @skip(if: $b) { name } } }
+	operation := operationOf(t, table, `query ($a: Boolean!, $b: Boolean!, $c: Boolean!, $id: ID!) {
+		agent(id: $id) { id @include(if: $a) ...f @skip(if: $c) ... @skip(if: $b) { name } } }
 		fragment f on Agent { tools @skip(if: $a) { id } tags @include(if: true) }`, nil)
-	require.Equal(t, []string{"a", "b"}, conditionsOf(operation))
+	require.Equal(t, []string{"a", "c", "b"}, conditionsOf(operation))
 
 	known := cachedPlans{conditions: []string{"a", "b"}}
 	seen := map[uint64]bool{}
@@ -29,6 +32,24 @@ func TestPlansDependOnConditions(t *testing.T) {
 	require.False(t, countable, "b has no value")
 	_, countable = (&cachedPlans{conditions: make([]string, 65)}).variant(nil)
 	require.False(t, countable)
+	require.Nil(t, newPlanCache().loadOrCompile(operation, table), "its conditions have no values")
+}
+
+// The cache counts a plan as soon as it is compiled, although its entry is older.
+func TestPlansCountTowardTheCache(t *testing.T) {
+	t.Parallel()
+	table, fields := newTestTable(t), ""
+	for i := range 30 {
+		fields += fmt.Sprintf(" f%d: id", i)
+	}
+	cached := planCache{cache.New(2*bytesPerEntry+40*bytesPerValue,
+		func(_ *ast.OperationDefinition, known *cachedPlans) int { return known.size() })}
+	for range 2 {
+		operation := operationOf(t, table, "{ agents { nodes {"+fields+" } } }", nil)
+		operation.RawQuery = "" // only the plan counts
+		require.NotNil(t, cached.loadOrCompile(operation, table))
+	}
+	require.Equal(t, 1, cached.Len())
 }
 
 func TestPlansAreCached(t *testing.T) {

@@ -13,7 +13,9 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // newTestTable returns the table of relations. Its store only provides the columns of types.
@@ -52,6 +54,7 @@ func TestPlansReadRelations(t *testing.T) {
 		`{ agents { nodes { knowledgeBaseChat { llmSettings { temperature } } } } }`: {2, 0},
 		`{ simulationChats { nodes { agent { name } } } }`:                           {1, 1},
 		`{ simulationChats { nodes { agent { prompt } } } }`:                         {2, 0},
+		`{ agentTestRuns { nodes { draftPrompt } } }`:                                {2, 0},
 		// A page and its total are one read. Pages with different arguments are separate reads.
 		`{ agent(id: "a") { tests(first: 2) { totalCount nodes { id } } } }`:                         {2, 0},
 		`{ agent(id: "a") { a: tests(first: 2) { totalCount } b: tests(first: 3) { totalCount } } }`: {3, 0},
@@ -88,6 +91,30 @@ func TestPlansLeaveFieldsToResolvers(t *testing.T) {
 			names = append(names, field.Alias)
 		}
 		require.Equal(t, left, names, text)
+	}
+	// A field that cannot be planned leaves no read behind.
+	made := compile(operationOf(t, table, `{ tools { nodes { id } } agents { nodes { coverage { effect } } } }`, nil), table)
+	require.Len(t, made.reads, 1)
+}
+
+// A row without selected columns is read by its id, not with all columns.
+func TestPlansReadFewColumns(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	for _, text := range []string{`{ agent(id: "a") { __typename } }`, `{ agents { nodes { __typename } } }`} {
+		made := compile(operationOf(t, table, text, nil), table)
+		require.Equal(t, []string{"id"}, made.reads[0].columns, text)
+	}
+}
+
+// A read keeps the statements of a bounded number of shapes.
+func TestPagesOfAReadAreBounded(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	r := compile(operationOf(t, table, `{ agents { nodes { id } } }`, nil), table).reads[0]
+	for i := range 3 * maxShapes {
+		r.page(table.store, pg.Part{PageArgs: model.PageArgs{First: int32(1 + i)}})
+		require.LessOrEqual(t, len(r.pages), maxShapes)
 	}
 }
 

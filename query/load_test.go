@@ -85,7 +85,7 @@ func TestLoadersReportErrors(t *testing.T) {
 
 func TestPageKeysAreDistinct(t *testing.T) {
 	t.Parallel()
-	name, zero := "a", int32(0)
+	name, other, zero := "a", "b", int32(0)
 	cursor := (model.Cursor{ID: "a"}).String()
 	seen := map[string]bool{}
 	for _, test := range []struct {
@@ -99,8 +99,9 @@ func TestPageKeysAreDistinct(t *testing.T) {
 		{model.PageArgs{Last: new(int32(10))}, nil},
 		{model.PageArgs{Last: new(int32(10)), Before: &cursor}, nil},
 		{model.PageArgs{First: 10}, db.NamesMatching(&model.NameFilter{NameContains: &name})},
+		{model.PageArgs{First: 10}, db.NamesMatching(&model.NameFilter{NameContains: &other})},
 	} {
 		seen[windowOf(test.args, test.filter)] = true
 	}
-	require.Len(t, seen, 7)
+	require.Len(t, seen, 8)
 }

@@ -2,11 +2,13 @@ package query
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -75,8 +77,7 @@ func TestStoredObjectsAreReadByJSONName(t *testing.T) {
 	table := newTestTable(t)
 	operation := operationOf(t, table, `{ agent(id: "a") { fields { n: name isSystem __typename isMandatory } } }`, nil)
 	c := &compiler{operation: operation, table: table, plan: &queryPlan{}}
-	field := operation.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
-	write := c.column(field.Definition.Type, reflect.TypeFor[[]model.AgentField](), field.SelectionSet)
+	write := c.fieldsOfAgent(operation)
 	for stored, want := range map[string]string{
 		`[]`: `[]`,
 		`[{"isSystem": true, "name": "a", "isMandatory": false}]`: `[{"n":"a","isSystem":true,"__typename":"AgentField","isMandatory":false}]`,
@@ -88,6 +89,41 @@ func TestStoredObjectsAreReadByJSONName(t *testing.T) {
 		if require.Equal(t, want != "", ok, stored); ok {
 			require.JSONEq(t, want, string(written), stored)
 		}
+	}
+}
+
+// fieldsOfAgent returns the writer of the column of the operation's field { agent { fields } }.
+func (c *compiler) fieldsOfAgent(operation *graphql.OperationContext) writeValue {
+	field := operation.Operation.SelectionSet[0].(*ast.Field).SelectionSet[0].(*ast.Field)
+	return c.column(field.Definition.Type, reflect.TypeFor[[]model.AgentField](), field.SelectionSet)
+}
+
+// Aliases can select any number of members.
+func TestManyMembersOfStoredObjectsAreRead(t *testing.T) {
+	t.Parallel()
+	table := newTestTable(t)
+	for n := 11; n < 16; n++ {
+		selection, want := "", ""
+		for i := range n {
+			selection += fmt.Sprintf(" n%d: name", i)
+			want += fmt.Sprintf(`,"n%d":"a"`, i)
+		}
+		operation := operationOf(t, table, `{ agent(id: "a") { fields {`+selection+` } } }`, nil)
+		c := &compiler{operation: operation, table: table, plan: &queryPlan{}}
+		written, ok := c.fieldsOfAgent(operation)(&response{}, nil, []byte(`[{"name": "a"}]`))
+		require.True(t, ok)
+		require.Equal(t, "[{"+want[1:]+"}]", string(written))
+	}
+}
+
+func TestClaimedItemsNameTheEndOfTheirClaim(t *testing.T) {
+	t.Parallel()
+	due := big(time.Date(2126, 3, 2, 9, 30, 0, 0, time.UTC).UnixMicro() - epoch)
+	for want, values := range map[string][][]byte{
+		`"2126-03-02T09:30:00.000Z"`: {[]byte("Pending"), []byte("claim"), due}, "null": {[]byte("Pending"), nil, due},
+	} {
+		written := computed["CampaignItem.claimedUntil"].write(nil, func(column int) []byte { return values[column] })
+		require.Equal(t, want, string(written))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
@@ -108,6 +109,19 @@ func TestCostCountsRowsAndFields(t *testing.T) {
 			4 + 2*2 + 3*2},
 	} {
 		require.Equal(t, c.want, costIn(t, schema, c.query, c.variables), c.query)
+	}
+}
+
+// Only texts and ids leave the cost of an operation constant. A list of them may be the list of elements.
+func TestVariablesChangeTheCost(t *testing.T) {
+	t.Parallel()
+	for variable, isConstant := range map[string]bool{
+		"ID": true, "ID!": true, "String": true, "[ID!]!": false, "[String]": false, "Int": false, "Boolean!": false,
+		"Take!": false,
+	} {
+		document, err := parser.ParseQuery(&ast.Source{Input: "query ($v: " + variable + ") { one { name } }"})
+		require.NoError(t, err)
+		require.Equal(t, isConstant, hasConstantCost(document.Operations[0]), variable)
 	}
 }
 

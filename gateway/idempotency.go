@@ -92,8 +92,7 @@ func (s *Server) serveIdempotent(w http.ResponseWriter, r *http.Request) {
 			idempotencyHeader))
 		return
 	}
-	id := sha256.Sum256([]byte(r.Method + "\x00" + r.URL.EscapedPath() + "\x00" + keys[0]))
-	k := &idempotentWriter{ResponseWriter: w, id: id[:], url: r.URL.RawQuery, body: digestOf(r)}
+	k := &idempotentWriter{ResponseWriter: w, id: requestID(r, keys[0]), url: r.URL.RawQuery, body: digestOf(r)}
 	r = r.WithContext(context.WithValue(r.Context(), keyedKey{}, k))
 	r.Body = k.body
 	answered := false
@@ -107,6 +106,12 @@ func (s *Server) serveIdempotent(w http.ResponseWriter, r *http.Request) {
 	if k.stored != nil {
 		k.replay()
 	}
+}
+
+// requestID returns the id of a request with the key. The same key on another path is another request.
+func requestID(r *http.Request, key string) []byte {
+	id := sha256.Sum256([]byte(r.Method + "\x00" + r.URL.EscapedPath() + "\x00" + key))
+	return id[:]
 }
 
 func isKey(keys []string) bool {

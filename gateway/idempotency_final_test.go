@@ -1,9 +1,13 @@
 package gateway
 
 import (
+	"context"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -79,4 +83,51 @@ func TestOnlyFinalStatusesAreSaved(t *testing.T) {
 		k.isFinal = false
 		require.Nil(t, k.keepable())
 	}
+}
+
+// A key belongs to a method, a path and, for tokens of pages, a visitor. A retry has the same address, scopes and body.
+func TestKeysBelongToOneRequest(t *testing.T) {
+	t.Parallel()
+	request := func(path string) *http.Request {
+		return httptest.NewRequest(http.MethodPost, path, strings.NewReader("a"))
+	}
+	id := requestID(request("/v1/agents"), "key")
+	require.Equal(t, id, requestID(request("/v1/agents?dry=1"), "key"))
+	require.NotEqual(t, id, requestID(request("/v1/agents"), "other"))
+	require.NotEqual(t, id, requestID(request("/v1/tests"), "key"))
+	require.NotEqual(t, id, requestID(request("/v1%2Fagents"), "key"))
+
+	k := &idempotentWriter{id: id, url: "dry=1", body: digestOf(request("/"))}
+	visitor := func(holder string) model.Principal {
+		return model.Principal{Reach: &model.Reach{Holder: []byte(holder)}}
+	}
+	require.Equal(t, id, k.idOf(model.Principal{}))
+	require.NotEqual(t, k.idOf(visitor("a")), k.idOf(visitor("b")))
+
+	may := func(scopes ...model.APIKeyScope) model.Principal { return model.Principal{Scopes: scopes} }
+	both := k.fingerprint(may(model.APIKeyScopeRead, model.APIKeyScopeAdmin))
+	require.Equal(t, both, k.fingerprint(may(model.APIKeyScopeAdmin, model.APIKeyScopeRead)))
+	require.NotEqual(t, both, k.fingerprint(may(model.APIKeyScopeRead)))
+	k.url = ""
+	require.NotEqual(t, both, k.fingerprint(may(model.APIKeyScopeRead, model.APIKeyScopeAdmin)))
+}
+
+// A client that disconnects will retry. Its request is carried out, so that the retry gets the response.
+func TestClaimedRequestOutlivesItsClient(t *testing.T) {
+	t.Parallel()
+	ctx, disconnect := context.WithCancel(t.Context())
+	disconnect()
+	k := &idempotentWriter{id: []byte("id"), body: digestOf(httptest.NewRequest(http.MethodPost, "/", nil))}
+	ctx = graphql.WithOperationContext(context.WithValue(ctx, keyedKey{}, k), &graphql.OperationContext{
+		Operation: &ast.OperationDefinition{Operation: ast.Mutation}})
+	claim := func(ctx context.Context, _ string, _, _ []byte) (*model.StoredResponse, RequestClaim, error) {
+		return nil, nil, ctx.Err()
+	}
+	isRun := false
+	idempotency{Server: &Server{claim: claim, settings: DefaultSettings()}}.InterceptOperation(ctx,
+		func(ctx context.Context) graphql.ResponseHandler {
+			isRun = ctx.Err() == nil
+			return nil
+		})
+	require.True(t, isRun)
 }

@@ -62,6 +62,30 @@ func TestLimitIsNeverExceeded(t *testing.T) {
 	})
 }
 
+// Each visitor of a page has a tenth of the key's limit, at least 1. A visitor's refused requests spend nothing of the
+// key's limit.
+func TestVisitorsHaveAShareOfTheLimit(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_800_000_000, 0)
+	visitor := func(holder string) model.Principal {
+		return model.Principal{KeyID: "k", TokenHash: []byte{1}, Reach: &model.Reach{Holder: []byte(holder)}}
+	}
+	l := newKeyLimit("requests", 20)
+	for range 2 {
+		require.NoError(t, l.takeRequests(nil, visitor("a"), 1, at))
+	}
+	for range 30 {
+		codeIs(t, l.takeRequests(nil, visitor("a"), 1, at), model.RateLimited)
+	}
+	require.NoError(t, l.takeRequests(nil, visitor("b"), 1, at))
+	require.NoError(t, l.takeRequests(nil, model.Principal{KeyID: "k"}, 17, at))
+	codeIs(t, l.takeRequests(nil, model.Principal{KeyID: "k"}, 1, at), model.RateLimited)
+
+	small := newKeyLimit("requests", 5)
+	require.NoError(t, small.takeRequests(nil, visitor("a"), 1, at))
+	codeIs(t, small.takeRequests(nil, visitor("a"), 1, at), model.RateLimited)
+}
+
 func TestBucketsAreBounded(t *testing.T) {
 	t.Parallel()
 	l, at := newRateLimit("API key", "things", 1), time.Unix(1_800_000_000, 0)

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,4 +51,36 @@ func TestTooLargeBodyIsAnswered(t *testing.T) {
 			require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode)
 		})
 	}
+}
+
+// Texts and files have separate bounds. If several files have one name, the last one counts, as with texts.
+func TestTextsAndFilesAreBoundedSeparately(t *testing.T) {
+	t.Parallel()
+	limits := form.Limits{File: 2_000, Rest: 1_000}
+	sent := func(parts ...string) (*form.Form, error) {
+		body := ""
+		for _, part := range parts {
+			body += "--x\r\nContent-Disposition: form-data; name=\"a\"" + part + "\r\n"
+		}
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body+"--x--\r\n"))
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		return form.Read(httptest.NewRecorder(), r, limits, time.Time{})
+	}
+	text := func(length int) string { return "\r\n\r\n" + strings.Repeat("t", length) }
+	file := func(length int, fill string) string {
+		return "; filename=\"a.txt\"\r\n\r\n" + strings.Repeat(fill, length)
+	}
+	for _, parts := range [][]string{{text(1_001)}, {file(2_001, "f")}, {file(1_001, "f"), file(1_000, "g")}} {
+		_, err := sent(parts...)
+		require.ErrorAs(t, err, new(*form.TooLargeError))
+	}
+	read, err := sent(text(1_000), file(500, "f"), file(700, "g"))
+	require.NoError(t, err)
+	defer read.Close()
+	upload, given, err := read.Upload("a")
+	require.NoError(t, err)
+	require.True(t, given)
+	content, err := io.ReadAll(upload.File)
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("g", 700), string(content))
 }

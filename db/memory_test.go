@@ -76,6 +76,39 @@ func TestRowsAreChargedAsTheyAreRead(t *testing.T) {
 	}
 }
 
+// A statement that the budget refuses gives back its connection and its slot.
+func TestRefusedStatementsHoldNoConnection(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	ctx, cancel := context.WithTimeout(pg.WithSlots(t.Context()), dbtest.WaitTimeout)
+	defer cancel()
+	refusing := model.WithMemoryBudget(ctx, &testBudget{left: -1})
+	for range 20 {
+		_, err := tenant.Agents(refusing, model.PageArgs{First: 1}, nil)
+		require.ErrorIs(t, err, model.ErrTooLarge)
+		_, err = findPrepared(refusing, tenant, db.AgentRows, []string{"a"})
+		require.ErrorIs(t, err, model.ErrTooLarge)
+	}
+	_, err := tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
+	require.NoError(t, err)
+}
+
+// One response counts a list once for each filter, and not for another filter.
+func TestSharedCountsDependOnTheFilter(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	dbtest.Tests(t, tenant, 3, 1)
+	ctx := pg.WithSharedCounts(t.Context())
+	for name, want := range map[string]int32{"Test 0": 1, "Test": 3, "none": 0} {
+		page, err := tenant.AgentTests(ctx, model.PageArgs{First: 1}, nil,
+			model.AgentTestFilter{NameContains: &name})
+		require.NoError(t, err)
+		count, err := page.Count(ctx)
+		require.NoError(t, err)
+		require.Equal(t, want, count, name)
+	}
+}
+
 // Once the budget is used up, the remaining rows of a result are not received.
 func TestRowsBeyondTheBudgetAreNotReceived(t *testing.T) {
 	t.Parallel()

@@ -259,3 +259,15 @@ func TestBatchCountsEachOperation(t *testing.T) {
 	require.Equal(t, 2, strings.Count(a.text, `"data":{"hello"`), a.text)
 	require.Equal(t, 1, strings.Count(a.text, "RATE_LIMITED"), a.text)
 }
+
+// A list of requests has the size limit of one response.
+func TestBatchIsBoundedAsOneResponse(t *testing.T) {
+	t.Parallel()
+	f := start(t, settings(func(s *gateway.Settings) { s.Batch = 100; s.ResponseBytes = 1_000 }))
+	one := `{"query":"{ hello }"}`
+	a := f.do(t, call{method: "POST", path: "/graphql", body: "[" + strings.Repeat(one+",", 99) + one + "]"})
+	answered := strings.Count(a.text, `"data":{"hello"`)
+	require.Greater(t, answered, 10, a.text)
+	require.Equal(t, 100-answered, strings.Count(a.text, "the earlier responses of this batch exceed"), a.text)
+	require.Less(t, answered, 1_000/len(`{"data":{"hello":""}}`)+2)
+}

@@ -5,8 +5,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/gateway"
 )
 
 const pingsBetweenBeats = 1_000
@@ -51,4 +55,20 @@ func TestCompletionsDoNotCountAsPings(t *testing.T) {
 	}
 	c.send(`{"type":"ping"}`)
 	c.expect(`{"type":"pong"}`)
+}
+
+// Each ping of the server allows the client as many messages again.
+func TestPingsOfTheServerResetTheCount(t *testing.T) {
+	t.Parallel()
+	c := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 10 * time.Millisecond })).ready(t)
+	const some = pingsBetweenBeats * 2 / 3
+	for i := range 3 {
+		for range some {
+			c.send(`{"type":"pong"}`)
+		}
+		id := strconv.Itoa(i)
+		c.subscribe(id, "subscription { tick(milliseconds: 300) }") // reading answers the server's pings
+		require.Equal(t, "next", c.receive()["type"])
+		c.send(`{"type":"complete","id":"` + id + `"}`)
+	}
 }

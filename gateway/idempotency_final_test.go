@@ -89,7 +89,7 @@ func TestOnlyFinalStatusesAreSaved(t *testing.T) {
 func TestKeysBelongToOneRequest(t *testing.T) {
 	t.Parallel()
 	request := func(path string) *http.Request {
-		return httptest.NewRequest(http.MethodPost, path, strings.NewReader("a"))
+		return httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("a"))
 	}
 	id := requestID(request("/v1/agents"), "key")
 	require.Equal(t, id, requestID(request("/v1/agents?dry=1"), "key"))
@@ -117,7 +117,7 @@ func TestClaimedRequestOutlivesItsClient(t *testing.T) {
 	t.Parallel()
 	ctx, disconnect := context.WithCancel(t.Context())
 	disconnect()
-	k := &idempotentWriter{id: []byte("id"), body: digestOf(httptest.NewRequest(http.MethodPost, "/", nil))}
+	k := &idempotentWriter{id: []byte("id"), body: digestOf(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))}
 	ctx = graphql.WithOperationContext(context.WithValue(ctx, keyedKey{}, k), &graphql.OperationContext{
 		Operation: &ast.OperationDefinition{Operation: ast.Mutation}})
 	claim := func(ctx context.Context, _ string, _, _ []byte) (*model.StoredResponse, RequestClaim, error) {

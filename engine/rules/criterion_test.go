@@ -196,7 +196,8 @@ func repeated() *rules.Conversation {
 	}, 0, rules.Agent)
 }
 
-// "Before" compares the first events. "After" and "then" accept a later repetition. Quotes in one message have an order.
+// "Before" compares the first events. "After" and "then" accept a later repetition. Quotes in one message have an
+// order.
 func TestClaimsAboutOrderAreDecided(t *testing.T) {
 	t.Parallel()
 	for criterion, want := range map[string]bool{

@@ -62,7 +62,7 @@ func TestTextsAndFilesAreBoundedSeparately(t *testing.T) {
 		for _, part := range parts {
 			body += "--x\r\nContent-Disposition: form-data; name=\"a\"" + part + "\r\n"
 		}
-		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body+"--x--\r\n"))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body+"--x--\r\n"))
 		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
 		return form.Read(httptest.NewRecorder(), r, limits, time.Time{})
 	}

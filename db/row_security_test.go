@@ -214,10 +214,13 @@ func TestReadsAreBoundToTheirCompany(t *testing.T) {
 	}
 	require.Equal(t, 5, bindings())
 
-	// A read that fails does not bind the connection.
-	failing := pg.Read{Statement: store.ManyRows(db.AgentRows, []string{"id"}), Keys: []string{"\x00"}, IsOne: true}
-	require.Error(t, two.Read(t.Context(), []pg.Read{failing}, func(int, [][]byte) error { return nil }))
+	// A read that fails does not bind the connection, which stays open if it has prepared the statement.
+	read := pg.Read{Statement: store.ManyRows(db.AgentRows, []string{"id"}), Keys: []string{theirs.ID}}
+	ignore := func(int, [][]byte) error { return nil }
+	require.NoError(t, two.Read(t.Context(), []pg.Read{read}, ignore))
 	require.Equal(t, 1, find(t.Context(), one, mine.ID, theirs.ID))
+	read.Keys, read.IsOne = []string{"\x00"}, true
+	require.Error(t, two.Read(t.Context(), []pg.Read{read}, ignore))
 	require.Equal(t, 1, find(t.Context(), two, mine.ID, theirs.ID))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -34,7 +34,8 @@ var providerNames = map[provider.Format]string{
 
 // EngineOptions configures NewEngine: the agents' models and knowledge bases, and the hosts that they may reach.
 type EngineOptions struct {
-	// Provider is the provider of the language model. With neither an address nor a key, the offline model answers.
+	// Provider is the provider of the language model. With neither an address nor a key, the offline model answers, unless
+	// Model names one of Models.
 	Provider provider.Config
 	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In tests it never waits.
 	OfflinePause time.Duration

@@ -49,7 +49,7 @@ type Manifest struct {
 	// Rows is the number of rows of each table, and Files the number of files. Import compares both if Rows is given.
 	Rows  map[string]int64 `json:"rows,omitempty"`
 	Files int64            `json:"files,omitempty"`
-	// LeftOut are the tools whose headers are not in the archive.
+	// LeftOut are the tools and MCP servers whose headers are not in the archive.
 	LeftOut []db.ToolHeaders `json:"leftOut,omitempty"`
 	// PausedSchedules is the number of enabled schedules, which the import disables.
 	PausedSchedules int `json:"-"`

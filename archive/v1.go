@@ -230,7 +230,7 @@ func (m *v1Move) readConsumption(ctx context.Context) error {
 	return nil
 }
 
-// isDeleted reports whether the agent or campaign in the consumption is known to be deleted.
+// isDeleted reports whether the agent or campaign in the consumption is deleted, or unknown to the server.
 func isDeleted(named v1Object) bool {
 	return slices.Contains([]string{"Deleted", "Unknown"}, named.text("nameStatus"))
 }

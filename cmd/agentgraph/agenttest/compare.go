@@ -191,7 +191,8 @@ func (c *comparisonShown) isUndecided() bool {
 		!slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion != "CannotDecide" })
 }
 
-// summary describes the comparison in lines: first the overall result, then the tests that changed.
+// summary describes the comparison in lines: first the overall result, then the tests that failed on a side or were not
+// judged.
 func (c *comparisonShown) summary() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),

@@ -37,7 +37,7 @@ type importedTests struct {
 }
 
 // importFile imports a file of another tool, with the files that it refers to in the same directory. It returns an
-// error if no test can be imported. The returned report is never nil.
+// error if no test can be imported. The result is never nil.
 func importFile(tool, file string) (*importedTests, error) {
 	folder, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
@@ -156,7 +156,7 @@ func (t *importedTest) setMember(name string, value any) {
 	t.more = append(t.more, member{name, value})
 }
 
-// addTest adds the test, unless it has nothing that can be judged.
+// addTest adds the test, unless it was dropped or has nothing that can be judged.
 func (c *importedTests) addTest(t *importedTest, at position) {
 	t.at = at
 	if len(t.criteria)+len(t.checks) == 0 {

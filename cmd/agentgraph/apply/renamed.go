@@ -11,7 +11,7 @@ import (
 // If a resource is missing from the files and a new one is similar to it, it was probably renamed. An id in the files
 // confirms that.
 
-// similarity is the share of equal text above which two resources are similar. Lines of lists and objects shorter than
+// similarity is the share of equal text from which two resources are similar. Lines of lists and objects shorter than
 // longLine do not count, because most of them contain only the name of a member.
 const similarity, longLine = 0.6, 20
 

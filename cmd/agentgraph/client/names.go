@@ -18,7 +18,7 @@ type Object struct {
 // Kind is a type of objects that have names.
 type Kind struct {
 	noun, typeName string
-	// list is a query for a page of the objects whose names contain the text.
+	// list is a query for a page of the objects whose names contain the text. The query of Folders returns all folders.
 	list string
 	// advice tells the user how to list all of them, or is "".
 	advice string

@@ -30,7 +30,7 @@ const (
 	firstUsage = 0.6
 )
 
-// usage returns an entry for each day and agent until now.
+// usage returns an entry for each agent and day until the agent was last used.
 func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand,
 	now time.Time) ([]*model.UsageEntryInput, error) {
 	begin := model.MonthOf(now).AddDate(0, 1-usageMonths, 0)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// bucket writes, reads and deletes an object in the bucket with the documents, if there is one.
+// bucket writes, reads, lists and deletes an object in the bucket with the documents, if there is one.
 func (c *Doctor) bucket(ctx context.Context) []finding {
 	const name = "document bucket"
 	if c.DocumentBucket == "" {

@@ -21,7 +21,7 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// Validate refuses limits that would block everything, and settings of models that are not configured.
+// Validate refuses limits that would block everything, settings of models that are not configured, and invalid prices.
 func (f agentFlags) Validate() error {
 	return errors.Join(f.validateModels(), f.validateKnowledge(), cmp.Or(
 		cli.Refuse(f.TurnTimeout <= 0 || f.MaxModelCalls <= 0, "--turn-timeout and --max-model-calls must be above 0"),

@@ -123,7 +123,7 @@ func (f *agentFlags) conversations() cli.Flags {
 	}
 }
 
-// prices returns the prices of simulated chats and test runs, in credits with at most six decimals.
+// prices returns the flags of the prices of simulated chats and test runs, in credits with at most six decimals.
 func (f *agentFlags) prices() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Prices.Message, Name: "price-message", Env: "AGENTGRAPH_PRICE_MESSAGE", Default: "0.01",

@@ -12,7 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// AccessToken returns the token with the hash and its API key, even if they are revoked or expired.
+// AccessToken returns the token with the hash and its API key, even if one of them has expired or the key is revoked.
+// It returns NOT_FOUND after the token was revoked.
 func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessToken, error) {
 	token := &model.AccessToken{}
 	err := t.db.Select(token).Relation("APIKey").Where("access_token.hash = ?", hash).Scan(ctx)
@@ -74,8 +75,8 @@ func (t *Tenant) requireAgents(ctx context.Context, ids []string) error {
 	return nil
 }
 
-// RevokeAccessToken removes the token with the hash, if it belongs to the API key of the request. It reports
-// whether the token was valid until now.
+// RevokeAccessToken removes the token with the hash, if it belongs to the API key of the request and has not expired.
+// It reports whether it removed the token.
 func (t *Tenant) RevokeAccessToken(ctx context.Context, hash []byte) (isRevoked bool, err error) {
 	if t.keyID == nil {
 		return false, errors.New("only the API key that made an access token can revoke it")

@@ -14,7 +14,7 @@ import (
 
 // FollowExecution delivers the current state of an execution, and again after each change of the execution or its
 // runs. Changes in quick succession are delivered once, with the last state. It closes the channel after delivering
-// the finished execution, and when ctx ends.
+// the finished execution, when the execution was deleted, and when ctx ends.
 func (t *Tenant) FollowExecution(ctx context.Context, id string) (<-chan *model.AgentTestExecution, error) {
 	p, r, err := t.followExecution(ctx, id)
 	if err != nil {
@@ -25,7 +25,8 @@ func (t *Tenant) FollowExecution(ctx context.Context, id string) (<-chan *model.
 
 // FollowRuns delivers the current state of every run of an execution, without its snapshot, and again after each
 // change. Changes in quick succession are delivered once, with the last state. It closes the channel after the
-// execution is finished and every run is delivered in its final state, and when ctx ends.
+// execution is finished and every run is delivered in its final state, when the execution was deleted, and when ctx
+// ends.
 func (t *Tenant) FollowRuns(ctx context.Context, executionID string) (<-chan *model.AgentTestRun, error) {
 	p, r, err := t.followExecution(ctx, executionID)
 	if err != nil {

@@ -101,8 +101,8 @@ func (t *Tenant) runs(ctx context.Context, wanted model.AgentTestRunFilter) (run
 
 // ClaimRun assigns a run to the caller and returns it, or nil when there is nothing to do. The attempt counts how often
 // the queue has delivered the run, from 1. Of two callers with the same attempt, only one gets the run. A later attempt
-// means that the previous worker was lost. After model.MaxLost lost workers the run ends in the state Error, with the
-// cause Infrastructure.
+// means that the previous worker was lost. After more than model.MaxLost lost workers the run ends in the state Error,
+// with the cause Infrastructure.
 func (t *Tenant) ClaimRun(ctx context.Context, id string, attempt int32) (*model.AgentTestRun, error) {
 	run, claimed := t.preclaimed(id, attempt)
 	if claimed {

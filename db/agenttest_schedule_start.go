@@ -15,7 +15,7 @@ import (
 // startTime bounds how long one sweep starts executions, before it looks for lost workers.
 const startTime = 2 * time.Second
 
-// permanentCodes are the codes of errors that every later attempt to start the same execution would return.
+// permanentCodes are the codes of errors that another attempt to start the same execution soon would return again.
 var permanentCodes = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
 
 // startScheduled starts the executions of schedules that are due: company by company, and the longest overdue first in
@@ -116,8 +116,8 @@ func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) 
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !left[id] }), nil
 }
 
-// failSchedule saves why a schedule could not start, and notifies webhooks. It disables the schedule if its tests were
-// deleted.
+// failSchedule saves why a schedule could not start, and notifies webhooks. It disables the schedule if its tests,
+// their folder or their agent were deleted.
 func (t tenantTx) failSchedule(ctx context.Context, due *model.AgentTestSchedule, reason *model.Error) error {
 	schedule, err := t.lockDue(ctx, due)
 	if err != nil || schedule == nil {

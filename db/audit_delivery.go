@@ -67,7 +67,7 @@ func (o *webhookDispatcher) postAuditEvents(ctx context.Context, companyID strin
 }
 
 // Deliver sends events of one company to their target, oldest first. After an error it is called again with the same
-// events.
+// events, and with newer ones if there is room.
 type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error
 
 // DeliverAuditEvents passes undelivered events to the function deliver: the oldest of each company, unless the company

@@ -49,7 +49,8 @@ func (t *Tenant) StartBlameSearch(ctx context.Context, search *model.BlameSearch
 	})
 }
 
-// lockBlamedTest locks a test and its agent. Every transaction that changes a search locks both before the search.
+// lockBlamedTest locks a test and its agent. Every transaction that starts or continues a search locks both before the
+// search.
 func (t tenantTx) lockBlamedTest(ctx context.Context, id string) (*model.AgentTestRow, error) {
 	test := &model.AgentTestRow{}
 	if err := t.db.One(ctx, "agent test", id, test); err != nil {

@@ -161,7 +161,8 @@ func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignIt
 		})
 }
 
-// DeleteCampaignItem deletes an item with its events. It returns CONFLICT during a call.
+// DeleteCampaignItem deletes an item with its events. It returns CONFLICT during a call, and when the campaign is
+// archived.
 func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaignItemInput) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaign, err := t.lockCampaign(ctx, in.CampaignID, forUpdate)
@@ -186,7 +187,7 @@ func (t *Tenant) DeleteCampaignItem(ctx context.Context, in model.DeleteCampaign
 }
 
 // ArchiveCampaignItems archives or restores all of the items, or none, and returns them in the order of the input. It
-// returns CONFLICT while one of them is in progress.
+// returns CONFLICT while one of them is in progress, and when the campaign is archived.
 func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 	in model.ArchiveCampaignItemsInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {

@@ -2,8 +2,8 @@ package db
 
 import "strings"
 
-// configurations are the text search configurations that stem the words of languages. Those for English and French do
-// not stem stop words.
+// configurations are the text search configurations that stem the words of languages. Those for English and French
+// leave out the stop words of both languages.
 var configurations = map[string]string{
 	"ar": "pg_catalog.arabic", "ca": "pg_catalog.catalan", "da": "pg_catalog.danish", "de": "pg_catalog.german",
 	"el": "pg_catalog.greek",

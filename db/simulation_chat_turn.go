@@ -254,8 +254,8 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 	return chat, nil
 }
 
-// Release releases the chat without saving a message. It saves the calls, because their effects remain. It does nothing
-// if the claim was lost.
+// Release releases the chat without saving a message, unless the claim was lost. It saves the calls in any case,
+// because their effects remain.
 func (u *ChatTurn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	u.addRelease(w, u.chatAfterTurn(0, nil))

@@ -166,7 +166,7 @@ var setWaiting = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 })
 
 // Suspend releases the chat while calls wait for a person. Once they are answered, enqueueWaiting starts the turn
-// again. It saves the other calls, because their effects remain. It does nothing if the claim was lost.
+// again. It saves the other calls, even if the claim was lost, because their effects remain.
 func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 	var others []*model.ToolCall
 	for _, call := range calls {

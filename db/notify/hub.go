@@ -96,7 +96,7 @@ type Subscription struct {
 	woken chan struct{}
 	// The channel arrived has a token while there are pieces.
 	arrived chan struct{}
-	// alert is called for each signal and piece. It may be nil.
+	// alert is called for each signal and piece, and when signals may have been missed. It may be nil.
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece

@@ -33,7 +33,7 @@ type Batch struct {
 // Batch returns an empty Batch for the company of the Scope.
 func (s Scope) Batch() *Batch { return &Batch{scope: s} }
 
-// Add appends a statement. Its rows, if any, are appended to the slice that into points to; into may be nil.
+// Add appends a statement. Its rows, if any, replace those in the slice that into points to; into may be nil.
 func (b *Batch) Add(q Query, into any, values ...any) {
 	b.bound = append(b.bound, Bind(q, into, values...))
 }

@@ -17,7 +17,7 @@ type Reader struct {
 }
 
 // Reader waits for a free connection and returns a Reader on it. One company has at most three quarters of the
-// connections at a time. Close the Reader.
+// connections that are not pipelined. Close the Reader.
 func (r Reads) Reader(ctx context.Context) (*Reader, error) {
 	reader := &Reader{scope: r.scope}
 	if err := reader.open(ctx); err != nil {

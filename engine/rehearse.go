@@ -28,8 +28,8 @@ type Rehearsal struct {
 	skipped atomic.Int64
 }
 
-// Rehearse starts reading the calls that the agent of a run can make. Opener and Answer wait for the result. The meter
-// counts the tokens of the agent's answers.
+// Rehearse starts reading the calls that the agent of a run can make. Opener, Targets and Answer wait for the result.
+// The meter counts the tokens of the agent's answers.
 func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTestRun, m *Meter) *Rehearsal {
 	agent := run.Snapshot.Agent
 	r := &Rehearsal{

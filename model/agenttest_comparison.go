@@ -23,7 +23,7 @@ type AgentTestComparison struct {
 	NewlyFailing int32
 	NewlyPassing int32
 	Flaky        int32
-	// BaseCounts and HeadCounts count the tests that were judged in both.
+	// BaseCounts and HeadCounts count the runs of the tests that were judged in both.
 	BaseCounts       *AgentTestRunCounts
 	HeadCounts       *AgentTestRunCounts
 	PValue           *float64
@@ -32,7 +32,8 @@ type AgentTestComparison struct {
 	AdjustedPValue *float64
 	Correction     AgentTestCorrection
 	Conclusion     AgentTestConclusion
-	// DecidingRepeats is nil if there is a difference, or if too many repeats would be needed to show one.
+	// DecidingRepeats is nil if there is a difference, if the pass rates are equal, or if showing a difference would need
+	// too many repeats.
 	DecidingRepeats *int32
 }
 
@@ -58,7 +59,8 @@ type AgentTestComparisonTest struct {
 	// AdjustedPValue is corrected for the number of tests.
 	AdjustedPValue *float64
 	Conclusion     AgentTestConclusion
-	// DecidingRepeats is nil if there is a difference, or if too many repeats would be needed to show one.
+	// DecidingRepeats is nil if there is a difference, if the pass rates are equal, or if showing a difference would need
+	// too many repeats.
 	DecidingRepeats *int32
 }
 

@@ -5,7 +5,7 @@ import (
 )
 
 // OfSimulation returns the changes of a simulation test. It returns BAD_INPUT if the input has fields of a
-// classification test.
+// classification test, or messages that break a bound.
 func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error) {
 	var faults Fields
 	faults.foreign("conversationContext", in.ConversationContext != nil, AgentTestKindClassification)

@@ -14,7 +14,7 @@ const minNational = 7
 
 // EraseContactInput names the contact to erase by the phone number.
 type EraseContactInput struct {
-	// PhoneNumber is in E.164 form.
+	// PhoneNumber has + and the country code, in any spelling.
 	PhoneNumber string
 	// IsDryRun counts the traces without erasing them.
 	IsDryRun bool

@@ -13,7 +13,7 @@ import (
 
 // Imported is an imported row with bounds that the database does not check.
 type Imported interface {
-	// CheckImported returns BAD_INPUT with every bound that the row breaks.
+	// CheckImported returns BAD_INPUT if the row breaks a bound.
 	CheckImported() error
 }
 

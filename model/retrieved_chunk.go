@@ -15,8 +15,9 @@ type RetrievedChunk struct {
 	MatchedTerms     []MatchedTerm
 }
 
-// MatchedTerm is a word of a question that the chunk contains. The weights of all words of a question add up to 1.
-// Credit is the part of the weight that counts for the chunk, from 0 to 1.
+// MatchedTerm is a word of a question that the chunk contains. The weights of a question's 10 weightiest words add up
+// to 1. Credit is the share of the weight that counts for the chunk: 1 for one occurrence in a chunk of average length,
+// and more for several.
 type MatchedTerm struct {
 	Word   string
 	Weight float64

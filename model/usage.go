@@ -31,7 +31,7 @@ const dayKeys = OwnUsageKeys + "day:"
 const DayKeys = dayKeys + "%"
 
 // UsageEntry is an entry of the usage ledger: used credits. Entries never change; a negative entry corrects a mistake.
-// Entries older than the ledger's retention are replaced by one for each day.
+// Entries older than the ledger's retention are replaced by one for each day, channel, agent and campaign.
 type UsageEntry struct {
 	bun.BaseModel `bun:"table:usage_entries,alias:usage_entry"`
 	Owned

@@ -5,7 +5,7 @@ import "strings"
 // CutMark ends a text that was cut.
 const CutMark = " … (the rest is cut off)"
 
-// Clean removes characters that Postgres cannot store.
+// Clean removes NUL characters and replaces invalid UTF-8, because Postgres cannot store them.
 func Clean(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }

@@ -21,8 +21,8 @@ import (
 const (
 	// guessedBy is how much of a file is examined to guess its encoding, in bytes.
 	guessedBy = 64 << 10
-	// fewTelling is the number of non-ASCII letters up to which a mostly ASCII text is taken for Windows-1252. So few
-	// letters could be of any encoding.
+	// fewTelling is the number of non-ASCII bytes below which a mostly ASCII text is taken for Windows-1252. So few bytes
+	// could be of any encoding.
 	fewTelling = 8
 )
 

@@ -214,7 +214,7 @@ func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte,
 	return content, text, err
 }
 
-// storable removes characters that Postgres cannot store.
+// storable removes NUL characters and replaces invalid UTF-8, because Postgres cannot store them.
 func storable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }

@@ -28,7 +28,7 @@ type formatSection struct {
 	isGeneral, isExponent, isFraction bool
 	// percents counts percent signs. thousands counts the trailing commas, each of which divides by 1,000.
 	percents, thousands int
-	// digits counts the placeholders before the decimal point, decimals those after it, and fixed the digits that show
+	// digits counts the placeholders before the decimal point, decimals those after it, and fixed the decimals that show
 	// zeros.
 	digits, decimals, fixed int
 	isGrouped               bool

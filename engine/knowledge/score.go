@@ -87,7 +87,8 @@ func rarity(holders, chunks int) float64 {
 	return math.Log(1 + (others+0.5)/(float64(holders)+0.5))
 }
 
-// lettersWeight is log2(1 + letters), times 1.5 for a word with a digit: long words and numbers distinguish texts.
+// lettersWeight is stopLetters for a stop word, and otherwise log2(1 + letters), times 1.5 for a word with a digit:
+// long words and numbers distinguish texts.
 func lettersWeight(t db.Token) float64 {
 	if t.IsStopWord {
 		return stopLetters
@@ -126,7 +127,7 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 // maxMeant bounds the words that an unknown word may mean.
 const maxMeant = 16
 
-// closest returns at most maxMeant of the words, preferring the token's first letter and then its length.
+// closest returns at most maxMeant of the words, preferring the token's first byte and then its length.
 func (t token) closest(words []string) []string {
 	if len(words) <= maxMeant {
 		return words
@@ -276,8 +277,8 @@ func neighborsOf(words []string, tokens []token) (pairs [][2]int) {
 // blend returns a chunk's score. weight is the share of the term similarity.
 func blend(term, vector, weight float64) float64 { return weight*term + (1-weight)*vector }
 
-// normalizeVector scales a vector to length 1, so that the product of two is their cosine. It returns nil for a zero
-// vector.
+// normalizeVector scales a vector to length 1, so that the product of two is their cosine. It returns zeros for a
+// vector whose length is zero, infinite or not a number.
 func normalizeVector(vector []float32) []float32 {
 	var square float64
 	for _, x := range vector {

@@ -163,7 +163,7 @@ func nonBlank(texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" })
 }
 
-// clean removes invisible characters and characters that Postgres cannot store, and ends lines with \n.
+// clean removes control characters, soft hyphens and byte order marks, replaces invalid UTF-8, and ends lines with \n.
 func clean(text string) string {
 	if !strings.ContainsFunc(text, isNoise) {
 		return strings.ToValidUTF8(text, "\uFFFD")

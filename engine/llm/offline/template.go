@@ -31,7 +31,7 @@ func (c *conversation) fillWith(t *task, templates []string, arguments map[strin
 	return ""
 }
 
-// valueOf returns the value of a placeholder: a field of the task's results, the latest first, or an argument.
+// valueOf returns the value of a placeholder: an argument, or else a field of the task's results, the latest first.
 // "results" lists the items of the last result. "can" says what the agent can do.
 func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (string, bool) {
 	if name == "can" {

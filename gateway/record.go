@@ -18,14 +18,14 @@ import (
 
 // Observer watches requests, for metrics and traces. It is safe for concurrent use.
 type Observer interface {
-	// Begin is called when a request arrives over HTTP, except for health checks, and when an operation begins on a
-	// socket. The request is handled in the returned context.
+	// Begin is called when a request arrives over HTTP, except for health checks, and when an operation begins on a socket
+	// or in a batch. The request is handled in the returned context.
 	Begin(ctx context.Context) context.Context
 	// End is called once with that context.
 	End(ctx context.Context, r Request)
 }
 
-// Request is the outcome of a request over HTTP, or of an operation on a socket.
+// Request is the outcome of a request over HTTP, or of an operation on a socket or in a batch.
 type Request struct {
 	// Operation is the client's name for the operation, at most 64 bytes. It may be "".
 	Operation string
@@ -53,12 +53,12 @@ func (s *Server) Load() Load {
 
 type recordKey struct{}
 
-// record collects the facts to log about a request, or about an operation on a socket.
+// record collects the facts to log about a request, or about an operation on a socket or in a batch.
 type record struct {
 	begin  time.Time
 	remote string
 	caller model.Principal
-	// header is the response's header. On a socket, method and path are "" and header is nil.
+	// header is the response's header. On a socket and in a batch, method and path are "" and header is nil.
 	method, path string
 	header       http.Header
 	// isObserved is set if Observer.Begin was called.
@@ -105,7 +105,7 @@ func (s *Server) observe(ctx context.Context, r *record) context.Context {
 	return s.observer.Begin(ctx)
 }
 
-// logEnd logs a finished request and calls Observer.End. status is 0 on a socket.
+// logEnd logs a finished request and calls Observer.End. status is 0 on a socket and in a batch.
 func (s *Server) logEnd(ctx context.Context, r *record, status int, message string) {
 	duration, code := time.Since(r.begin), r.codeOf(status)
 	attributes := make([]slog.Attr, 0, 12)

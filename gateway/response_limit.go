@@ -213,8 +213,8 @@ func (b responseBudget) Reserve(bytes int) error {
 	return nil
 }
 
-// CountStatement counts a database statement. It fails for a query that has read little, if its response is known to be
-// large and other responses have taken the memory since.
+// CountStatement counts a database statement. It fails once the response has exceeded a limit. It also fails for a
+// query that has read little, if its response is known to be large and other responses have taken the memory since.
 func (b responseBudget) CountStatement() error {
 	if b.size.Load() < smallResponse && b.size.out.isHopeless(b.size.document) &&
 		b.size.isOver.CompareAndSwap(false, true) {

@@ -20,7 +20,7 @@ type Settings struct {
 	// uses the schema's @cost and @listSize. 0 means no limit.
 	QueryCost int
 	// ResponseBytes bounds the memory of one response while it is made. Each value counts its name, its text and 64 bytes
-	// more. The rows that were read for the response count too.
+	// more. A text of more than 1 KiB counts four times. The rows that were read for the response count too.
 	ResponseBytes int64
 	// ResponseWork bounds the work for one response, in values that the executor resolves one by one. A database
 	// statement counts as 125 values. Values that are written directly from rows do not count. 0 means no limit.

@@ -12,7 +12,7 @@ import (
 )
 
 // The buffers of an open socket, in bytes. Clients' messages are small; larger ones bypass the read buffer. The library
-// writes only control frames, of at most 129 bytes.
+// writes only control frames, of at most 127 bytes.
 const (
 	readBuffer    = 512
 	controlBuffer = 256

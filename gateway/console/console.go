@@ -165,7 +165,7 @@ func (h *Handler) ServeIcon(w http.ResponseWriter, r *http.Request) {
 	serveAsset(w, r, strings.TrimSuffix(path.Base(name[0]), ".gz"), oneDay)
 }
 
-// AcceptsGzip reports whether Accept-Encoding names gzip, as every browser's does.
+// AcceptsGzip reports whether Accept-Encoding names gzip with a weight above 0, as every browser's does.
 func AcceptsGzip(h http.Header) bool {
 	for coding := range strings.SplitSeq(strings.Join(h.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(coding, " ", ""), ";")

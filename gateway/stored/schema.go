@@ -285,7 +285,8 @@ func (d *Describer) inputType(t *ast.Type) *jsonschema.Schema {
 	return d.define(definition.Name, schema)
 }
 
-// bound adds the bounds of @bounds: of characters to strings, and of entries to the list or object.
+// bound adds the bounds of @bounds: of values to numbers, of characters to strings, and of entries to the list or
+// object.
 func (d *Describer) bound(schema *jsonschema.Schema, bounds *ast.Directive) {
 	if bounds == nil {
 		return

@@ -2,11 +2,14 @@ package db_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -132,4 +135,45 @@ func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 func addressOf(t *testing.T, store *db.Store) string {
 	t.Helper()
 	return store.Pool().Config().ConnString()
+}
+
+// Autovacuum sees none of an import's rows. Statistics by which a table is empty would make Postgres check each
+// reference by an index that reads all rows of the company.
+func TestImportChecksReferencesByTheirKeys(t *testing.T) {
+	t.Parallel()
+	dbtest.SkipIfSharded(t) // the statistics are those of shards, on other nodes
+	store := dbtest.New(t)
+	conn := connect(t, addressOf(t, store))
+	const chats = 2000
+	lines := func(n int, format string) (lines []json.RawMessage) {
+		for i := range n {
+			lines = append(lines, json.RawMessage(fmt.Sprintf(format, i)))
+		}
+		return lines
+	}
+	company, err := model.NewCompany("Moved", time.Now())
+	require.NoError(t, err)
+	err = store.ImportCompany(t.Context(), company, "archive_1", false,
+		func(ctx context.Context, in *db.CompanyImport) error {
+			require.NoError(t, in.Rows(ctx, "agents", lines(1, `{"id": "agent_%d", "name": "A", "prompt": "Hi", "channel": "Web",
+				"direction": "Inbound"}`)))
+			require.NoError(t, in.Rows(ctx, "simulation_chats", lines(chats, `{"id": "chat_%d", "agent_id": "agent_0",
+				"status": "Open", "data_bag": {}, "tool_mocking": {"mockedTools": [], "mockedSubAgents": [],
+				"sideEffects": "Allow"}, "warnings": [], "last_sequence": 1, "created_at": "2026-03-01T09:30:00Z"}`)))
+			message := `{"chat_id": "chat_%d", "sequence": 1, "role": "user", "text": "Hello", "written_at":
+				"2026-03-01T09:30:00Z", "is_conversation_ended": false, "citations": []}`
+			require.NoError(t, in.Rows(ctx, "simulation_chat_messages", lines(1, message)))
+			_, err := conn.Exec(ctx, "SET lock_timeout = '100ms'")
+			require.NoError(t, err)
+			_, _ = conn.Exec(ctx, "VACUUM simulation_chats") // it fails if the import has locked the table
+			return in.Rows(ctx, "simulation_chat_messages", lines(chats, message)[1:])
+		})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		var byKey, byAgent int
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT sum(idx_scan) FILTER (WHERE indexrelname LIKE '%pkey'),
+			sum(idx_scan) FILTER (WHERE indexrelname LIKE '%agent_idx') FROM pg_stat_user_indexes
+			WHERE relname = 'simulation_chats'`).Scan(&byKey, &byAgent))
+		return byKey+byAgent >= chats && byAgent < chats/10
+	}, dbtest.WaitTimeout, 50*time.Millisecond)
 }

@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
-	"strings"
 	"unicode/utf8"
-
-	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
@@ -32,6 +28,7 @@ func (e *ImportedBeforeError) Unwrap() error { return ErrImportedBefore }
 
 // CompanyImport imports the rows of a company in one transaction: they become visible all at once.
 type CompanyImport struct {
+	tx      *Tx
 	tenant  tenantTx
 	columns map[string][]string
 	types   map[string]map[string]string
@@ -42,6 +39,9 @@ type CompanyImport struct {
 	// PausedCampaigns is how many campaigns were running in the archive. They are paused now.
 	PausedCampaigns int
 
+	// table is the table of the last rows, and inserted the number of its rows.
+	table    string
+	inserted int
 	// versions has, by campaign, the last version that the import gave to an item without a version.
 	versions map[string]int
 }
@@ -70,7 +70,7 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 		if err := tx.addCompany(ctx, company, archiveID); err != nil {
 			return err
 		}
-		in := &CompanyImport{tenant: tenantTx{tenant}, versions: map[string]int{}}
+		in := &CompanyImport{tx: tx, tenant: tenantTx{tenant}, versions: map[string]int{}}
 		if err := in.begin(ctx); err != nil {
 			return err
 		}
@@ -134,6 +134,9 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 	if i.columns, _, err = i.tenant.columnsOf(ctx); err != nil {
 		return err
 	}
+	for _, columns := range i.columns {
+		slices.Sort(columns)
+	}
 	i.types, err = i.tenant.typesOf(ctx)
 	return err
 }
@@ -141,6 +144,13 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 // Rows adds rows to one of ArchivedTables. Each row is a JSON object whose keys are the columns. Add the rows that they
 // refer to before them, or in the same call. A RowError names the first faulty row.
 func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.RawMessage) error {
+	if table != i.table {
+		if err := i.analyze(ctx); err != nil {
+			return err
+		}
+		i.table, i.inserted = table, 0
+	}
+	i.inserted += len(lines)
 	complete := make([]json.RawMessage, len(lines))
 	for n, line := range lines {
 		var err error
@@ -148,14 +158,23 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 			return &RowError{n, err}
 		}
 	}
-	err := i.insert(ctx, table, complete)
-	var named *RowError
-	if err == nil || errors.As(err, &named) || pg.IsUnavailable(err) || ctx.Err() != nil {
+	err := i.attempt(ctx, func() error { return i.insert(ctx, table, complete) })
+	if err == nil || pg.IsUnavailable(err) || ctx.Err() != nil {
 		return err
 	}
-	// Postgres does not name the row, so insert them one by one.
+	// Neither Postgres nor the order of returned rows names the faulty row, so check and insert them one by one.
 	for n := range complete {
-		if err := i.insert(ctx, table, complete[n:n+1]); err != nil {
+		err := i.attempt(ctx, func() error {
+			if err := i.check(ctx, table, complete[n]); err != nil {
+				return err
+			}
+			return i.insert(ctx, table, complete[n:n+1])
+		})
+		var out *RowError
+		switch {
+		case errors.As(err, &out):
+			return &RowError{n, out.Err}
+		case err != nil:
 			return &RowError{n, i.explainRefusal(ctx, err, table, complete[n])}
 		}
 	}
@@ -175,7 +194,7 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 		values[name] = value
 	})
 	switch {
-	case err != nil || !json.Valid(line):
+	case err != nil:
 		return nil, errors.New("is not a JSON object")
 	case twice != "":
 		return nil, fmt.Errorf("%s occurs twice", shortName(twice))
@@ -273,62 +292,6 @@ func mergedInto(given json.RawMessage, whole any) json.RawMessage {
 		return nil
 	}
 	return merged
-}
-
-// insert adds rows after a savepoint, and rolls back to it on failure.
-func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.RawMessage) error {
-	text := &strings.Builder{}
-	separator := "["
-	for _, line := range lines {
-		text.WriteString(separator)
-		text.Write(line)
-		separator = ","
-	}
-	text.WriteString("]")
-	if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT rows"); err != nil {
-		return err
-	}
-	err := i.check(ctx, table, text.String())
-	if err == nil {
-		_, err = i.tenant.db.NewRaw("INSERT INTO ? (company_id, ?) SELECT ?, ? FROM json_populate_recordset(NULL::?, "+
-			"?::json)",
-			bun.Ident(table), identifiers(i.columns[table]), i.tenant.CompanyID(), identifiers(i.columns[table]),
-			bun.Ident(table), text.String()).Exec(ctx)
-	}
-	end := "RELEASE SAVEPOINT rows"
-	if err != nil {
-		end = "ROLLBACK TO SAVEPOINT rows"
-	}
-	_, failed := i.tenant.db.ExecContext(ctx, end)
-	return errors.Join(err, failed)
-}
-
-// check reads rows the way the program does, and checks the program's bounds.
-func (i *CompanyImport) check(ctx context.Context, table, lines string) error {
-	none := archivedTableOf(table).row
-	if none == nil {
-		return nil
-	}
-	rows := reflect.New(reflect.SliceOf(reflect.TypeOf(none)))
-	err := i.tenant.db.NewSelect().Model(rows.Interface()).ModelTableExpr("json_populate_recordset(NULL::?, ?::json) AS "+
-		"?TableAlias", bun.Ident(table), lines).Scan(ctx)
-	if err != nil {
-		return err
-	}
-	for n := range rows.Elem().Len() {
-		row := rows.Elem().Index(n).Interface()
-		if err := i.checkHeaders(row); err != nil {
-			return &RowError{n, err}
-		}
-		imported, ok := row.(model.Imported)
-		if !ok {
-			return nil
-		}
-		if err := imported.CheckImported(); err != nil {
-			return &RowError{n, err}
-		}
-	}
-	return nil
 }
 
 // File adds the uploaded file of a document. Its size must be that in the document's row.

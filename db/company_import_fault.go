@@ -11,6 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/pg"
 )
 
 // explainRefusal explains, in terms of the archive, why Postgres refused a row. Postgres itself does not show values of
@@ -22,19 +24,19 @@ func (i *CompanyImport) explainRefusal(ctx context.Context, err error, table str
 	}
 	switch pgErr.Code {
 	case "23502":
-		return fmt.Errorf("%s is missing", pgErr.ColumnName)
+		return fmt.Errorf("%s is missing", pg.ColumnOf(pgErr))
 	case "23503":
 		return fmt.Errorf("%s refers to a row that does not come before this row in the archive",
-			i.describeKey(ctx, pgErr.ConstraintName, row))
+			i.describeKey(ctx, pg.ConstraintOf(pgErr), row))
 	case "23505":
-		return fmt.Errorf("%s occurs twice", i.describeKey(ctx, pgErr.ConstraintName, row))
+		return fmt.Errorf("%s occurs twice", i.describeKey(ctx, pg.ConstraintOf(pgErr), row))
 	case "23514":
-		columns := i.columnsOf(ctx, pgErr.ConstraintName)
+		columns := i.columnsOf(ctx, pg.ConstraintOf(pgErr))
 		switch len(columns) {
 		case 0:
 			return errors.New("a value is out of range")
 		case 1:
-			return fmt.Errorf("%s is out of range", i.describeKey(ctx, pgErr.ConstraintName, row))
+			return fmt.Errorf("%s is out of range", i.describeKey(ctx, pg.ConstraintOf(pgErr), row))
 		}
 		return fmt.Errorf("the values of %s contradict each other", strings.Join(columns, ", "))
 	}
@@ -117,14 +119,14 @@ func (i *CompanyImport) checkReferences(ctx context.Context) error {
 		return err
 	}
 	_, err := i.tenant.db.ExecContext(ctx, "SET CONSTRAINTS ALL IMMEDIATE")
-	var pg *pgconn.PgError
-	if err == nil || !errors.As(err, &pg) {
+	var pgErr *pgconn.PgError
+	if err == nil || !errors.As(err, &pgErr) {
 		return err
 	}
 	if _, err := i.tenant.db.ExecContext(ctx, "ROLLBACK TO SAVEPOINT whole"); err != nil {
 		return err
 	}
-	columns := i.columnsOf(ctx, pg.ConstraintName)
+	columns := i.columnsOf(ctx, pg.ConstraintOf(pgErr))
 	return fmt.Errorf("the archive is incomplete: %s of %s refers to a row that is not in the archive",
-		strings.Join(columns, ", "), pg.TableName)
+		strings.Join(columns, ", "), pgErr.TableName)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -63,9 +62,9 @@ func KnownMembers(table, column string, text json.RawMessage) (json.RawMessage, 
 // checkShape returns BAD_INPUT with every column of a row whose value has the wrong JSON type or format.
 func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.RawMessage) error {
 	var s shape
-	for _, column := range slices.Sorted(maps.Keys(values)) {
-		value := values[column]
-		if string(value) == "null" {
+	for _, column := range i.columns[table.name] {
+		value, isGiven := values[column]
+		if !isGiven || string(value) == "null" {
 			continue // the database decides where null is allowed
 		}
 		kind := i.types[table.name][column]
@@ -85,19 +84,13 @@ func (i *CompanyImport) checkShape(table *archivedTable, values map[string]json.
 // scalarFault says what a value must be for a column of a Postgres type. It is empty if the value is valid.
 func scalarFault(value json.RawMessage, kind string) string {
 	name, format := typeOfColumn(kind)
-	var text string
-	isText := json.Unmarshal(value, &text) == nil
 	switch {
-	case name == "string" && !isText:
+	case name == "string" && value[0] != '"':
 		return "must be a string"
-	case format == "date-time":
-		if _, err := time.Parse(time.RFC3339Nano, text); err != nil {
-			return "must be a date-time such as 2026-03-01T09:30:00Z"
-		}
-	case format == "date":
-		if _, err := time.Parse(time.DateOnly, text); err != nil {
-			return "must be a date such as 2026-03-01"
-		}
+	case format == "date-time" && !isTime(value, time.RFC3339Nano):
+		return "must be a date-time such as 2026-03-01T09:30:00Z"
+	case format == "date" && !isTime(value, time.DateOnly):
+		return "must be a date such as 2026-03-01"
 	case name == "boolean" && string(value) != "true" && string(value) != "false":
 		return "must be true or false"
 	case name == "integer":
@@ -111,6 +104,12 @@ func scalarFault(value json.RawMessage, kind string) string {
 		return "must be a list of values of the type " + strings.TrimSuffix(kind, "[]")
 	}
 	return ""
+}
+
+// isTime reports whether a JSON string has the layout.
+func isTime(value json.RawMessage, layout string) bool {
+	_, err := time.Parse(`"`+layout+`"`, string(value))
+	return err == nil
 }
 
 // listOf returns a pointer into which a list for a column of a Postgres type is decoded.

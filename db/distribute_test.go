@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -124,6 +125,10 @@ func TestTablesAreDistributed(t *testing.T) {
 
 	// The first attempt is interrupted in the middle.
 	before := constraints(t, conn)
+	for i, constraint := range before { // Citus does not send SET CONSTRAINTS to the shards
+		before[i] = regexp.MustCompile(` DEFERRABLE( NOT VALID)?$`).ReplaceAllString(constraint,
+			" DEFERRABLE INITIALLY DEFERRED$1")
+	}
 	execute("ALTER TABLE citus.pg_dist_partition ADD CONSTRAINT away CHECK (logicalrelid <> 'agent_test_runs'::regclass)")
 	require.Error(t, migrator.Distribute(ctx, 32, say))
 	require.Equal(t, before, constraints(t, conn))

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -144,27 +145,57 @@ func namesOfMembers(members []member) string {
 	return strings.Join(names, ", ")
 }
 
-// eachMember calls fn with the members of a JSON object, in order.
+// eachMember calls fn with the members of a JSON object, in order. It returns an error unless text is one JSON object.
 func eachMember(text json.RawMessage, fn func(name string, value json.RawMessage)) error {
-	if !bytes.HasPrefix(text, []byte("{")) {
+	text = bytes.TrimSpace(text)
+	if !bytes.HasPrefix(text, []byte("{")) || !json.Valid(text) {
 		return errors.New("is not a JSON object")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	if _, err := decoder.Token(); err != nil {
-		return err
-	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return err
+	for rest := afterSpace(text[1:]); rest[0] != '}'; {
+		quoted := rest[:valueEnd(rest)]
+		name := string(quoted[1 : len(quoted)-1])
+		if strings.Contains(name, `\`) || !utf8.ValidString(name) {
+			if err := json.Unmarshal(quoted, &name); err != nil {
+				return err
+			}
 		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return err
+		rest = afterSpace(afterSpace(rest[len(quoted):])[1:]) // the colon
+		end := valueEnd(rest)
+		fn(name, rest[:end:end])
+		if rest = afterSpace(rest[end:]); rest[0] == ',' {
+			rest = afterSpace(rest[1:])
 		}
-		fn(name.(string), value)
 	}
 	return nil
+}
+
+func afterSpace(text []byte) []byte { return bytes.TrimLeft(text, " \t\r\n") }
+
+// valueEnd returns the length of the JSON value with which valid JSON begins.
+func valueEnd(text []byte) int {
+	depth, isText := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case isText && c == '\\':
+			i++
+		case c == '"':
+			if isText = !isText; !isText && depth == 0 {
+				return i + 1
+			}
+		case isText:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth < 0 {
+				return i // after a number or a literal
+			} else if depth == 0 {
+				return i + 1
+			}
+		case depth == 0 && strings.IndexByte(", \t\r\n", c) >= 0:
+			return i
+		}
+	}
+	return len(text)
 }
 
 // membersOf returns the members that encoding/json decodes into a struct.

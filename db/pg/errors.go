@@ -70,6 +70,7 @@ func (d *DB) Translate(err error) error {
 
 var (
 	quotedConstraint = regexp.MustCompile(`constraint "([^"]+)"`)
+	quotedColumn     = regexp.MustCompile(`column "([^"]+)"`)
 	shardNumber      = regexp.MustCompile(`_\d{6,}$`)
 )
 
@@ -81,6 +82,14 @@ func ConstraintOf(err *pgconn.PgError) string {
 		name = quoted[1]
 	}
 	return shardNumber.ReplaceAllString(name, "")
+}
+
+// ColumnOf returns the name of the column in which a statement left a value out. Citus passes it on in the message only.
+func ColumnOf(err *pgconn.PgError) string {
+	if quoted := quotedColumn.FindStringSubmatch(err.Message); err.ColumnName == "" && quoted != nil {
+		return quoted[1]
+	}
+	return err.ColumnName
 }
 
 // isCut reports whether the connection was lost before or during a statement.

@@ -1,0 +1,93 @@
+package db
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// attempt calls fn after a savepoint, and rolls back to it on failure.
+func (i *CompanyImport) attempt(ctx context.Context, fn func() error) error {
+	if _, err := i.tenant.db.ExecContext(ctx, "SAVEPOINT rows"); err != nil {
+		return err
+	}
+	err := fn()
+	end := "RELEASE SAVEPOINT rows"
+	if err != nil {
+		end = "ROLLBACK TO SAVEPOINT rows"
+	}
+	_, failed := i.tenant.db.ExecContext(ctx, end)
+	return errors.Join(err, failed)
+}
+
+// insert adds rows and checks them.
+func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.RawMessage) error {
+	text := &strings.Builder{}
+	separator := "["
+	for _, line := range lines {
+		text.WriteString(separator)
+		text.Write(line)
+		separator = ","
+	}
+	text.WriteString("]")
+	return i.checkRows(ctx, table, "INSERT INTO ?0 (company_id, ?1) SELECT ?2, ?1 FROM json_populate_recordset(NULL::?0, "+
+		"?3::json) RETURNING ?4", identifiers(i.columns[table]), i.tenant.CompanyID(), text.String())
+}
+
+// check checks a row without adding it.
+func (i *CompanyImport) check(ctx context.Context, table string, line json.RawMessage) error {
+	return i.checkRows(ctx, table, "SELECT ?4 FROM json_populate_record(NULL::?0, ?3::json)", bun.Safe(""), "", string(line))
+}
+
+// checkRows reads rows the way the program does, and checks the program's bounds.
+func (i *CompanyImport) checkRows(ctx context.Context, table, query string, columns bun.Safe, companyID,
+	lines string) error {
+	none := archivedTableOf(table).row
+	if none == nil {
+		return exec(ctx, i.tenant.db.NewRaw(query, bun.Ident(table), columns, companyID, lines, bun.Safe("1")))
+	}
+	rowType := reflect.TypeOf(none)
+	names := []string{}
+	for _, field := range rowTypes.Get(rowType.Elem()).Fields {
+		names = append(names, field.Name)
+	}
+	rows := reflect.New(reflect.SliceOf(rowType))
+	err := i.tenant.db.NewRaw(query, bun.Ident(table), columns, companyID, lines, identifiers(names)).
+		Scan(ctx, rows.Interface())
+	if err != nil {
+		return err
+	}
+	for n := range rows.Elem().Len() {
+		row := rows.Elem().Index(n).Interface()
+		if err := i.checkHeaders(row); err != nil {
+			return &RowError{n, err}
+		}
+		imported, ok := row.(model.Imported)
+		if !ok {
+			return nil
+		}
+		if err := imported.CheckImported(); err != nil {
+			return &RowError{n, err}
+		}
+	}
+	return nil
+}
+
+// analyzedRows is how many imported rows of a table make Postgres's statistics about it too old.
+const analyzedRows = 1000
+
+// analyze updates the statistics of the table of the last rows. Autovacuum does not see these rows. If it analyzed the
+// table after a failed import, the statistics say that it is empty, and references to it are checked by an index that
+// reads all rows of the company. Until the import ends, the table's lock also prevents another analysis.
+func (i *CompanyImport) analyze(ctx context.Context) error {
+	if i.inserted < analyzedRows {
+		return nil
+	}
+	return exec(ctx, i.tx.Program().NewRaw("ANALYZE ?", bun.Ident(i.table)))
+}

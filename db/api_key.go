@@ -138,15 +138,15 @@ func (t *Tenant) RevokeAPIKey(ctx context.Context, id string) (*model.APIKey, er
 	})
 }
 
-// Revoked returns which of the credentials are no longer valid: keys that were revoked or have expired, their access
-// tokens, and tokens that were revoked. They may belong to any company.
+// Revoked returns which of the credentials are no longer valid: keys that were revoked, deleted or have expired, their
+// access tokens, and tokens that were revoked. They may belong to any company.
 func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error) {
 	companies, ids, tokens := make([]string, len(credentials)), make([]string, len(credentials)),
 		make([]string, len(credentials))
 	for i, c := range credentials {
 		companies[i], ids[i], tokens[i] = c.CompanyID, c.KeyID, c.Token
 	}
-	revoked := []struct{ CompanyID, KeyID, Token string }{}
+	valid := []struct{ CompanyID, KeyID, Token string }{}
 	err := s.db.Program().NewSelect().
 		TableExpr("unnest(?::text[], ?::text[], ?::text[]) AS shown (company_id, key_id, token)", pgdialect.Array(companies),
 			pgdialect.Array(ids), pgdialect.Array(tokens)).
@@ -155,13 +155,22 @@ func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) 
 		// The company is compared with api_key's, because Citus rejects an outer join on the company of shown.
 		Join("LEFT JOIN access_tokens AS access_token ON access_token.company_id = api_key.company_id AND access_token.hash "+
 			"= decode(shown.token, 'hex')").
-		Where("api_key.revoked_at IS NOT NULL OR api_key.expires_at <= ? OR shown.token <> '' AND access_token.hash IS NULL",
-			now()).Scan(ctx, &revoked)
-	refs := make([]model.CredentialRef, len(revoked))
-	for i, r := range revoked {
-		refs[i] = model.CredentialRef{KeyRef: model.KeyRef{CompanyID: r.CompanyID, KeyID: r.KeyID}, Token: r.Token}
+		Where("api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > ?)", now()).
+		Where("shown.token = '' OR access_token.hash IS NOT NULL").Scan(ctx, &valid)
+	if err != nil {
+		return nil, err
 	}
-	return refs, err
+	isValid := make(map[model.CredentialRef]bool, len(valid))
+	for _, v := range valid {
+		isValid[model.CredentialRef{KeyRef: model.KeyRef{CompanyID: v.CompanyID, KeyID: v.KeyID}, Token: v.Token}] = true
+	}
+	revoked := []model.CredentialRef{}
+	for _, c := range credentials {
+		if !isValid[c] {
+			revoked = append(revoked, c)
+		}
+	}
+	return revoked, nil
 }
 
 // TouchAPIKey records that a key was used.

@@ -105,7 +105,10 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.db.Exists(ctx, dataset, &added.DatasetID, (*model.Dataset)(nil)); err != nil {
 			return err
 		}
-		if err := t.checkDocumentLimits(ctx, added); err != nil {
+		if err := t.checkDocumentCount(ctx, added.DatasetID, 1); err != nil {
+			return err
+		}
+		if err := t.checkStorageLimit(ctx, int64(added.Size)); err != nil {
 			return err
 		}
 		if err := t.putContent(ctx, added, content); err != nil {
@@ -119,7 +122,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 			return err
 		}
 		// The size is checked before the content is written, and again at the end, because other requests can add documents.
-		if err := t.checkDocumentLimits(ctx, added); err != nil {
+		if err := t.checkStorageLimit(ctx, int64(added.Size)); err != nil {
 			return err
 		}
 		if err := pg.Insert(ctx, t.db, added); err != nil {
@@ -131,22 +134,33 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 		if err := t.addStored(ctx, int64(added.Size)); err != nil {
 			return err
 		}
+		// Other requests of the company wait in addStored, so none adds a document after this count.
+		if err := t.checkDocumentCount(ctx, added.DatasetID, 0); err != nil {
+			return err
+		}
 		t.wake(added.DatasetID)
 		return t.enqueue(ctx, documentJob, []string{added.IndexingID})
 	})
 }
 
-// checkDocumentLimits returns UNPROCESSABLE if the dataset has too many documents, or the company too many bytes.
-func (t *Tenant) checkDocumentLimits(ctx context.Context, added *model.Document) error {
-	documents, err := t.db.Select((*model.Document)(nil)).Where("dataset_id = ?", added.DatasetID).Count(ctx)
-	if err != nil {
-		return err
+// checkDocumentCount returns UNPROCESSABLE if the dataset would have too many documents with more of them.
+func (t *Tenant) checkDocumentCount(ctx context.Context, datasetID string, more int64) error {
+	documents, err := t.db.Select((*model.Document)(nil)).Where("dataset_id = ?", datasetID).Count(ctx)
+	if err == nil && documents+more > model.MaxDocuments {
+		err = model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some, or use another "+
+			"dataset", model.MaxDocuments)
 	}
-	if documents >= model.MaxDocuments {
-		return model.Errorf(model.Unprocessable, "the dataset has %d documents, the maximum: delete some, or use "+
-			"another dataset", documents)
+	return err
+}
+
+// lockDatasetOf keeps the dataset of a document from being deleted. Every transaction locks datasets before documents.
+// It returns NOT_FOUND for the document if the dataset does not exist anymore.
+func (t tenantTx) lockDatasetOf(ctx context.Context, d *model.Document) error {
+	err := t.lockDatasets(ctx, []string{d.DatasetID})
+	if pg.IsMissing(err) {
+		return model.Missing(document, d.ID)
 	}
-	return t.checkStorageLimit(ctx, int64(added.Size))
+	return err
 }
 
 // DeleteDocument deletes a document with its chunks. A job deletes its object from the bucket. It returns NOT_FOUND
@@ -160,9 +174,8 @@ func (t *Tenant) DeleteDocument(ctx context.Context, in model.DeleteDocumentInpu
 		if in.DatasetID != nil && *in.DatasetID != deleted.DatasetID {
 			return model.Missing(document, in.DocumentID)
 		}
-		// Every transaction locks datasets before documents.
-		if err := t.lockDatasets(ctx, []string{deleted.DatasetID}); err != nil {
-			return model.Missing(document, in.DocumentID)
+		if err := t.lockDatasetOf(ctx, deleted); err != nil {
+			return err
 		}
 		if err := t.lock(ctx, document, in.DocumentID, deleted, forDelete); err != nil {
 			return err

@@ -48,9 +48,8 @@ func (t *Tenant) ReindexDocument(ctx context.Context, id string) (*model.Documen
 		if err != nil {
 			return err
 		}
-		// Every transaction locks datasets before documents.
-		if err := t.lockDatasets(ctx, []string{found.DatasetID}); err != nil {
-			return model.Missing(document, id)
+		if err := t.lockDatasetOf(ctx, found); err != nil {
+			return err
 		}
 		if err := t.reindex(ctx, found.DatasetID, pg.Where("id = ?", id)); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -379,4 +380,51 @@ func TestDocumentsOfADatasetAreBounded(t *testing.T) {
 	late.ContentType = "text/plain"
 	require.Contains(t, fails(t, tenant.AddDocument(t.Context(), late, strings.NewReader("late")), model.Unprocessable),
 		"10000 documents, the maximum: delete some, or use another dataset")
+}
+
+func TestConcurrentDocumentsDoNotExceedTheMaximum(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	set := newDataset(t, tenant)
+	_, err := conn.Exec(t.Context(), `INSERT INTO documents (company_id, id, dataset_id, name, content_type, size, status,
+			chunk_count, indexing_id, claim, waits, created_at)
+		SELECT $1, 'document_' || i, $2, 'a.txt', 'text/plain', 1, 'Pending', 0, 'indexing_' || i, 0, 0, now()
+		FROM generate_series(1, $3) AS i`, tenant.CompanyID(), set.ID, model.MaxDocuments-1)
+	require.NoError(t, err)
+	added := make(chan error)
+	for range 4 {
+		go func() {
+			d, content := fileOf(t, set.ID, 1000)
+			added <- tenant.AddDocument(t.Context(), d, bytes.NewReader(content))
+		}()
+	}
+	refused := 0
+	for range 4 {
+		if err := <-added; err != nil {
+			require.Contains(t, fails(t, err, model.Unprocessable), "the dataset has 10000 documents, the maximum")
+			refused++
+		}
+	}
+	require.Equal(t, 3, refused)
+}
+
+func TestDeletionOfADocumentSaysWhyItFailed(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	d, _ := addFile(t, tenant, newDataset(t, tenant).ID, 1000)
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	_, err = tx.Exec(t.Context(), "SELECT FROM datasets FOR UPDATE")
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err = tenant.DeleteDocument(ctx, model.DeleteDocumentInput{DocumentID: d.ID})
+	require.Error(t, err)
+	require.False(t, pg.IsMissing(err), "the document exists: %v", err)
+	_, err = tenant.ReindexDocument(ctx, d.ID)
+	require.Error(t, err)
+	require.False(t, pg.IsMissing(err), "the document exists: %v", err)
 }

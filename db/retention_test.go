@@ -203,9 +203,16 @@ func TestDeletingACompanyDeletesItsRows(t *testing.T) {
 	ownID, otherID := own.tenant.CompanyID(), other.tenant.CompanyID()
 	before := rowsOf(t, conn)
 	require.NotEmpty(t, before[ownID])
+	var key string
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT id FROM api_keys WHERE company_id = $1 AND revoked_at IS NULL",
+		ownID).Scan(&key))
+	session := []model.CredentialRef{{KeyRef: model.KeyRef{CompanyID: ownID, KeyID: key}}}
+	revoked, err := store.Revoked(t.Context(), session)
+	require.NoError(t, err)
+	require.Empty(t, revoked)
 	run := newRun(t, own.tenant)
 	require.NoError(t, finish(t, own.tenant, run.ID, model.AgentTestRunStatusFailed))
-	_, err := own.tenant.RetryAgentTestExecution(t.Context(),
+	_, err = own.tenant.RetryAgentTestExecution(t.Context(),
 		model.RetryAgentTestExecutionInput{ExecutionID: run.ExecutionID, Only: model.AgentTestRetryAll})
 	require.NoError(t, err)
 	tables := map[string]int64{}
@@ -215,6 +222,9 @@ func TestDeletingACompanyDeletesItsRows(t *testing.T) {
 	require.Equal(t, before[otherID], after[otherID])
 	require.Positive(t, tables["agent_test_runs"])
 	require.EqualValues(t, 1, tables["companies"])
+	revoked, err = store.Revoked(t.Context(), session)
+	require.NoError(t, err)
+	require.Equal(t, session, revoked, "open sockets of the company must be closed")
 	fails(t, store.DeleteCompany(t.Context(), ownID, nil), model.NotFound)
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +20,14 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	documents "github.com/agentgraph/agentgraph/db/bucket"
 	"github.com/agentgraph/agentgraph/db/bucket/s3test"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// upload uploads a text file to a dataset, and returns the response.
+// upload uploads a text file to a dataset, and returns the response, or the error if there is none.
 func (s *served) upload(t *testing.T, datasetID, content string) string {
 	t.Helper()
 	var body bytes.Buffer
@@ -48,7 +50,9 @@ func (s *served) upload(t *testing.T, datasetID, content string) string {
 	request.Header.Set("X-Api-Key", s.key)
 	request.Header.Set("GraphQL-Require-Preflight", "1")
 	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	if err != nil {
+		return err.Error()
+	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
@@ -202,5 +206,117 @@ func TestKilledMoveContinues(t *testing.T) {
 	serve(t, address, "", "--document-bucket", bucket.Address(""))
 	require.Eventually(t, func() bool {
 		return len(bucket.Keys(t)) == 0 && count("jobs WHERE kind = 'documentObject'") == 0
+	}, dbtest.WaitTimeout, 20*time.Millisecond)
+}
+
+// An upload whose server is killed leaves no document, and its object is deleted later.
+func TestKilledUploadLeavesNothing(t *testing.T) {
+	t.Parallel()
+	bucket, address := s3test.Start(t), dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	tenant, key := newCompany(t, store, "Crash")
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Files"})
+	require.NoError(t, err)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	count := func(query string) (n int) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM "+query).Scan(&n))
+		return n
+	}
+	// The statement that adds the document waits for this lock, after the object is written.
+	hold, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = hold.Exec(t.Context(), "LOCK TABLE documents IN EXCLUSIVE MODE")
+	require.NoError(t, err)
+	victim, at := startWithBucket(t, address, bucket.Address(""))
+	lost := make(chan string, 1)
+	go func() {
+		lost <- (&served{url: at, key: key}).upload(t, dataset.ID, "The refund is paid within fourteen days.\n")
+	}()
+	require.Eventually(t, func() bool { return len(bucket.Keys(t)) == 1 }, dbtest.WaitTimeout, 10*time.Millisecond)
+	require.NoError(t, victim.Process.Kill())
+	_ = victim.Wait()
+	require.NotContains(t, <-lost, `"document"`)
+	require.NoError(t, hold.Rollback(t.Context()))
+	require.Equal(t, 0, count("documents"))
+	require.Equal(t, 1, count("jobs WHERE kind = 'documentObject'"))
+
+	_, other := startWithBucket(t, address, bucket.Address(""))
+	again := (&served{url: other, key: key}).upload(t, dataset.ID, "The refund is paid within fourteen days.\n")
+	require.Contains(t, again, `"id":`)
+	_, err = conn.Exec(t.Context(), "UPDATE jobs SET ready_at = now() WHERE kind = 'documentObject'")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return len(bucket.Keys(t)) == 1 && count("jobs WHERE kind = 'documentObject'") == 0 &&
+			count("documents WHERE status = 'Ready'") == 1
+	}, dbtest.WaitTimeout, 20*time.Millisecond)
+}
+
+// startWithBucket starts a process that serves, and returns it with its address.
+func startWithBucket(t *testing.T, address, bucketAddress string) (*exec.Cmd, string) {
+	t.Helper()
+	binary, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve", "--listen", "127.0.0.1:0",
+		"--database-url", address, "--document-bucket", bucketAddress)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	log := &servedLog{serving: make(chan serving, 1)}
+	cmd.Stderr = log
+	stdin, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = stdin.Close()
+		_ = cmd.Wait()
+	})
+	return cmd, "http://" + (<-log.serving).Address
+}
+
+// Documents whose bucket is away are indexed once it is back. They do not fail.
+func TestIndexingWaitsForTheBucket(t *testing.T) {
+	t.Parallel()
+	bucket, address := s3test.Start(t), dbtest.URL(t)
+	o := dbtest.Options()
+	var err error
+	o.Bucket, err = documents.Parse(bucket.Address(""))
+	require.NoError(t, err)
+	tenant, key := newCompany(t, dbtest.Open(t, address, o), "Away")
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Files"})
+	require.NoError(t, err)
+	for i := range 3 {
+		_, err := knowledge.New(knowledge.Options{}).AddDocument(t.Context(), tenant, model.AddDocumentInput{
+			DatasetID: dataset.ID, Name: new(fmt.Sprint(i)), Text: new("The refund is paid within fourteen days."),
+		})
+		require.NoError(t, err)
+	}
+	require.Len(t, bucket.Keys(t), 3)
+	bucket.IsDown.Store(true)
+	server := serve(t, address, key, "--document-bucket", bucket.Address(""))
+	var read struct {
+		Documents struct {
+			Nodes []struct{ Status, Error string }
+		}
+	}
+	statuses := func() (statuses []string) {
+		server.must(t, `{ documents(first: 10) { nodes { status error } } }`, nil, &read)
+		for _, d := range read.Documents.Nodes {
+			statuses = append(statuses, d.Status)
+		}
+		return statuses
+	}
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	require.Eventually(t, func() bool {
+		var waited int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM documents WHERE waits > 0").Scan(&waited))
+		return waited == 3
+	}, dbtest.WaitTimeout, 20*time.Millisecond)
+	require.NotContains(t, statuses(), "Failed")
+	bucket.IsDown.Store(false)
+	require.Eventually(t, func() bool {
+		return slices.Equal(statuses(), []string{"Ready", "Ready", "Ready"})
 	}, dbtest.WaitTimeout, 20*time.Millisecond)
 }

@@ -2,8 +2,11 @@ package agentgraph
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -57,6 +60,20 @@ func at(t *testing.T, value any, path ...any) any {
 		}
 	}
 	return value
+}
+
+// The chart deploys the image of its appVersion.
+func TestChartHasTheVersionOfTheLastRelease(t *testing.T) {
+	t.Parallel()
+	chart, err := os.ReadFile("deploy/helm/Chart.yaml")
+	require.NoError(t, err)
+	changes, err := os.ReadFile("CHANGELOG.md")
+	require.NoError(t, err)
+	last := regexp.MustCompile(`(?m)^## v(\S+)`).FindSubmatch(changes)
+	require.NotNil(t, last)
+	for _, field := range []string{"version", "appVersion"} {
+		require.Contains(t, string(chart), fmt.Sprintf("\n%s: %s\n", field, last[1]))
+	}
 }
 
 func TestChartRendersDocumentedObjects(t *testing.T) {

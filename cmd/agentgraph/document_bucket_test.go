@@ -274,7 +274,7 @@ func startWithBucket(t *testing.T, address, bucketAddress string) (*exec.Cmd, st
 	return cmd, "http://" + (<-log.serving).Address
 }
 
-// Documents whose bucket is away are indexed once it is back. They do not fail.
+// Documents are indexed once their bucket answers again. They do not fail before.
 func TestIndexingWaitsForTheBucket(t *testing.T) {
 	t.Parallel()
 	bucket, address := s3test.Start(t), dbtest.URL(t)

@@ -140,10 +140,11 @@ func TestCriteriaAreDecidedInManyWordings(t *testing.T) {
 			"Met fin à l'appel", "Der Agent ruft book_slot genau einmal auf", "sagt weder „ja“ noch „nein“",
 			"prima chiama book_slot e poi find_slots", "nunca llama a cancel_slot antes de book_slot",
 			"De agent mag cancel_slot niet aanroepen", "não transfere a chamada", "nie mówi „przepraszam”",
-			"säger aldrig \"tyvärr\"", "не говорит «извините»", "「申し訳ありません」と言わない", "调用book_slot恰好一次",
+			"never calls find_slots after calling cancel_slot", "säger aldrig \"tyvärr\"", "не говорит «извините»", "「申し訳ありません」と言わない", "调用book_slot恰好一次",
 		},
 		false: {
-			"calls book_slot twice", "book_slot is called with seats 3", "calls find_slots before book_slot",
+			"calls book_slot after calling cancel_slot", "never calls book_slot before cancel_slot",
+			"never calls find_slots after calling book_slot", "calls book_slot twice", "book_slot is called with seats 3", "calls find_slots before book_slot",
 			"calls book_slot and cancel_slot", `says "sorry" and is very polite`, "calls cancel_slot politely",
 			`neither says "sorry" nor calls find_slots`, `must not call cancel_slot or say "goodbye"`,
 			`the first message of the agent contains "goodbye"`, "calls no tools", "hands the caller over to a human",

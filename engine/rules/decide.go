@@ -130,8 +130,8 @@ func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	return truthOf(found.Passed), found
 }
 
-// decideOrder decides whether a claim's event comes before or after another's. If the second event of a "before" never
-// happened, only the judge can decide, unless the claim is negated.
+// decideOrder decides whether a claim's event comes before or after another's. If the other event never happened,
+// "never X after Y" holds, and "never X before Y" fails. "X before Y" is then left to the judge.
 func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Finding) {
 	others := c.eventsOf(claim.relatedClaim)
 	positive := *claim
@@ -145,8 +145,9 @@ func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Findi
 		return undecided, Finding{}
 	case len(others) == 0:
 		found := c.absent(claim.relatedClaim)
+		found.Passed = claim.isNegated && claim.order != before
 		found.Evidence = append(found.Evidence, happened[0].cited...)
-		return fails, found
+		return truthOf(found.Passed), found
 	}
 	one, other := happened[0], others[0]
 	switch claim.order {

@@ -45,14 +45,13 @@ func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	if len(known) > 0 {
 		takes = "the parameters are " + strings.Join(known, ", ")
 	}
-	var faults model.Fields
+	var d stored.Decoder
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		isKnown := slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
-		if !isKnown && len(faults) < stored.MaxFaults {
-			faults.Add(stored.Clip(name), "is not a known parameter; %s", takes)
+		if !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+			d.Fault(stored.Clip(name), "is not a known parameter; %s", takes)
 		}
 	}
-	return given, t.invalid(faults, model.BadInput)
+	return given, t.invalid(d.Faults, model.BadInput)
 }
 
 // readQuery adds the values of the query string to the variables. An empty value counts as absent.

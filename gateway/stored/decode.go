@@ -43,6 +43,7 @@ type Decoder struct {
 	Faults model.Fields
 	// Spelled maps members to the other name that the client used.
 	Spelled map[string]string
+	count   int
 }
 
 // Object reads a well-formed JSON object with these fields. The result has the fields that were given.
@@ -202,7 +203,8 @@ func (d *Decoder) enum(path string, text json.RawMessage, definition *ast.Defini
 
 // Fault adds a fault, unless there are MaxFaults.
 func (d *Decoder) Fault(path, format string, args ...any) {
-	if len(d.Faults) < MaxFaults {
+	if d.count < MaxFaults {
+		d.count++
 		d.Faults.Add(path, format, args...)
 	}
 }

@@ -2,6 +2,8 @@ package stored_test
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -103,4 +105,23 @@ func TestStrictDecoderNamesEveryFault(t *testing.T) {
 	d = stored.Decoder{Types: schema.Types, Strict: true}
 	require.Equal(t, map[string]any{"channel": "SMS", "first": int64(5)},
 		d.Object("", json.RawMessage(`{"channel": "sms", "first": 5}`), o.Variables))
+}
+
+func TestDecoderBoundsFaults(t *testing.T) {
+	t.Parallel()
+	schema, o, err := operation(t, listed, "List", "agents")
+	require.NoError(t, err)
+	for _, form := range []string{`"a": 1,`, `"a%d": 1,`} {
+		text := ""
+		for i := range 3 * stored.MaxFaults {
+			text += strings.ReplaceAll(form, "%d", strconv.Itoa(i))
+		}
+		d := stored.Decoder{Types: schema.Types, Strict: true, ListsKnown: true}
+		d.Object("", json.RawMessage("{"+text[:len(text)-1]+"}"), o.Variables)
+		count := 0
+		for _, texts := range d.Faults {
+			count += len(texts)
+		}
+		require.Equal(t, stored.MaxFaults, count, form)
+	}
 }

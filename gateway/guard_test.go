@@ -145,6 +145,35 @@ func TestInvalidVariablesAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": "5"}).status)
 }
 
+// A nullable variable may be the condition of @skip and @include if it has a default. An explicit null is a fault.
+func TestNullConditionIsRefused(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for _, query := range []string{
+		"query($x: Boolean = true) { hello @include(if: $x) }", "query($x: Boolean = true) { ... @skip(if: $x) { hello } }",
+		"query($x: Boolean = true) { ...f } fragment f on Query { hello ...g @include(if: $x) } fragment g on Query { hello }",
+		"query($x: Boolean = true) { ...f @include(if: true) } fragment f on Query { tree { name @skip(if: $x) } }",
+	} {
+		a := f.post(t, query, map[string]any{"x": nil})
+		require.Equal(t, http.StatusBadRequest, a.status, a.text)
+		err, code := a.fault(t)
+		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
+		require.Equal(t, `Variable "$x" must not be null: @skip and @include need true or false.`, err["message"])
+		require.Equal(t, http.StatusOK, f.post(t, query).status, query)
+	}
+	require.Equal(t, http.StatusOK, f.post(t, "query($n: Int = 1, $x: Boolean = true) { echo(input: {int: $n}) "+
+		"hello @include(if: $x) }", map[string]any{"n": nil}).status, "other uses may be null")
+	for variables, want := range map[string]string{
+		`{}`:         `Variable "$x" of required type "Boolean!" was not provided.`,
+		`{"x":null}`: `Variable "$x" of non-null type "Boolean!" must not be null.`,
+		`{"x":"no"}`: `Variable "$x" got invalid value; Boolean cannot represent a non boolean value.`,
+	} {
+		err, _ := f.do(t, call{method: "POST", path: "/graphql",
+			body: `{"query":"query($x: Boolean!) { hello @skip(if: $x) }","variables":` + variables + `}`}).fault(t)
+		require.Equal(t, want, err["message"])
+	}
+}
+
 func TestOverflowingLiteralIsRefused(t *testing.T) {
 	t.Parallel()
 	_, code := start(t).post(t, "{ list(of: [2147483648]) }").fault(t)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -10,7 +11,7 @@ import (
 var rootTypes = []string{"Query", "Mutation", "Subscription"}
 
 // rootFields yields the operation's root fields, one for each response name, without those that @skip and @include
-// leave out.
+// leave out. It yields nothing if a condition has no value: the operation was refused, and CollectFields would panic.
 func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 	return func(yield func(*ast.Field) bool) {
 		set := operation.Operation.SelectionSet
@@ -20,6 +21,12 @@ func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 					return
 				}
 			}
+			return
+		}
+		if slices.ContainsFunc(operation.Operation.VariableDefinitions, func(v *ast.VariableDefinition) bool {
+			_, hasValue := operation.Variables[v.Variable].(bool)
+			return v.Type.NamedType == "Boolean" && !hasValue && isCondition(set, v.Variable, map[string]bool{})
+		}) {
 			return
 		}
 		for _, field := range graphql.CollectFields(operation, set, rootTypes) {

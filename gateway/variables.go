@@ -33,11 +33,40 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 		case value == nil && definition.Type.NonNull:
 			c.addFault(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable,
 				definition.Type)
+		case value == nil && definition.DefaultValue != nil &&
+			isCondition(operation.SelectionSet, definition.Variable, map[string]bool{}):
+			c.addFault(definition.Variable, `Variable "$%s" must not be null: @skip and @include need true or false.`,
+				definition.Variable)
 		default:
 			c.value(definition.Type, definition.Variable, value)
 		}
 	}
 	return c.faults
+}
+
+// isCondition reports whether the variable is the condition of @skip or @include in a selection. Without a default,
+// validation refuses such a variable if it may be null. visited are the fragments that were searched before.
+func isCondition(set ast.SelectionSet, variable string, visited map[string]bool) bool {
+	return slices.ContainsFunc(set, func(selection ast.Selection) bool {
+		var directives ast.DirectiveList
+		var below ast.SelectionSet
+		switch s := selection.(type) {
+		case *ast.Field:
+			directives, below = s.Directives, s.SelectionSet
+		case *ast.InlineFragment:
+			directives, below = s.Directives, s.SelectionSet
+		case *ast.FragmentSpread:
+			if directives = s.Directives; !visited[s.Name] {
+				visited[s.Name] = true
+				below = s.Definition.SelectionSet
+			}
+		}
+		return slices.ContainsFunc(directives, func(d *ast.Directive) bool {
+			condition := d.Arguments.ForName("if")
+			return (d.Name == "skip" || d.Name == "include") && condition != nil &&
+				condition.Value.Kind == ast.Variable && condition.Value.Raw == variable
+		}) || isCondition(below, variable, visited)
+	})
 }
 
 type variableCheck struct {

@@ -65,11 +65,14 @@ func (p planCache) loadOrCompile(operation *graphql.OperationContext, t *Table) 
 			variants: map[uint64]*queryPlan{}}, nil
 	})
 	variant, countable := known.variant(operation.Variables)
+	if !countable {
+		return nil
+	}
 	known.mu.Lock()
 	found, ok := known.variants[variant]
 	full := len(known.variants) >= maxVariants
 	known.mu.Unlock()
-	if ok || full || !countable {
+	if ok || full {
 		return found
 	}
 	// Concurrent requests may compile the same plan. The results are equal.

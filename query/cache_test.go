@@ -84,3 +84,13 @@ func TestPlansAreCached(t *testing.T) {
 	require.Nil(t, cached.loadOrCompile(unplanned, table))
 	require.Equal(t, 2, cached.Len())
 }
+
+func TestConditionsWithoutValuesHaveNoPlan(t *testing.T) {
+	t.Parallel()
+	table, cached := newTestTable(t), newPlanCache()
+	operation := operationOf(t, table, `query ($a: Boolean = true) { agents { nodes { id name @include(if: $a) } } }`, nil)
+	operation.Variables = map[string]any{"a": false}
+	require.NotNil(t, cached.loadOrCompile(operation, table))
+	operation.Variables = map[string]any{"a": nil}
+	require.Nil(t, cached.loadOrCompile(operation, table))
+}

@@ -122,7 +122,10 @@ func (t *importedTest) calls(test object) {
 	case id == "":
 		t.noteLeftOut("tool_call_parameters", "the check names no tool")
 		return
-	case id == "end_call" && isAbsent != true:
+	case id == "end_call" && isAbsent == true:
+		t.noteLeftOut("verify_absence of end_call", "no check requires that the agent does not end the conversation")
+		return
+	case id == "end_call":
 		t.addCheck("endedBy", "Agent", nil)
 		return
 	case strings.HasPrefix(id, "transfer_to"):

@@ -101,7 +101,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n", "b.csv": "day;free\nMonday;9\n",
 		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n",
-		"f.txt": "day\nMonday\n",
+		"f.txt": "day\nMonday\n", "i.csv": "\"name, first\";question\nAna;a\n", "j.csv": "\"a;\"\"b\"\n1\n",
 		"g.csv": "n\n" + strings.Repeat("1\n", 501), "h.csv": "a,b\n1\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -109,6 +109,8 @@ func TestFilesBecomeRows(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.csv":   `[{"name":"First","values":{"day":"Monday","said":"a, \"b\""}},{"values":{"day":"Tuesday","said":""}}]`,
 		"b.csv":   `[{"values":{"day":"Monday","free":"9"}}]`,
+		"i.csv":   `[{"values":{"name, first":"Ana","question":"a"}}]`,
+		"j.csv":   `[{"values":{"a;\"b":"1"}}]`,
 		"c.jsonl": `[{"name":"First","values":{"free":[9,10]}},{"values":{"free":[]}}]`,
 	} {
 		rows, err := readRows(dir, name)

@@ -71,13 +71,17 @@ func readRows(directory, name string) (list, error) {
 	return rows, nil
 }
 
-// rowsOfCSV reads a table whose first line has the column names. The separator of that line applies to all: a comma,
-// semicolon or tab.
+// rowsOfCSV reads a table whose first line has the column names. Its first separator outside of quotes applies to all
+// lines: a comma, semicolon or tab.
 func rowsOfCSV(text []byte) (list, error) {
 	reader := csv.NewReader(bytes.NewReader(text))
-	first, _, _ := bytes.Cut(text, []byte("\n"))
-	if at := bytes.IndexAny(first, ",;\t"); at >= 0 {
-		reader.Comma = rune(first[at])
+	isQuoted := false
+	at := bytes.IndexFunc(text, func(r rune) bool {
+		isQuoted = isQuoted != (r == '"')
+		return !isQuoted && strings.ContainsRune(",;\t\n", r)
+	})
+	if at >= 0 && text[at] != '\n' {
+		reader.Comma = rune(text[at])
 	}
 	table, err := reader.ReadAll()
 	if err != nil {

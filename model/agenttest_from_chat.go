@@ -24,10 +24,7 @@ type ChatRecording struct {
 // input breaks, and UNPROCESSABLE if the chat breaks one.
 func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecording,
 	now time.Time) (*SimulationTest, []string, error) {
-	last, err := r.lastMessage(in.UpToSequence)
-	if err != nil {
-		return nil, nil, err
-	}
+	last, outOfRange := r.lastMessage(in.UpToSequence)
 	warnings := []string{}
 	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
 	name := in.Name
@@ -46,7 +43,7 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 		Checks: in.Checks, MaxTurns: in.MaxTurns,
 		ConversationContext: r.messages(last, warn), Variables: r.Chat.DataBag, ToolMocking: recorder.mocking(),
 	}, now)
-	return test, warnings, faultsOfChat(err)
+	return test, warnings, faultsOfChat(outOfRange, err)
 }
 
 // lastMessage returns the sequence of the last message before the test begins. It returns UNPROCESSABLE when the chat
@@ -112,24 +109,29 @@ func (r *ChatRecording) checkVariables(variables map[string]string, warn func(st
 	}
 }
 
-// faultsOfChat attributes faults without an input field to the chat. It returns UNPROCESSABLE when all faults are the
-// chat's.
-func faultsOfChat(err error) error {
-	var fault *Error
-	if !errors.As(err, &fault) {
-		return err
-	}
+// faultsOfChat returns a fault of the message from which the test begins, together with the faults of the test. It
+// attributes faults without an input field to the chat. It returns UNPROCESSABLE when all faults are the chat's.
+func faultsOfChat(outOfRange, ofTest error) error {
 	var faults Fields
 	code := Unprocessable
-	for _, path := range slices.Sorted(maps.Keys(fault.Fields)) {
-		root, _, _ := strings.Cut(path, ".")
-		for _, text := range fault.Fields[path] {
-			switch root {
-			case "conversationContext", "variables", "toolMocking":
-				faults.Add("simulationChatId", "names a chat from which no test can be created: its %s %s", path, text)
-			default:
-				faults.Add(path, "%s", text)
-				code = fault.Code
+	for _, err := range []error{outOfRange, ofTest} {
+		var fault *Error
+		switch {
+		case err == nil:
+			continue
+		case !errors.As(err, &fault):
+			return err
+		}
+		for _, path := range slices.Sorted(maps.Keys(fault.Fields)) {
+			root, _, _ := strings.Cut(path, ".")
+			for _, text := range fault.Fields[path] {
+				switch root {
+				case "conversationContext", "variables", "toolMocking":
+					faults.Add("simulationChatId", "names a chat from which no test can be created: its %s %s", path, text)
+				default:
+					faults.Add(path, "%s", text)
+					code = fault.Code
+				}
 			}
 		}
 	}

@@ -130,6 +130,18 @@ func TestTestFromAChatIsBounded(t *testing.T) {
 			func(*CreateTestFromSimulationChatInput) {}},
 		"not the chat'": {crowded, BadInput, "scenario", "empty",
 			func(in *CreateTestFromSimulationChatInput) { in.Scenario = "" }},
+		"name and before": {recorded(), BadInput, "name", "255", func(in *CreateTestFromSimulationChatInput) {
+			in.Name, in.UpToSequence = new(chars(256)), new(int32(-1))
+		}},
+		"before and name": {recorded(), BadInput, "upToSequence", "between 0 and 200",
+			func(in *CreateTestFromSimulationChatInput) {
+				in.Name, in.UpToSequence = new(chars(256)), new(int32(-1))
+			}},
+		"name and beyond": {recorded(), BadInput, "name", "255", func(in *CreateTestFromSimulationChatInput) {
+			in.Name, in.UpToSequence = new(chars(256)), new(int32(6))
+		}},
+		"the chat's and before": {crowded, BadInput, "upToSequence", "between 0 and 200",
+			func(in *CreateTestFromSimulationChatInput) { in.UpToSequence = new(int32(-1)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -74,7 +74,8 @@ func NewKnowledgeBaseChat(in CreateKnowledgeBaseChatInput, now time.Time,
 // Validate returns BAD_INPUT with every bound that the input alone breaks.
 func (in UpdateKnowledgeBaseChatInput) Validate() error {
 	any := KnowledgeBaseChat{Name: "any"}
-	err := any.merge(in.Name, len(in.DatasetIds), 0, in.LlmSettings, in.PromptSettings, nil)
+	given := len(in.DatasetIds)
+	err := any.merge(in.Name, given, given, in.LlmSettings, in.PromptSettings, nil)
 	var known *Error
 	if errors.As(err, &known) && known.Code == BadInput {
 		return err

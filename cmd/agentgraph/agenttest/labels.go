@@ -270,18 +270,24 @@ func yesOrNo(is *bool) string {
 // formulas are the first characters of cells that spreadsheets calculate.
 const formulas = "=+-@\t\r"
 
-// escapeFormula puts an apostrophe before a text that looks like a formula.
+// escapeFormula puts an apostrophe before a text that looks like a formula, even after other apostrophes.
 func escapeFormula(cell string) string {
-	if cell != "" && strings.ContainsRune(formulas, rune(cell[0])) {
+	if isFormula(cell) {
 		return "'" + cell
 	}
 	return cell
 }
 
-// unescapeFormula undoes escapeFormula. It also removes the apostrophe of a text that had one before a formula.
+// unescapeFormula undoes escapeFormula.
 func unescapeFormula(cell string) string {
-	if len(cell) > 1 && cell[0] == '\'' && strings.ContainsRune(formulas, rune(cell[1])) {
-		return cell[1:]
+	if isFormula(cell) {
+		return strings.TrimPrefix(cell, "'")
 	}
 	return cell
+}
+
+// isFormula reports whether a text looks like a formula after any apostrophes.
+func isFormula(cell string) bool {
+	text := strings.TrimLeft(cell, "'")
+	return text != "" && strings.ContainsRune(formulas, rune(text[0]))
 }

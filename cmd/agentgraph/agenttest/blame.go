@@ -180,7 +180,8 @@ func (c *blameCommand) follow(ctx context.Context, server *client.Client, id str
 		case lost.IsZero():
 			lost = time.Now()
 		case time.Since(lost) > c.Reconnect:
-			return fmt.Errorf("the search %s continues on the server, but its result could not be read: %w", id, err)
+			return fmt.Errorf("the search %s continues on the server, but its result could not be read: %w", id,
+				cmp.Or(err, errors.New("the server ended the stream of events")))
 		}
 		if pause(ctx, wait) != nil {
 			return nil //nolint:nilerr // the user stopped following

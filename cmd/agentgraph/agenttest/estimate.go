@@ -35,8 +35,8 @@ func readEstimate(ctx context.Context, server *client.Client, input client.Varia
 	return read.AgentTestExecutionEstimate, err
 }
 
-// String returns what the execution takes and, in a second sentence, what a comparison can show. There are at most two
-// noticed falls. Without any, there is only the first sentence.
+// String returns what the execution takes and, in a second sentence, what a comparison can show. Without noticed falls,
+// there is only the first sentence.
 func (e executionEstimate) String() string {
 	text := pluralizeAs(e.Runs, "run", "runs")
 	if e.Runs < e.RunsAtMost {
@@ -53,10 +53,15 @@ func (e executionEstimate) String() string {
 	}
 	for i, fall := range e.NoticedFalls {
 		repeats := pluralizeAs(fall.Repeats, "repeat", "repeats")
-		if i == 0 && e.Runs < e.RunsAtMost {
-			repeats = "up to " + repeats
+		switch {
+		case i > 0:
+			text += "; " + repeats + " detect "
+		case e.Runs < e.RunsAtMost:
+			text += ". A comparison of up to " + repeats + " detects "
+		default:
+			text += ". A comparison of " + repeats + " detects "
 		}
-		text += [2]string{". A comparison of " + repeats + " detects ", "; " + repeats + " detect "}[i] + fall.String()
+		text += fall.String()
 	}
 	return text + "."
 }

@@ -308,9 +308,15 @@ func readLines(in io.Reader) <-chan string {
 	said := make(chan string)
 	go func() {
 		defer close(said)
-		scanner := bufio.NewScanner(in)
-		for scanner.Scan() {
-			said <- scanner.Text()
+		reader := bufio.NewReader(in)
+		for {
+			line, err := reader.ReadString('\n')
+			if line != "" {
+				said <- strings.TrimRight(line, "\r\n")
+			}
+			if err != nil {
+				return
+			}
 		}
 	}()
 	return said

@@ -122,6 +122,9 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 		if err := json.Unmarshal(text, &request.Variables); err != nil {
 			return client.Request{}, "", errors.New("--variables must be a file with a JSON object")
 		}
+		if request.Variables == nil { // the file has null
+			request.Variables = client.Variables{}
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Var)) {
 		declared := operation.VariableDefinitions.ForName(strings.TrimPrefix(name, "$"))

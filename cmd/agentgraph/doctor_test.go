@@ -44,7 +44,8 @@ func TestDoctorReportsFindings(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
 	model := provider(t)
-	serving := strings.TrimPrefix(serve(t, address, "", "--workers", "0").url, "http://")
+	running := serve(t, address, "", "--workers", "0", "--metrics-listen", "127.0.0.1:0")
+	serving := strings.TrimPrefix(running.url, "http://")
 	bucket := s3test.Start(t)
 	const secretKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
@@ -89,7 +90,10 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"secret key": {"problem", "32 bytes"}}},
 		"port taken": {[]string{"--listen", taken.Addr().String()}, 1,
 			map[string][2]string{"port": {"problem", "address already in use"}}},
-		"serving": {[]string{"--listen", serving}, 0, map[string][2]string{"port": {"ok", "agentgraph serves on"}}},
+		"serving": {[]string{"--listen", serving, "--metrics-listen", running.metrics}, 0, map[string][2]string{
+			"port": {"ok", "agentgraph serves on"}, "metrics": {"ok", "agentgraph serves on"}}},
+		"metrics taken": {[]string{"--metrics-listen", serving}, 1,
+			map[string][2]string{"metrics": {"problem", "address already in use"}}},
 	} {
 		if c.says["port"] == [2]string{} || c.says["port"][1] == "is free" {
 			c.args = append(c.args, "--listen", "127.0.0.1:0")

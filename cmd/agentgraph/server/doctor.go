@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -77,6 +78,8 @@ const (
 	minDisk = 200 << 20
 	// minFiles is the minimum limit for open files. Each socket and connection needs one.
 	minFiles = 4096
+	// maxMetrics bounds the part of a page of metrics that is read, in bytes.
+	maxMetrics = 1 << 20
 )
 
 // Run prints the findings. It returns an error if there is a problem.
@@ -303,15 +306,15 @@ func (c *Doctor) port(ctx context.Context, name, address string) finding {
 		_ = listener.Close()
 		return ok(name, "%s is free", address)
 	}
-	if name == "port" && serves(ctx, address) {
+	if serves(ctx, name, address) {
 		return ok(name, "agentgraph serves on %s", address)
 	}
 	return problem(name, fmt.Sprintf("cannot listen on %s: %v", address, err),
 		"stop the program that uses the address, or choose another one with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
 }
 
-// serves reports whether an agentgraph answers at the address.
-func serves(ctx context.Context, address string) bool {
+// serves reports whether an agentgraph serves its API at the address, or its metrics if that is the name.
+func serves(ctx context.Context, name, address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false
@@ -321,7 +324,11 @@ func serves(ctx context.Context, address string) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	path := "/healthz"
+	if name == "metrics" {
+		path = "/metrics"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
 	if err != nil {
 		return false
 	}
@@ -329,6 +336,10 @@ func serves(ctx context.Context, address string) bool {
 	if err != nil {
 		return false
 	}
-	_ = response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
+	if name == "metrics" {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, maxMetrics))
+		return response.StatusCode == http.StatusOK && bytes.Contains(text, []byte("agentgraph_build_info"))
+	}
 	return response.StatusCode == http.StatusOK && response.Header.Get("X-Api-Version") != ""
 }

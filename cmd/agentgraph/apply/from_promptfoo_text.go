@@ -154,8 +154,8 @@ func resolveVariables(bag object) (settled object, missing []string, err error) 
 				return nil, nil, fmt.Errorf("vars.%s: %w", m.name, err)
 			}
 			if len(filled) > maxFilled {
-				return nil, nil, fmt.Errorf("vars.%s: it has more than %d characters after its variables are filled "+
-					"in", m.name, maxFilled)
+				return nil, nil, fmt.Errorf("vars.%s: it has more than %d bytes after its variables are filled in", m.name,
+					maxFilled)
 			}
 			settled[i].value, isSettled = filled, false
 		}
@@ -164,5 +164,5 @@ func resolveVariables(bag object) (settled object, missing []string, err error) 
 			return bag, missing, nil
 		}
 	}
-	return nil, nil, fmt.Errorf("vars: variables refer to each other more than %d levels deep", maxNesting)
+	return nil, nil, fmt.Errorf("vars: variables still refer to each other after they were filled in %d times", maxNesting)
 }

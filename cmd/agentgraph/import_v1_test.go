@@ -74,7 +74,7 @@ func TestCompanyMovesOverTheV1API(t *testing.T) {
 	require.NoError(t, tenant.AddDocument(t.Context(), d, strings.NewReader("x")))
 	_, log = command(1, "--dry-run", "--company-id", "another")
 	require.Contains(t, log, `not moved: 1 documents of the dataset "With a file"`)
-	require.Contains(t, log, "1 rows were not moved: they are listed above")
+	require.Contains(t, log, "not everything was moved: see the lines that begin with \"not moved\"")
 }
 
 // oldCompany adds the other objects of a v1 server to the agent of the test, and returns the agent's id.

@@ -117,8 +117,7 @@ func printV1Report(log io.Writer, report *archive.V1Report) error {
 		_, _ = fmt.Fprintln(log, "not moved: "+left)
 	}
 	if len(report.Left) > 0 {
-		return fmt.Errorf("%d rows were not moved: they are listed above",
-			len(report.Left))
+		return errors.New("not everything was moved: see the lines that begin with \"not moved\"")
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 )
@@ -109,7 +110,11 @@ func (q *Queue) lockName(ctx context.Context) (*pgx.Conn, int64, error) {
 		return nil, 0, ctx.Err()
 	case err != nil:
 		// The driver's message may contain the address.
-		return nil, 0, errors.New("the database accepts no more connections")
+		var answer *pgconn.PgError
+		if errors.As(err, &answer) && answer.Code == "53300" {
+			return nil, 0, errors.New("the database accepts no more connections")
+		}
+		return nil, 0, errors.New("the database cannot be reached")
 	}
 	for {
 		name := rand.Int64()

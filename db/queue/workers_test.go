@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"errors"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -267,7 +268,26 @@ func TestInvalidQueueIsRefused(t *testing.T) {
 	q, err = queue.New(gone, queue.Options{})
 	require.NoError(t, err)
 	err = q.Start(t.Context(), 1, s.work)
-	require.EqualError(t, err, "start the queue's workers: the database accepts no more connections")
+	require.EqualError(t, err, "start the queue's workers: the database cannot be reached")
+	require.NoError(t, q.Stop(t.Context()))
+}
+
+func TestWorkersReportThatConnectionsAreUsedUp(t *testing.T) {
+	t.Parallel()
+	address, pool := fresh(t)
+	_, err := pool.Exec(t.Context(), "CREATE ROLE no_connections LOGIN PASSWORD 'secret' CONNECTION LIMIT 0")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_, err := pool.Exec(context.Background(), "DROP ROLE no_connections")
+		require.NoError(t, err)
+	})
+	limited, err := url.Parse(address)
+	require.NoError(t, err)
+	limited.User = url.UserPassword("no_connections", "secret")
+	q, err := queue.New(connect(t, limited.String()), queue.Options{})
+	require.NoError(t, err)
+	require.EqualError(t, q.Start(t.Context(), 1, newEnvironment().work),
+		"start the queue's workers: the database accepts no more connections")
 	require.NoError(t, q.Stop(t.Context()))
 }
 

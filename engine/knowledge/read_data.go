@@ -74,7 +74,8 @@ func newCSV(source string, separator rune) *csv.Reader {
 // parseCSV calls the function keep with each record. It stops at the first error of keep and returns it.
 func parseCSV(source string, keep func(record []string) error) error {
 	for line := range strings.Lines(source) {
-		if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "\t") > maxColumns {
+		if strings.Count(line, ",")+strings.Count(line, ";")+strings.Count(line, "\t")+
+			strings.Count(line, "|") > maxColumns {
 			return unreadable(fmt.Sprintf("a row of the CSV has more than %d columns", maxColumns))
 		}
 	}

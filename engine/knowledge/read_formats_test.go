@@ -157,6 +157,8 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 		"a text's spaces": {"a.odt",
 			odf(t, "text", "", `<text:p>`+strings.Repeat(`<text:s text:c="99999999"/>`, 200_000)+`</text:p>`),
 			"the file holds more than"},
+		"columns of a CSV": {"a.csv", []byte("a|b\n" + strings.Repeat("|", 10_001)),
+			"a row of the CSV has more than 10000 columns"},
 		"groups in RTF":        {"a.rtf", []byte(`{\rtf1 ` + strings.Repeat("{", 2_000)), "the RTF is nested more than"},
 		"messages in messages": {"a.eml", []byte(nested(40)), "the message is nested more than"},
 		"cells without end":    {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file holds more than"},

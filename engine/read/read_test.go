@@ -59,6 +59,18 @@ func TestNumbersAreRead(t *testing.T) {
 	}
 }
 
+func TestPhoneNumbersHaveEightDigits(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"+1234 567": "", "1234 567": "", "+1234 5678": "+12345678", "Call 030 123 45-6, now": "030123456",
+		"From +1234 567 to +44 20 7946 0000": "+442079460000",
+	} {
+		number, isFound := Phone(text)
+		require.Equal(t, want, number, text)
+		require.Equal(t, want != "", isFound, text)
+	}
+}
+
 func TestOrdinalsChooseAPosition(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 1, OrdinalIndex(Words("the second, please"), 3))

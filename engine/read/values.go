@@ -68,7 +68,7 @@ func Phone(text string) (string, bool) {
 			}
 			return -1
 		}, found)
-		if len(digits) >= 8 {
+		if len(strings.TrimPrefix(digits, "+")) >= 8 {
 			return digits, true
 		}
 	}

@@ -185,10 +185,10 @@ func (t Tool) Property(name string) (Property, bool) {
 // Mentions reports whether a text has a name as a whole word.
 func Mentions(text, name string) bool {
 	within := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-	for {
+	for name != "" {
 		before, after, found := strings.Cut(text, name)
 		if !found {
-			return false
+			break
 		}
 		last, _ := utf8.DecodeLastRuneInString(before)
 		first, _ := utf8.DecodeRuneInString(after)
@@ -197,6 +197,7 @@ func Mentions(text, name string) bool {
 		}
 		text = after
 	}
+	return false
 }
 
 // Language returns the language in which the tool is described.

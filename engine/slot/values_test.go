@@ -108,3 +108,10 @@ func TestSchemasThatNoRuleFills(t *testing.T) {
 		require.Equal(t, want, ok, schema)
 	}
 }
+
+func TestMentionsFindsWholeWords(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"order": false, "order_id": true, "use": false, "Uses": true, "": false} {
+		require.Equal(t, want, Mentions("Uses order_id first", name), name)
+	}
+}

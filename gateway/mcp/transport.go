@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -37,7 +38,7 @@ const Path = "/mcp"
 //go:embed operations/*.graphql
 var operations embed.FS
 
-// Options configures a Transport. Status, Closing, Log, MaxBody and the two times are required.
+// Options configures a Transport. Status, Closing, MaxBody and the two times are required.
 type Options struct {
 	Version string
 	// Status returns the HTTP status of an error code.
@@ -59,7 +60,8 @@ type Options struct {
 	// RequestTimeout is how long the body may take to arrive. WriteTimeout is how long the client may take to receive one
 	// message.
 	RequestTimeout, WriteTimeout time.Duration
-	Log                          *slog.Logger
+	// Log receives internal errors. Nil discards them.
+	Log *slog.Logger
 }
 
 // Transport serves the protocol. It is safe for concurrent use.
@@ -87,6 +89,7 @@ const instructions = "agentgraph runs conversational agents and tests them. Star
 
 // New returns a Transport. It returns an error if a tool or a resource does not match the schema.
 func New(schema *ast.Schema, o Options) (*Transport, error) {
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	t := &Transport{Options: o, schema: schema, tools: map[string]*readyTool{},
 		resources: map[string]*stored.Operation{}}
 	if len(o.Origins) > 0 {

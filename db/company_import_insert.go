@@ -42,7 +42,8 @@ func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.R
 
 // check checks a row without adding it.
 func (i *CompanyImport) check(ctx context.Context, table string, line json.RawMessage) error {
-	return i.checkRows(ctx, table, "SELECT ?4 FROM json_populate_record(NULL::?0, ?3::json)", bun.Safe(""), "", string(line))
+	return i.checkRows(ctx, table, "SELECT ?4 FROM json_populate_record(NULL::?0, ?3::json)", bun.Safe(""), "",
+		string(line))
 }
 
 // checkRows reads rows the way the program does, and checks the program's bounds.

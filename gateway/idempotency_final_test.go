@@ -117,7 +117,8 @@ func TestClaimedRequestOutlivesItsClient(t *testing.T) {
 	t.Parallel()
 	ctx, disconnect := context.WithCancel(t.Context())
 	disconnect()
-	k := &idempotentWriter{id: []byte("id"), body: digestOf(httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil))}
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+	k := &idempotentWriter{id: []byte("id"), body: digestOf(request)}
 	ctx = graphql.WithOperationContext(context.WithValue(ctx, keyedKey{}, k), &graphql.OperationContext{
 		Operation: &ast.OperationDefinition{Operation: ast.Mutation}})
 	claim := func(ctx context.Context, _ string, _, _ []byte) (*model.StoredResponse, RequestClaim, error) {

@@ -260,9 +260,8 @@ func (c *cluster) settings() []string {
 	return args
 }
 
-// makeSocketDir creates the socket's directory in /tmp, if the path of the cluster is too long for a socket, or has a
-// space, a comma or a quotation mark. Anyone can write to /tmp, so a directory that is not private to the server's user
-// is refused.
+// makeSocketDir creates the socket's directory in /tmp, if the path of the cluster is too long, or has a space, a comma
+// or a quotation mark. Anyone can write to /tmp, so a directory that is not private to the server's user is refused.
 func (c *cluster) makeSocketDir() error {
 	if c.socket == c.data {
 		return nil

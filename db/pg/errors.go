@@ -84,7 +84,7 @@ func ConstraintOf(err *pgconn.PgError) string {
 	return shardNumber.ReplaceAllString(name, "")
 }
 
-// ColumnOf returns the name of the column in which a statement left a value out. Citus passes it on in the message only.
+// ColumnOf returns the name of the column in which a statement left a value out. Citus has it only in the message.
 func ColumnOf(err *pgconn.PgError) string {
 	if quoted := quotedColumn.FindStringSubmatch(err.Message); err.ColumnName == "" && quoted != nil {
 		return quoted[1]

@@ -264,8 +264,7 @@ func (f *follower) cancel(ctx context.Context) error {
 	return nil
 }
 
-// readExecution reads the execution. It also reads the runs if the execution is finished, or if the known ones are out
-// of date.
+// readExecution reads the execution, and its runs if it is finished or the known ones are out of date.
 func (f *follower) readExecution(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
 	if err := f.server.Query(ctx, executionDocument, client.Variables{"id": f.execution.ID}, &now); err != nil {

@@ -189,6 +189,7 @@ func TestExecutionsEndUnderConcurrentCancellation(t *testing.T) {
 // deadlock.
 func TestCancellationLocksTestsBeforeExecution(t *testing.T) {
 	t.Parallel()
+	dbtest.SkipIfSharded(t) // waitForLocks does not see locks of shards
 	store, conn := fresh(t)
 	tenant, _ := newCompany(t, store)
 	queued := newRun(t, tenant)

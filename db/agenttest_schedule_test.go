@@ -27,9 +27,9 @@ func newSchedule(t *testing.T, tenant *db.Tenant,
 // pass makes schedules due, as if the time had passed.
 func pass(t *testing.T, tenant *db.Tenant) {
 	t.Helper()
-	_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE agent_test_schedules SET next_run_at = now(), last_run_at "+
-		"= last_run_at - interval '1 hour' WHERE company_id = '"+
-		tenant.CompanyID()+"' AND is_enabled")
+	_, err := db.Raw(tenant).ExecContext(t.Context(), fmt.Sprintf("UPDATE agent_test_schedules SET next_run_at = now(), "+
+		"last_run_at = CASE WHEN last_run_at IS NOT NULL THEN '%s'::timestamptz END WHERE company_id = '%s' AND is_enabled",
+		time.Now().Add(-time.Hour).Format(time.RFC3339), tenant.CompanyID()))
 	require.NoError(t, err)
 }
 

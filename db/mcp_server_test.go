@@ -97,6 +97,16 @@ func TestToolsFollowTheirMcpServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, back.MissingSince)
 
+	// An edited description stays, even if the offer was missing in between.
+	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: pay.ID, Description: new("Pays the order")})
+	require.NoError(t, err)
+	refresh([]*model.McpChange{{Name: "pay", Kind: model.McpChangeKindRemoved, ToolIds: []string{pay.ID}}})
+	refresh([]*model.McpChange{{Name: "pay", Kind: model.McpChangeKindAdded, ToolIds: []string{pay.ID}}},
+		offer("pay", amount))
+	edited, err := tenant.Tool(ctx, pay.ID)
+	require.NoError(t, err)
+	require.Equal(t, "Pays the order", edited.Description)
+
 	requireUnprocessable(t, tenant.DeleteMcpServer(ctx, server.ID))
 	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: pay.ID, Endpoint: &model.ToolEndpointInput{
 		Method: model.HTTPMethodPost, URL: "https://shop.example/pay", TimeoutSeconds: 10}})

@@ -5537,7 +5537,7 @@ type McpChange {
   name: String!
   "The kind of the difference."
   kind: McpChangeKind!
-  "The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs."
+  "The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs. They keep their description if the kind is ` + "`" + `Added` + "`" + `."
   toolIds: [ID!]!
 }
 

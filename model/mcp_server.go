@@ -176,7 +176,8 @@ func (o *McpOffer) equal(other *McpOffer) bool {
 }
 
 // follow applies the change of the offer to the tool, and returns whether the tool changed. A tool that is no longer
-// offered, or has become unusable, is missing.
+// offered, or has become unusable, is missing. It keeps its description when it is offered again, because the earlier
+// offer is unknown then.
 func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
 	before := *t
 	switch {
@@ -187,7 +188,7 @@ func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
 	default:
 		t.MissingSince = nil
 		t.Parameters = current.Parameters
-		if old == nil || t.Description == old.Description {
+		if old != nil && t.Description == old.Description {
 			t.Description = current.Description
 		}
 	}

@@ -1309,7 +1309,7 @@ type McpChange struct {
 	Name string `json:"name"`
 	// The kind of the difference.
 	Kind McpChangeKind `json:"kind"`
-	// The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs.
+	// The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs. They keep their description if the kind is `Added`.
 	ToolIds []string `json:"toolIds"`
 }
 

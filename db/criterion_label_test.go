@@ -109,6 +109,30 @@ func TestPeopleLabelVerdicts(t *testing.T) {
 	require.Empty(t, page.Nodes)
 }
 
+func TestLabelsOfExecutionsOfSeveralAgents(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	tenant, _ := newCompany(t, dbtest.New(t))
+	agents := []*model.Agent{newAgent(t, tenant), newAgent(t, tenant)}
+	tests := []string{newSimulationTest(t, tenant, agents[0].ID).ID, newSimulationTest(t, tenant, agents[1].ID).ID}
+	for _, run := range runsOf(t, tenant, start(t, tenant, tests...).ID) {
+		judgedRun(t, tenant, run.ID, "strict", nil, map[string]bool{"Is polite": true})
+		agent := agents[slices.Index(tests, run.TestedID)]
+		entries, total := queueOf(t, tenant, agent.ID, "Ann")
+		require.EqualValues(t, 1, total)
+		require.Equal(t, run.ID, entries[0].RunID)
+		label, err := tenant.LabelCriterionResult(ctx, right(run.ID, "Is polite", "Ann", true))
+		require.NoError(t, err)
+		page, err := tenant.CriterionLabels(ctx, model.PageArgs{First: 100}, agent.ID)
+		require.NoError(t, err)
+		require.Len(t, page.Nodes, 1)
+		require.Equal(t, label.ID, page.Nodes[0].ID)
+		figures, err := tenant.JudgeFigures(ctx, agent.ID)
+		require.NoError(t, err)
+		require.NotEmpty(t, figures)
+	}
+}
+
 // queueOf returns the entries of a person's queue, and their total.
 func queueOf(t *testing.T, tenant *db.Tenant, agentID, person string) ([]*model.CriterionQueueEntry, int32) {
 	t.Helper()

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/uptrace/bun"
 
@@ -41,10 +42,9 @@ const queueOrder = `CASE WHEN is_doubtful THEN nth + (nth - 1) / 2 ELSE 3 * nth 
 
 func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 	person string) (*model.CriterionQueue, error) {
-	ofAgent := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("agent_id = ?", args.AgentID)
 	judged := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "criteria_results").
 		ColumnExpr("coalesce(?TableAlias.is_doubtful, false) AS is_doubtful, md5(?TableAlias.id) AS hash").
-		Where("execution_id IN (?)", ofAgent).Where("rejudge_of_id IS NULL").
+		Where(fmt.Sprintf(ofAgent, "run.id = ?TableAlias.id"), args.AgentID, t.CompanyID()).Where("rejudge_of_id IS NULL").
 		Where("status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
 			model.AgentTestRunStatusFailed})).
 		Where("(judge_model IS NOT NULL OR is_doubtful IS NULL)").OrderExpr("created_at DESC, id DESC").Limit(queuedRuns)

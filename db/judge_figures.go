@@ -24,8 +24,8 @@ func (t *Tenant) JudgeFigures(ctx context.Context, agentID string) ([]*model.Jud
 		return nil, err
 	}
 	labels := []*model.CriterionLabel{}
-	ofAgent := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("agent_id = ?", agentID)
-	if err := t.db.Select(&labels).Where("execution_id IN (?)", ofAgent).OrderExpr("created_at DESC, id DESC").
+	if err := t.db.Select(&labels).Apply(CriterionLabelsOfAgent(agentID).Apply(t.CompanyID())).
+		OrderExpr("created_at DESC, id DESC").
 		Limit(labelsOfFigures).Scan(ctx); err != nil {
 		return nil, err
 	}

@@ -159,10 +159,7 @@ func (t *importedTest) calls(test object) {
 		}
 		where = append(where, condition)
 	}
-	if len(where) > 0 {
-		call = append(call, member{"where", where})
-	}
-	t.addCheck(expectation, call, nil)
+	t.addCheck(expectation, t.withWhere(call, "the tool "+id, where), nil)
 	if only, isGiven := test.get("check_any_tool_matches"); isGiven && only == false && isAbsent != true {
 		t.noteApproximated("check_any_tool_matches", "other calls do not fail the test")
 	}

@@ -9,18 +9,19 @@ import (
 // importMessages imports the conversation so far. The calls before an answer of the agent belong to that answer. member
 // is the name of the member that contains a message's text.
 func importMessages(t *importedTest, history list, member string) (messages list) {
-	calls := pastCalls{}
+	calls := pastCalls{test: t}
 	for i, one := range history {
 		message, _ := one.(object)
 		role, text := message.text("role"), message.text(member)
+		calls.owner = fmt.Sprintf("message %d", i+1)
 		if role == "agent" {
 			role = "assistant"
 		}
-		if truncate(text, 10_000) != text {
-			t.noteApproximated(fmt.Sprintf("message %d", i+1), "only its first 10,000 characters are kept")
+		if role != "tool" && truncate(text, 10_000) != text {
+			t.noteApproximated(calls.owner, "only its first 10,000 characters are kept")
 		}
 		if !calls.addMessage(message, role) {
-			t.noteLeftOut(fmt.Sprintf("message %d", i+1), "its call is in no earlier message")
+			t.noteLeftOut(calls.owner, "its call is in no earlier message")
 		}
 		if role != "assistant" && role != "user" || strings.TrimSpace(text) == "" {
 			continue
@@ -28,9 +29,12 @@ func importMessages(t *importedTest, history list, member string) (messages list
 		carried := object{{"role", role}, {"text", truncate(convertPlaceholders(text), 10_000)}}
 		answers := len(messages) > 0 && messages[len(messages)-1].(object).text("role") == "user"
 		if made := calls.takeCalls(); len(made) > 0 && role == "assistant" && answers {
+			if len(made) > 20 {
+				t.noteLeftOut(calls.owner, "of its %d calls, only the first 20 are kept", len(made))
+			}
 			carried = append(carried, toolCalls(made))
 		} else if len(made) > 0 {
-			t.noteLeftOut(fmt.Sprintf("message %d", i+1), "its calls do not belong to an answer of the agent to the contact")
+			t.noteLeftOut(calls.owner, "its calls do not belong to an answer of the agent to the contact")
 		}
 		messages = append(messages, carried)
 	}
@@ -48,6 +52,9 @@ func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made
 
 // pastCalls are calls without a later answer so far, and their ids.
 type pastCalls struct {
+	test *importedTest
+	// owner names the message that is being added.
+	owner string
 	calls list
 	ids   []string
 }
@@ -66,6 +73,9 @@ func (p *pastCalls) addMessage(message object, role string) (areKnown bool) {
 			name = function.text("name")
 			arguments, _ = decoded.(object)
 		}
+		if truncate(name, 64) != name {
+			p.test.noteApproximated(p.owner, "of the name of its call, only the first 64 characters are kept")
+		}
 		p.calls = append(p.calls, object{{"technicalName", truncate(name, 64)}, {"arguments", append(object{}, arguments...)},
 			{"result", ""}})
 		p.ids = append(p.ids, call.text("id")+call.text("request_id"))
@@ -82,14 +92,17 @@ func (p *pastCalls) addMessage(message object, role string) (areKnown bool) {
 			continue
 		}
 		call := p.calls[at].(object).without("result")
-		text := truncate(result.text("content")+result.text("result_value"), 10_000)
+		text := result.text("content") + result.text("result_value")
+		if truncate(text, 10_000) != text {
+			p.test.noteApproximated(p.owner, "of the result of its call, only the first 10,000 characters are kept")
+		}
 		memberName := "result"
 		for _, flag := range []string{"error", "is_error"} {
 			if failed, _ := result.get(flag); failed == true {
 				memberName = "error"
 			}
 		}
-		p.calls[at] = append(call, member{memberName, text})
+		p.calls[at] = append(call, member{memberName, truncate(text, 10_000)})
 	}
 	return areKnown
 }

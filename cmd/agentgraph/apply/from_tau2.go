@@ -210,13 +210,14 @@ func looseNumberPattern(text string) string {
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
 // checkExactWrites adds checks that the agent makes the same writes as the reference solution, each equally often, and
-// no others. Failed calls of the solution's tools do not count. Reads are not checked.
+// no others. A check of a call also counts the solution's calls with more arguments, because it ignores those. Failed
+// calls of the solution's tools do not count. Reads are not checked.
 func (t *importedTest) checkExactWrites(gold []object, writes []string) {
 	for _, name := range writes {
-		var expectedCalls []object
+		var actions, expectedCalls []object
 		for _, action := range gold {
 			if action.text("name") == name {
-				expectedCalls = append(expectedCalls, t.callOf(action, nil))
+				actions, expectedCalls = append(actions, action), append(expectedCalls, t.callOf(action, nil))
 			}
 		}
 		if len(expectedCalls) == 0 {
@@ -225,8 +226,8 @@ func (t *importedTest) checkExactWrites(gold []object, writes []string) {
 		}
 		for i, call := range expectedCalls {
 			same := 0
-			for _, other := range expectedCalls {
-				if isEqual(other, call) {
+			for _, action := range actions {
+				if meets(action, call.list("where")) {
 					same++
 				}
 			}
@@ -242,6 +243,15 @@ func (t *importedTest) checkExactWrites(gold []object, writes []string) {
 		t.noteApproximated("the tools that change data", "judging by their names, these tools change "+
 			"data: "+strings.Join(guessed, ", "))
 	}
+}
+
+// meets reports whether the arguments of an action meet the conditions of a call.
+func meets(action object, where list) bool {
+	return !slices.ContainsFunc(where, func(one any) bool {
+		condition := one.(object)
+		value, isGiven := action.object("arguments").get(condition.text("argument"))
+		return !isGiven || asText(value) != condition.text("equals")
+	})
 }
 
 // times are the fields of a check that expects n calls that succeed.
@@ -280,11 +290,15 @@ func (t *importedTest) callOf(action object, chosen list) object {
 			where = append(where, object{{"argument", argument.name}, {"equals", asText(argument.value)}})
 		}
 	}
+	return t.withWhere(object{{"technicalName", action.text("name")}}, "action "+action.text("name"), where)
+}
+
+// withWhere returns a call with conditions on its arguments, at most 20.
+func (t *importedTest) withWhere(call object, owner string, where list) object {
 	if len(where) > 20 {
-		t.noteApproximated("action "+action.text("name"), "of its %d arguments, only the first 20 are compared", len(where))
+		t.noteApproximated(owner, "of its %d arguments, only the first 20 are compared", len(where))
 		where = where[:20]
 	}
-	call := object{{"technicalName", action.text("name")}}
 	if len(where) > 0 {
 		call = append(call, member{"where", where})
 	}

@@ -181,3 +181,72 @@ func TestValueCombinationsAreBounded(t *testing.T) {
 	carried.report.write(report)
 	require.Contains(t, report.String(), "of 15625000000 combinations of values, only the first 500 are kept")
 }
+
+// imported returns the tests of another tool's file, and their report.
+func imported(t *testing.T, tool, text string) (tests []object, report string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "main.json")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	got, err := importFile(tool, file)
+	require.NoError(t, err)
+	requireAccepted(t, "main.yaml", carriedSample(t, got), got.tests)
+	for _, one := range got.tests {
+		tests = append(tests, one.(object))
+	}
+	written := &strings.Builder{}
+	got.report.write(written)
+	return tests, written.String()
+}
+
+func TestReferenceSolutionPassesItsChecks(t *testing.T) {
+	t.Parallel()
+	tests, _ := imported(t, "tau2-bench", `[{"id":"1","user_scenario":{"instructions":"Pay"},"evaluation_criteria":{
+		"reward_basis":["DB"],"actions":[{"name":"pay","arguments":{"a":1}},{"name":"pay","arguments":{"a":1,"b":2}}]}}]`)
+	checks := asText(tests[0].list("checks")[:3])
+	require.Equal(t, `[{"expect":{"called":{"technicalName":"pay","where":[{"argument":"a","equals":"1"}],`+
+		`"succeeded":true,"min":2,"max":2}}},{"expect":{"called":{"technicalName":"pay","where":[{"argument":"a",`+
+		`"equals":"1"},{"argument":"b","equals":"2"}],"succeeded":true,"min":1,"max":1}}},`+
+		`{"expect":{"called":{"technicalName":"pay","succeeded":true,"min":2,"max":2}}}]`, checks)
+}
+
+func TestLimitsLeaveOutOnlyChecksThatExceedThem(t *testing.T) {
+	t.Parallel()
+	parameters := make([]string, 25)
+	for i := range parameters {
+		parameters[i] = `{"path":"p` + strconv.Itoa(i) + `","eval":{"type":"regex","pattern":"x"}}`
+	}
+	tests, report := imported(t, "elevenlabs", `[{"name":"A","type":"tool","tool_call_parameters":{"referenced_tool":
+		{"id":"pay"},"parameters":[`+strings.Join(parameters, ",")+`]}}]`)
+	require.Len(t, tests[0].list("checks")[0].(object).object("expect").object("called").list("where"), 20)
+	require.Contains(t, report, "the tool pay: of its 25 arguments, only the first 20 are compared")
+
+	test := &importedTest{name: "A", importer: &importedTests{}}
+	for range maxExpressions + 1 {
+		test.addCheck("called", object{{"where", list{object{{"argument", "a"}, {"matches", "x"}}}}}, nil)
+	}
+	for range maxSchemas + 1 {
+		test.addCheck("resultJson", object{{"schema", object{{"properties", object{{"matches", object{}}}}}}}, nil)
+	}
+	test.addCheck("endedBy", "Agent", nil)
+	test.enforceLimits()
+	require.Len(t, test.checks, maxExpressions+maxSchemas+1)
+	require.Contains(t, asText(test.checks), "endedBy")
+}
+
+func TestReportListsCutCalls(t *testing.T) {
+	t.Parallel()
+	var calls, results []string
+	for i := range 21 {
+		id := `"id":"` + strconv.Itoa(i) + `"`
+		calls = append(calls, `{`+id+`,"name":"`+strings.Repeat("n", 44+i)+`","arguments":{}}`)
+		results = append(results, `{"role":"tool",`+id+`,"content":"`+strings.Repeat("r", 10_001*(i/20))+`"}`)
+	}
+	calls[20] = strings.Replace(calls[20], "nn", "nnn", 1)
+	_, report := imported(t, "tau2-bench", `[{"user_scenario":{"instructions":"Pay"},"evaluation_criteria":
+		{"nl_assertions":["Is polite"],"reward_basis":["NL_ASSERTION"]},"initial_state":{"message_history":[
+		{"role":"user","content":"Pay"},{"role":"assistant","tool_calls":[`+strings.Join(calls, ",")+`]},
+		`+strings.Join(results, ",")+`,{"role":"assistant","content":"Done"}]}}]`)
+	require.Contains(t, report, "message 2: of the name of its call, only the first 64 characters are kept")
+	require.Contains(t, report, "message 23: of the result of its call, only the first 10,000 characters are kept")
+	require.Contains(t, report, "message 24: of its 21 calls, only the first 20 are kept")
+}

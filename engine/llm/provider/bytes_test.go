@@ -122,6 +122,13 @@ func TestRetriesBeforeTheFirstPiece(t *testing.T) {
 	}
 }
 
+func TestRetryDatesAreCappedAtADay(t *testing.T) {
+	t.Parallel()
+	_, model := serve(t, nil, refuse(429, "Retry-After", "Mon, 02 Mar 2099 08:00:00 GMT", ""))
+	_, err := llm.Collect(model.Chat(t.Context(), hello))
+	require.Equal(t, 24*time.Hour, requireFailure(t, err).RetryAfter)
+}
+
 func TestRetriesDoNotExceedTheTimeout(t *testing.T) {
 	t.Parallel()
 	asked, model := serve(t, func(c *provider.Config) { c.Timeout = 3 * time.Second },

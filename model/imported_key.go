@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"strings"
 	"time"
 )
@@ -45,10 +46,10 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 		key.Prefix = in.Secret[:importedPrefixLength]
 	}
 	key.Hash = HashOfSecret(in.Secret)
-	if err == nil {
-		err = faults.Err()
+	if known, ok := errors.AsType[*Error](err); ok {
+		faults.AddAll("", known.Fields)
 	}
-	return key, !isOwn, err
+	return key, !isOwn, faults.Err()
 }
 
 // hasOwnForm reports whether the text begins like a credential of this program.

@@ -40,6 +40,8 @@ func TestForeignSecretsAreImported(t *testing.T) {
 	}
 	_, _, err := ImportAPIKey(company, ImportAPIKeyInput{Secret: "short"}, now)
 	require.ErrorContains(t, err, "name")
+	require.ErrorContains(t, err, "scopes")
+	require.ErrorContains(t, err, "secret")
 
 	// A secret of this program belongs to its company only.
 	made, secret := newKey(t, company)

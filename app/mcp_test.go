@@ -535,7 +535,7 @@ func TestMCPBoundsSearches(t *testing.T) {
 	g := startGateway(t)
 	_, key := g.company(t, "Searches")
 	session := assistant(t, g.url, key, nil)
-	text, isError := callTool(t, session, "search_schema", map[string]any{"words": strings.Repeat("a ", 100)})
+	text, isError := callTool(t, session, "search_schema", map[string]any{"words": strings.Repeat("é ", 100)})
 	require.False(t, isError, text)
 	text, isError = callTool(t, session, "search_schema", map[string]any{"words": strings.Repeat("a ", 101)})
 	require.True(t, isError)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,7 +30,7 @@ var (
 	}
 )
 
-// Bounds of a search: the bytes of its words, the entries that it returns, and the characters of an entry's
+// Bounds of a search: the characters of its words, the entries that it returns, and the characters of an entry's
 // description. Each word is compared with every entry.
 const (
 	maxWords   = 200
@@ -48,7 +49,7 @@ type match struct {
 // searchSchema finds entries of the schema, the best first.
 func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.CallToolResult {
 	text, _ := input["words"].(string)
-	if len(text) > maxWords {
+	if utf8.RuneCountInString(text) > maxWords {
 		return errorResult(&model.Error{Code: model.BadInput, Message: "the arguments are invalid",
 			Fields: model.Fields{"words": {fmt.Sprintf("must have at most %d characters", maxWords)}}})
 	}

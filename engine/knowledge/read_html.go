@@ -74,8 +74,8 @@ type page struct {
 	block Block
 	line  strings.Builder
 	pre   bool
-	// lists are the open lists, each with the number of its next item, or 0 for an unnumbered list.
-	lists []int
+	// lists are the open lists, each with the number of its next item, or nil for an unnumbered list.
+	lists []*int
 	// mark is written before the text of the current item.
 	mark string
 	// skipped is the name of the tag whose content is left out. depth counts its open tags.
@@ -271,23 +271,23 @@ func attribute(tag html.Token, name string) string {
 	return ""
 }
 
-// firstNumber returns the number of a list's first item, or 0 for an unnumbered list.
-func firstNumber(tag html.Token) int {
+// firstNumber returns the number of a list's first item, or nil for an unnumbered list.
+func firstNumber(tag html.Token) *int {
 	if tag.DataAtom != atom.Ol {
-		return 0
+		return nil
 	}
 	place := 1
 	if _, err := fmt.Sscan(attribute(tag, "start"), &place); err != nil {
-		return 1
+		place = 1
 	}
-	return place
+	return &place
 }
 
 func (p *page) startItem() {
 	p.mark = "- "
-	if last := len(p.lists) - 1; last >= 0 && p.lists[last] > 0 {
-		p.mark = fmt.Sprintf("%d. ", p.lists[last])
-		p.lists[last]++
+	if last := len(p.lists) - 1; last >= 0 && p.lists[last] != nil {
+		p.mark = fmt.Sprintf("%d. ", *p.lists[last])
+		*p.lists[last]++
 	}
 	p.block = Block{Kind: Plain}
 	if !p.inCell {

@@ -66,6 +66,12 @@ func TestReadHTML(t *testing.T) {
 		<table><tr><th>Poids</th><td>2 kg</td></tr></table><!-- no -->Fin<br>du texte`))
 }
 
+func TestReadHTMLNumbersListsFromAnyNumber(t *testing.T) {
+	t.Parallel()
+	requireBlocks(t, []knowledge.Block{plain("0. a"), plain("1. b"), plain("-1. c"), plain("0. d"), plain("- e")},
+		read(t, "a.html", `<ol start=0><li>a<li>b</ol><ol start=-1><li>c<li>d</ol><ul><li>e</ul>`))
+}
+
 func TestReadDetectsTypesByContentNameAndMediaType(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -96,7 +96,7 @@ func TestImpatientContactEndsTheConversation(t *testing.T) {
 func TestJudgeSeesTheChosenInputs(t *testing.T) {
 	t.Parallel()
 	found := `{"chunks":[{"chunkId":"c1","documentName":"Hours","content":"Open at nine."},{"chunkId":"c2","documentName":"Prices","content":"` +
-		strings.Repeat("x", maxSeen) + `"},{"chunkId":"c1","documentName":"Hours","content":"Open at nine."}]}`
+		strings.Repeat("x", maxSeen) + `"},{"chunkId":"c1","documentName":"Hours","content":"Open at nine."},{"chunkId":"c3","documentName":"Hours","content":"Closed at five."}]}`
 	seen := func(sights ...model.JudgeSight) string {
 		r := rehearsal{agent: model.Agent{Prompt: "Never tell {name} the price."}, test: model.AgentTestRow{
 			MaxTurns: 1, Variables: model.JSONObject(`{"name":"Ada"}`), JudgeSees: sights,
@@ -116,7 +116,8 @@ func TestJudgeSeesTheChosenInputs(t *testing.T) {
 	all := seen(model.JudgeSightPrompt, model.JudgeSightDocuments, model.JudgeSightDate)
 	for _, part := range []string{
 		`"date":"2026-03-02, Monday"`, "Never tell Ada the price.",
-		`"documents":[{"document":"Hours","text":"Open at nine."}]`, `"leftOutDocuments":1`,
+		`"documents":[{"document":"Hours","text":"Open at nine."},{"document":"Hours","text":"Closed at five."}]`,
+		`"leftOutDocuments":1`,
 	} {
 		require.Contains(t, all, part)
 	}

@@ -66,10 +66,11 @@ func passagesOf(calls []*model.ToolCall) (shown []passage, leftOut int) {
 				continue
 			}
 			seen[chunk.ChunkID] = true
-			if size += len(chunk.Content); size > maxSeen {
+			if size+len(chunk.Content) > maxSeen {
 				leftOut++
 				continue
 			}
+			size += len(chunk.Content)
 			shown = append(shown, passage{chunk.DocumentName, chunk.Content})
 		}
 	}

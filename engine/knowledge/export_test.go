@@ -50,6 +50,11 @@ var (
 	Cosine      = cosine
 )
 
+// Closest returns the words that an unknown word most likely means.
+func Closest(word string, known []string) []string {
+	return (Token{Token: db.Token{Word: word}}).closest(known)
+}
+
 // Codes returns the codes of a text, as they are indexed.
 func Codes(text string) []string { return folded(wholes(codesOf(text))) }
 

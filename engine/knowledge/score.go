@@ -127,14 +127,15 @@ func (t token) nearest(known []string) (words []string, credit float64) {
 // maxMeant bounds the words that an unknown word may mean.
 const maxMeant = 16
 
-// closest returns at most maxMeant of the words, preferring the token's first byte and then its length.
+// closest returns at most maxMeant of the words, preferring the token's first letter and then its length.
 func (t token) closest(words []string) []string {
 	if len(words) <= maxMeant {
 		return words
 	}
-	first, letters := t.Word[:1], utf8.RuneCountInString(t.Word)
+	first, _ := utf8.DecodeRuneInString(t.Word)
+	letters := utf8.RuneCountInString(t.Word)
 	otherness := func(word string) (n int) {
-		if word[:1] != first {
+		if letter, _ := utf8.DecodeRuneInString(word); letter != first {
 			n += 2
 		}
 		if utf8.RuneCountInString(word) != letters {

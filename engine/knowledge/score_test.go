@@ -24,6 +24,13 @@ func tokensOf(words ...string) []knowledge.Token {
 	return knowledge.TokensOf(tokens, model.UnknownLanguages, 0)
 }
 
+func TestClosestWordsBeginWithTheSameLetter(t *testing.T) {
+	t.Parallel()
+	// The first letters of both have the same first byte.
+	known := append(slices.Repeat([]string{"осел"}, 16), "пост")
+	require.Equal(t, "пост", knowledge.Closest("пест", known)[0])
+}
+
 // chunkOf returns a chunk of words.
 func chunkOf(terms []string, words ...string) db.ChunkTerms {
 	c := db.ChunkTerms{Length: int32(len(words))}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -13,7 +14,7 @@ import (
 )
 
 // mcpOf runs "agentgraph mcp" with the messages as input, and returns the answers by id.
-func mcpOf(t *testing.T, env []string, messages ...string) map[float64]map[string]any {
+func mcpOf(t *testing.T, env []string, messages ...string) map[string]map[string]any {
 	t.Helper()
 	//nolint:gosec // The tests' own program.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], "mcp")
@@ -23,11 +24,11 @@ func mcpOf(t *testing.T, env []string, messages ...string) map[float64]map[strin
 	cmd.Stderr = &stderr
 	output, err := cmd.Output()
 	require.NoError(t, err, stderr.String())
-	answers := map[float64]map[string]any{}
+	answers := map[string]map[string]any{}
 	for line := range strings.Lines(string(output)) {
 		var answer map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &answer), line)
-		answers[answer["id"].(float64)] = answer
+		answers[fmt.Sprint(answer["id"])] = answer
 	}
 	return answers
 }
@@ -41,20 +42,21 @@ func TestMCPPassesMessages(t *testing.T) {
 			`"clientInfo":{"name":"test","version":"1"}}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, "",
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"find_agents","arguments":{}}}`,
-		`{"jsonrpc":"2.0","id":3,"method":"nothing"}`,
+		`{"jsonrpc":"2.0","id":3,"method":"nothing"}`, `{"jsonrpc":"2.0","id":"a\u0026b","method":"ping"}`,
 		// The newest version repeats parts of the message in headers.
 		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"find_tools","arguments":{},"_meta":{`+
 			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`)
-	require.Len(t, answers, 4)
-	require.Contains(t, answers[1]["result"], "serverInfo")
-	require.Contains(t, answers[2]["result"].(map[string]any)["structuredContent"], "agents")
-	require.Contains(t, answers[3]["error"].(map[string]any)["message"], `"nothing" unsupported`)
-	require.Contains(t, answers[4]["result"].(map[string]any)["structuredContent"], "tools")
+	require.Len(t, answers, 5)
+	require.Contains(t, answers["1"]["result"], "serverInfo")
+	require.Contains(t, answers["2"]["result"].(map[string]any)["structuredContent"], "agents")
+	require.Contains(t, answers["3"]["error"].(map[string]any)["message"], `"nothing" unsupported`)
+	require.Contains(t, answers["a&b"], "result")
+	require.Contains(t, answers["4"]["result"].(map[string]any)["structuredContent"], "tools")
 
 	wrong := []string{"AGENTGRAPH_URL=" + b.url, "AGENTGRAPH_API_KEY=ag_wrong", "XDG_CONFIG_HOME=" + t.TempDir()}
 	refused := mcpOf(t, wrong, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-	require.Contains(t, refused[1]["error"].(map[string]any)["message"], "API key is not valid")
+	require.Contains(t, refused["1"]["error"].(map[string]any)["message"], "API key is not valid")
 	away := mcpOf(t, []string{"AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=ag_x", "XDG_CONFIG_HOME=" +
 		t.TempDir()}, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
-	require.Contains(t, away[1]["error"].(map[string]any)["message"], "cannot be reached")
+	require.Contains(t, away["1"]["error"].(map[string]any)["message"], "cannot be reached")
 }

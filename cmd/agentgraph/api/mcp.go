@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -123,10 +124,16 @@ func (p *mcpProxy) exchange(ctx context.Context, text []byte, message mcpMessage
 		}
 		var answer mcpMessage
 		_ = json.Unmarshal(data, &answer)
-		isAnswered = isAnswered || answer.Method == "" && bytes.Equal(answer.ID, message.ID)
+		isAnswered = isAnswered || answer.Method == "" && isSameID(answer.ID, message.ID)
 		p.write(data)
 	}
 	return isAnswered, lines.Err()
+}
+
+// isSameID reports whether two ids are the same JSON value. Programs escape characters differently.
+func isSameID(a, b json.RawMessage) bool {
+	var left, right any
+	return json.Unmarshal(a, &left) == nil && json.Unmarshal(b, &right) == nil && reflect.DeepEqual(left, right)
 }
 
 // reasonOf returns why the server refused a message, or nil if it accepted the message.

@@ -58,7 +58,8 @@ type EngineOptions struct {
 	ReviewContacts bool
 	// Judges are other models of the judge's provider, which can judge executions again.
 	Judges []string
-	// TurnTimeout bounds the time of an agent's answer. MaxModelCalls bounds its requests to the model.
+	// TurnTimeout bounds the whole turn of sendSimulationMessage, and each answer of the model in test runs.
+	// MaxModelCalls bounds the requests to the model for one answer.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
 	// Samples answer calls instead of the endpoints of tools. Their keys are methods and addresses, such as

@@ -120,7 +120,7 @@ func New(m llm.Model, o Options) *Engine {
 // Model returns the language model of the agents.
 func (e *Engine) Model() llm.Model { return e.model }
 
-// ReplyTimeout returns the bound on one answer of an agent.
+// ReplyTimeout returns the bound on one answer of the language model.
 func (e *Engine) ReplyTimeout() time.Duration { return e.limits.replyTimeout }
 
 // Knowledge returns the knowledge base of the agents.

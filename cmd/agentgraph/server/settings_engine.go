@@ -106,7 +106,8 @@ func (f *agentFlags) knowledge() cli.Flags {
 func (f *agentFlags) conversations() cli.Flags {
 	return cli.Flags{
 		{Into: &f.TurnTimeout, Name: "turn-timeout", Env: "AGENTGRAPH_TURN_TIMEOUT", Default: "10m",
-			Help: "How long an agent may take to answer one message, including its calls and their delays."},
+			Help: "How long sendSimulationMessage may take, including calls and their delays. In test runs, whose mocks " +
+				"may wait, it limits each answer of the model instead."},
 		{Into: &f.MaxModelCalls, Name: "max-model-calls", Env: "AGENTGRAPH_MAX_MODEL_CALLS", Default: "25",
 			Help: "Maximum number of model calls for one answer of an agent. Each sub-agent has the same limit. All of " +
 				"them together may make 5 times as many."},

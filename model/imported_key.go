@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"strings"
 	"time"
 )
@@ -46,10 +45,7 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 		key.Prefix = in.Secret[:importedPrefixLength]
 	}
 	key.Hash = HashOfSecret(in.Secret)
-	if known, ok := errors.AsType[*Error](err); ok {
-		faults.AddAll("", known.Fields)
-	}
-	return key, !isOwn, faults.Err()
+	return key, !isOwn, joinFaults(err, faults.Err())
 }
 
 // hasOwnForm reports whether the text begins like a credential of this program.

@@ -23,18 +23,28 @@ func (a *Agent) CheckImported() error { return a.Validate() }
 // CheckImported checks the bounds of a tool, without the values of its headers, which are encrypted.
 func (t *Tool) CheckImported() error {
 	copied := *t
-	if err := copied.Update(UpdateToolInput{}, time.Time{}, nil); err != nil || t.Endpoint == nil {
+	err := copied.Update(UpdateToolInput{}, time.Time{}, nil)
+	if t.Endpoint == nil {
 		return err
 	}
-	return t.Endpoint.checkImported()
+	return joinFaults(err, t.Endpoint.checkImported())
+}
+
+// joinFaults returns BAD_INPUT with the faults of all errors, or nil.
+func joinFaults(errs ...error) error {
+	var faults Fields
+	for _, err := range errs {
+		if known, ok := errors.AsType[*Error](err); ok {
+			faults.AddAll("", known.Fields)
+		}
+	}
+	return faults.Err()
 }
 
 // CheckImported checks the bounds of an MCP server, without the values of its headers, which are encrypted.
 func (s *McpServer) CheckImported() error {
 	copied := *s
-	if err := copied.Update(UpdateMcpServerInput{}, time.Time{}, nil); err != nil {
-		return err
-	}
+	err := copied.Update(UpdateMcpServerInput{}, time.Time{}, nil)
 	var faults Fields
 	faults.list("offers", len(s.Offers), MaxOffers)
 	for i, offer := range s.Offers {
@@ -45,10 +55,7 @@ func (s *McpServer) CheckImported() error {
 			faults.schema(at+"parameters", offer.Parameters)
 		}
 	}
-	if err := faults.Err(); err != nil {
-		return err
-	}
-	return s.Endpoint.checkImported()
+	return joinFaults(err, faults.Err(), s.Endpoint.checkImported())
 }
 
 func (e *ToolEndpoint) checkImported() error {
@@ -92,7 +99,7 @@ func (d *Dataset) CheckImported() error {
 		TaskPageSize: &d.ParserConfig.TaskPageSize}})
 	var faults Fields
 	faults.text("parserConfig.delimiter", d.ParserConfig.Delimiter, 1, 255)
-	return errors.Join(err, faults.Err())
+	return joinFaults(err, faults.Err())
 }
 
 // CheckImported checks the bounds of a document.
@@ -122,13 +129,12 @@ func (t *AgentTestRow) CheckImported() error {
 		}
 		rows = append(rows, &row)
 	}
-	if len(faults) > 0 {
-		return faults.Err()
-	}
+	err := faults.Err()
 	if t.Kind == AgentTestKindClassification {
-		return (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{Rows: rows}, time.Time{})
+		return joinFaults(err, (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{Rows: rows}, time.Time{}))
 	}
-	return (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{Rows: rows, JudgeSees: t.JudgeSees}, time.Time{})
+	return joinFaults(err, (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{Rows: rows,
+		JudgeSees: t.JudgeSees}, time.Time{}))
 }
 
 // CheckImported checks the bounds of a schedule, including its times.

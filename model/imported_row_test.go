@@ -1,0 +1,35 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestImportedRowsReportEveryBound(t *testing.T) {
+	t.Parallel()
+	endpoint := &ToolEndpoint{Method: "FETCH", URL: "https://shop.example", TimeoutSeconds: 1}
+	server := &McpServer{Endpoint: endpoint, Offers: []McpOffer{{}}}
+	test := &AgentTestRow{Kind: AgentTestKindSimulation, ToolMocking: &ToolMocking{SideEffects: "Maybe"}}
+	for _, c := range []struct {
+		row   Imported
+		paths []string
+	}{
+		{&Tool{Endpoint: endpoint}, []string{"name", "endpoint.method"}},
+		{server, []string{"name", "offers.0.name", "endpoint.method"}},
+		{test, []string{"toolMocking.sideEffects", "name"}},
+	} {
+		var known *Error
+		require.ErrorAs(t, c.row.CheckImported(), &known)
+		for _, path := range c.paths {
+			require.Contains(t, known.Fields, path)
+		}
+	}
+}
+
+func TestCallsAreExpectedOnce(t *testing.T) {
+	t.Parallel()
+	called := &CalledExpectation{NeverCalledExpectation: NeverCalledExpectation{TechnicalName: new("book")}, Min: 1,
+		Max: new(int32(1))}
+	require.Equal(t, "calls book, once", called.String())
+}

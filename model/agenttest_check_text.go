@@ -50,6 +50,8 @@ func (c *CalledExpectation) String() string {
 		text = "successfully " + text
 	}
 	switch {
+	case c.Max != nil && *c.Max == 1 && c.Min == 1:
+		text += ", once"
 	case c.Max != nil && *c.Max == c.Min:
 		text += fmt.Sprintf(", %d times", c.Min)
 	case c.Max != nil:

@@ -49,7 +49,7 @@ func TestTrialsAreJudgedLikeTauBench(t *testing.T) {
 	require.Contains(t, out.String(), `trials.json: 6 conversations
   false passes: 0 of 3 that tau-bench fails
   false failures: 1 of 3 that tau-bench passes
-    task 7, trial 5: successfully calls cancel_reservation with reservation_id = A1, 1 times: `)
+    task 7, trial 5: successfully calls cancel_reservation with reservation_id = A1, once: `)
 	require.Contains(t, out.String(), "simulated from the 1 pass rates")
 
 	require.NoError(t, os.WriteFile(file, []byte("[]"), 0o600))

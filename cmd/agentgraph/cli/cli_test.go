@@ -200,13 +200,14 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "settings.yaml")
 	t.Setenv("AGENTGRAPH_CONFIG", file)
 	for text, says := range map[string]string{
-		"txet: a":                     "txet is not a setting",
-		"config: a":                   "config is not a setting",
-		"no-on: true":                 "no-on is not a setting",
-		"group: {probe: {txet: a}}":   "group.probe.txet is not a setting",
-		"gruop: {probe: {text: a}}":   "gruop is not a command",
-		"- hunter2":                   "must be a YAML map of names to values",
-		"group: {probe: {number: x}}": `--number: expected a whole number but got "x" (from the settings)`,
+		"txet: a":                             "txet is not a setting",
+		"config: a":                           "config is not a setting",
+		"no-on: true":                         "no-on is not a setting",
+		"group: {probe: {txet: a}}":           "group.probe.txet is not a setting",
+		"gruop: {probe: {text: a}}":           "gruop is not a command",
+		"- hunter2":                           "must be a YAML map of names to values",
+		"group: {probe: {number: x}}":         `--number: expected a whole number but got "x" (from the settings)`,
+		"group: {probe: {most: 1, other: x}}": "--most (from the settings) and --other (from the settings) cannot be combined",
 	} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		_, err := new(probe).runs(t, "first", "--one", "1")

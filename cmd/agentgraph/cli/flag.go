@@ -82,6 +82,8 @@ type value struct {
 	// flags twice.
 	isSet    bool
 	repeated string
+	// source is where the value comes from, or "" for the command line and the default.
+	source string
 }
 
 // kind describes a type of values.

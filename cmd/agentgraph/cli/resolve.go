@@ -31,7 +31,7 @@ func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 			return fmt.Errorf("--%s: %w", flag.Name, err)
 		}
 		if source != "" {
-			given[flag.Name] = true
+			given[flag.Name], v.source = true, source
 			if err := v.Set(text); err != nil {
 				return fmt.Errorf("%w (from %s)", err, source)
 			}
@@ -112,9 +112,9 @@ func checkFlagSet(cmd *cobra.Command, givenFlags map[string]bool) error {
 			missing = append(missing, v.summary())
 		case !isDeclared || v.Xor == "" || !givenFlags[v.Name]:
 		case chosen[v.Xor] != "" && conflict == nil:
-			conflict = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.sourceName(flag.Changed))
+			conflict = fmt.Errorf("%s and %s cannot be combined. Pass one of them", chosen[v.Xor], v.sourceName())
 		default:
-			chosen[v.Xor] = v.sourceName(flag.Changed)
+			chosen[v.Xor] = v.sourceName()
 		}
 	})
 	if len(missing) > 0 {
@@ -124,10 +124,10 @@ func checkFlagSet(cmd *cobra.Command, givenFlags map[string]bool) error {
 	return conflict
 }
 
-// sourceName returns the name of the flag, and of its environment variable if the value comes from there.
-func (v *value) sourceName(isTyped bool) string {
-	if _, isSet := os.LookupEnv(v.Env); isSet && !isTyped {
-		return fmt.Sprintf("--%s (from %s)", v.Name, v.Env)
+// sourceName returns the name of the flag, and the source of its value if that is not the command line.
+func (v *value) sourceName() string {
+	if v.source != "" {
+		return fmt.Sprintf("--%s (from %s)", v.Name, v.source)
 	}
 	return "--" + v.Name
 }

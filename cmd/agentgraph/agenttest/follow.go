@@ -188,8 +188,7 @@ const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {e
 	}`
 
 const (
-	firstWait = 50 * time.Millisecond
-	lastWait  = 2 * time.Second
+	firstWait, lastWait = 50 * time.Millisecond, 2 * time.Second
 	// cancelTime is how long to wait for a cancelled execution to end.
 	cancelTime = 15 * time.Second
 )
@@ -213,14 +212,14 @@ type follower struct {
 func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		// The reason for the end of the stream does not matter, because the rows are read next. If no events arrive,
-		// this loop polls.
+		// Why the stream ended does not matter: the rows are read next. Without events, this loop polls.
 		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
 			Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }
 			err := json.Unmarshal(data, &event)
-			f.update(event.AgentTestRunUpdated)
-			wait = firstWait
+			if wait = firstWait; err == nil {
+				f.update(event.AgentTestRunUpdated)
+			}
 			return err
 		})
 		err := f.readExecution(ctx)

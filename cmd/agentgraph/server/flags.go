@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
@@ -74,7 +75,7 @@ func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.En
 const (
 	// maxAuditDays is a little more than a hundred years.
 	maxAuditDays = 40_000
-	// minSecret is the minimum length of a signing secret, in bytes.
+	// minSecret is the minimum length of a signing secret, in characters.
 	minSecret = 16
 )
 
@@ -90,7 +91,7 @@ func (f auditFlags) Validate() error {
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
 		return errors.New("--audit-webhook must be an address such as https://siem.example.com/agentgraph")
 	}
-	if len(f.AuditWebhookSecret) < minSecret {
+	if utf8.RuneCountInString(f.AuditWebhookSecret) < minSecret {
 		return fmt.Errorf("--audit-webhook-secret must have at least %d characters", minSecret)
 	}
 	return nil

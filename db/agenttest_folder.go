@@ -106,7 +106,7 @@ func (t *Tenant) moveToRoot(ctx context.Context, tests []*model.AgentTestRow) er
 	}
 	at := now()
 	for _, test := range tests {
-		test.FolderID, test.UpdatedAt = nil, at
+		test.FolderID, test.UpdatedAt = nil, model.NextUpdatedAt(test.UpdatedAt, at)
 	}
 	if err := t.makeNamesUnique(ctx, tests); err != nil {
 		return err

@@ -165,7 +165,8 @@ func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 			return err
 		}
 		if _, err := t.db.Update((*model.Agent)(nil)).Set("knowledge_base_chat_id = NULL").
-			Set("updated_at = ?", now()).Where("knowledge_base_chat_id = ?", id).Exec(ctx); err != nil {
+			Set("updated_at = greatest(?, date_trunc('milliseconds', updated_at) + interval '1 millisecond')", now()).
+			Where("knowledge_base_chat_id = ?", id).Exec(ctx); err != nil {
 			return err
 		}
 		return t.delete(ctx, "knowledge base chat", id, (*model.KnowledgeBaseChat)(nil))

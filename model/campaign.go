@@ -182,7 +182,7 @@ func (c *Campaign) AddField(in AddCampaignFieldInput, agent *Agent, now time.Tim
 		return nil, err
 	}
 	c.OwnFields = append(c.OwnFields, field)
-	c.UpdatedAt = now
+	c.UpdatedAt = NextUpdatedAt(c.UpdatedAt, now)
 	return &field, nil
 }
 

@@ -74,7 +74,7 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 			return err
 		}
 		if schedule.IsEnabled || in.Retargets() || in.BaselineID != nil {
-			if err := t.resolveSchedule(ctx, schedule); err != nil {
+			if err := t.resolveUpdate(ctx, schedule, in); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 		if err := schedule.Update(in, now()); err != nil {
 			return err
 		}
-		if in.Retargets() {
+		if in.Retargets() || schedule.AgentID == nil {
 			schedule.AgentID = agentID
 		}
 		if _, err := t.db.Update(schedule).WherePK().Exec(ctx); err != nil {
@@ -94,6 +94,21 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 		}
 		return t.audit(ctx, model.AuditActionUpdateAgentTestSchedule, schedule.ID)
 	})
+}
+
+// resolveUpdate is resolveSchedule for a changed schedule. Tests that were deleted since the schedule was made are left
+// out, and so is its old baseline, which may have been deleted too.
+func (t tenantTx) resolveUpdate(ctx context.Context, s *model.AgentTestSchedule,
+	in model.UpdateAgentTestScheduleInput) (err error) {
+	if in.BaselineID == nil {
+		s.BaselineID = nil
+	}
+	if !in.Retargets() {
+		if s.TestIds, err = t.testsLeft(ctx, s.TestIds); err != nil {
+			return err
+		}
+	}
+	return t.resolveSchedule(ctx, s)
 }
 
 // DeleteAgentTestSchedule deletes a schedule. The executions that it started stay.

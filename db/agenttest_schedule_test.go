@@ -106,6 +106,10 @@ func TestSchedulesStartOneExecutionPerTime(t *testing.T) {
 	require.Equal(t, map[string]any{"id": schedule.ID, "name": "Nightly"}, data[1]["schedule"])
 	require.Equal(t, 1.0, data[1]["comparison"].(map[string]any)["newlyFailing"])
 
+	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), executions[1].ID))
+	_, err = tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: schedule.ID,
+		Name: new("Weekly")})
+	require.NoError(t, err, "a deleted baseline does not block other changes")
 	require.NoError(t, tenant.DeleteAgentTestSchedule(t.Context(), schedule.ID))
 	require.Equal(t, schedule.ID, *executionsOf(t, tenant)[0].ScheduleID)
 }
@@ -191,6 +195,10 @@ func TestSchedulesReportWhyTheyDidNotStart(t *testing.T) {
 	for _, run := range runsOf(t, tenant, executions[0].ID) {
 		require.NoError(t, finish(t, tenant, run.ID, model.AgentTestRunStatusPassed))
 	}
+	renamed, err := tenant.UpdateAgentTestSchedule(t.Context(), model.UpdateAgentTestScheduleInput{ScheduleID: ofTests.ID,
+		Name: new("Weekly")})
+	require.NoError(t, err, "a deleted test does not block other changes")
+	require.Equal(t, []string{gone.ID, kept.ID}, renamed.TestIds)
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), kept.ID))
 	pass(t, tenant)
 	require.NoError(t, db.StartScheduled(t.Context(), store))

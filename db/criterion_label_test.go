@@ -182,6 +182,11 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 	require.Equal(t, entries[1].RunID, blind.Entries[0].RunID)
 	require.Nil(t, blind.Entries[0].Passed)
 	require.Nil(t, blind.Entries[0].Rationale)
+	end, err := tenant.CriterionQueue(ctx, model.CriterionQueueArgs{AgentID: agent.ID, Person: new("Ann"), First: 2,
+		Offset: 40})
+	require.NoError(t, err)
+	require.Empty(t, end.Entries)
+	require.EqualValues(t, 40, end.TotalCount, "the total does not depend on the page")
 
 	// A labeled verdict stays in the queue if the person chose it, and leaves the queue if the queue chose it.
 	chosen := right(entries[0].RunID, "Is polite", "Ann", true)
@@ -194,8 +199,8 @@ func TestQueueMixesDoubtfulVerdictsWithOthers(t *testing.T) {
 		_, err := tenant.LabelCriterionResult(ctx, right(entry.RunID, entry.Criterion, "Ann", true))
 		require.NoError(t, err)
 	}
-	_, total = queueOf(t, tenant, agent.ID, "Ann")
-	require.EqualValues(t, 20, total)
+	_, total = queueOf(t, tenant, agent.ID, " Ann ")
+	require.EqualValues(t, 20, total, "labels have the name without the white space around it")
 	bobs, total := queueOf(t, tenant, agent.ID, "Bob")
 	require.EqualValues(t, 40, total)
 	seen := map[string]bool{}

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/uptrace/bun"
 
@@ -24,7 +25,7 @@ func (t *Tenant) CriterionQueue(ctx context.Context, args model.CriterionQueueAr
 	}
 	person := ""
 	if args.Person != nil {
-		person = *args.Person
+		person = strings.TrimSpace(*args.Person)
 	} else {
 		name, err := t.nameOfKey(ctx)
 		if err != nil {
@@ -81,6 +82,11 @@ func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 			entry.Passed, entry.Applies, entry.Rationale = nil, nil, nil
 		}
 		queue.Entries = append(queue.Entries, entry)
+	}
+	if err == nil && len(entries) == 0 && args.Offset > 0 { // The rows have the total, and there are none.
+		args.Offset, args.First = 0, 1
+		whole, err := t.queue(ctx, args, person)
+		return &model.CriterionQueue{Entries: queue.Entries, TotalCount: whole.TotalCount}, err
 	}
 	pg.JoinBatch(queue.Entries)
 	return queue, err

@@ -20,8 +20,9 @@ const (
 	maxPerson          = 100
 	maxQueued          = 50
 	maxQueueOffset     = 10_000
-	// nearBorder is the maximum distance of a doubtful score from the score that a run needs.
-	nearBorder = 0.1
+	// nearBorder is the maximum distance of a doubtful score from the score that a run needs: 0.1, with room for rounding
+	// errors.
+	nearBorder = 0.1 + 1e-9
 )
 
 // CriterionLabel is a person's answer to whether a criterion holds in a conversation.

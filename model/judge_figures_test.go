@@ -191,3 +191,12 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 	require.Less(t, own.Interval.High, 0.8)
 	require.Empty(t, CorrectRates([]string{"own"}, counts, labelled[:19]))
 }
+
+func TestScoresNearTheBorderAreDoubtful(t *testing.T) {
+	t.Parallel()
+	for score, wants := range map[float64]bool{0.6: false, 0.7: true, 0.8: true, 0.9: true, 1: false} {
+		run := &AgentTestRun{Score: &score, Snapshot: RunSnapshot{Test: &AgentTestRow{PassAt: new(0.8)}}}
+		run.SetDoubt()
+		require.Equal(t, wants, *run.IsDoubtful, "score %v", score)
+	}
+}

@@ -77,7 +77,7 @@ func newFixture(t *testing.T, store *db.Store, mark string) fixture {
 	require.NoError(t, err)
 	callID := model.NewID("call")
 	require.NoError(t, turn.Release(ctx, []*model.ToolCall{{
-		ID: callID, Approval: new(model.ToolCallApprovalPending), ApprovalUntil: new(time.Now().Add(time.Hour)),
+		ID: callID, Approval: new(model.ToolCallApprovalPending), WaitsUntil: new(time.Now().Add(time.Hour)),
 		Kind: model.ToolCallKindTool, TechnicalName: "find", Result: &mark, StartedAt: time.Now(),
 	}}))
 	folder, err := tenant.CreateAgentTestFolder(ctx, model.CreateAgentTestFolderInput{AgentID: agent.ID, Name: mark,

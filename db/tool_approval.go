@@ -144,9 +144,9 @@ func (u *ChatTurn) readAnswer(ctx context.Context, call *model.ToolCall) error {
 			return u.readAnswer(ctx, call) // a person was faster
 		}
 	}
-	call.Approval, call.ApprovalUntil, call.ApprovalNote = current.Approval, current.ApprovalUntil, current.ApprovalNote
+	call.Approval, call.WaitsUntil, call.ApprovalNote = current.Approval, current.WaitsUntil, current.ApprovalNote
 	if *call.Approval != model.ToolCallApprovalPending {
-		call.ApprovalUntil, call.Error = nil, nil
+		call.WaitsUntil, call.Error = nil, nil
 		u.announceApproval(call)
 	}
 	return nil
@@ -155,7 +155,7 @@ func (u *ChatTurn) readAnswer(ctx context.Context, call *model.ToolCall) error {
 func (u *ChatTurn) announceApproval(call *model.ToolCall) {
 	u.Announce(model.ToolApprovalChanged{
 		ID: call.ID, TechnicalName: call.TechnicalName, Arguments: call.Arguments, MessageSequence: call.MessageSequence,
-		Approval: *call.Approval, ApprovalUntil: call.ApprovalUntil, ApprovalNote: call.ApprovalNote,
+		Approval: *call.Approval, ApprovalUntil: call.ApprovalUntil(), ApprovalNote: call.ApprovalNote,
 	})
 }
 
@@ -170,7 +170,7 @@ var setWaiting = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 	var others []*model.ToolCall
 	for _, call := range calls {
-		if call.ApprovalUntil == nil {
+		if call.WaitsUntil == nil {
 			others = append(others, call)
 		}
 	}

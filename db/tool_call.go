@@ -60,7 +60,7 @@ func (u *ChatTurn) BeginCall(ctx context.Context, call *model.ToolCall) error {
 	if started.Approval == nil {
 		w.Insert(&started)
 	} else { // RequestApproval has inserted the row
-		started.ApprovalUntil = nil
+		started.WaitsUntil = nil
 		w.Update(&started, started.ID, "result", "error", "is_outcome_unknown", "is_real", "approval_until")
 	}
 	isKept, err := w.Commit(ctx)

@@ -113,7 +113,7 @@ func TestAPersonApprovesACall(t *testing.T) {
 	require.Equal(t, call.ID, kept[0].ID)
 	require.Equal(t, model.ToolCallApprovalApproved, *kept[0].Approval)
 	require.Equal(t, "It is our fault.", *kept[0].ApprovalNote)
-	require.Nil(t, kept[0].ApprovalUntil)
+	require.Nil(t, kept[0].ApprovalUntil())
 	require.Equal(t, "refunded", *kept[0].Result)
 	require.True(t, kept[0].IsTurnKept)
 	_, err := r.tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: call.ID})

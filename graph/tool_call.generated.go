@@ -710,7 +710,7 @@ func (ec *executionContext) _ToolCall_approvalUntil(ctx context.Context, field g
 			return ec.fieldContext_ToolCall_approvalUntil(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.ApprovalUntil, nil
+			return obj.ApprovalUntil(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
@@ -721,7 +721,7 @@ func (ec *executionContext) _ToolCall_approvalUntil(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_ToolCall_approvalUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ToolCall", field, false, false, errors.New("field of type DateTime does not have child fields"))
+	return graphql.NewScalarFieldContext("ToolCall", field, true, false, errors.New("field of type DateTime does not have child fields"))
 }
 
 func (ec *executionContext) _ToolCall_approvalNote(ctx context.Context, field graphql.CollectedField, obj *model.ToolCall) (ret graphql.Marshaler) {

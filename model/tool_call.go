@@ -43,9 +43,9 @@ type ToolCall struct {
 	IsTurnKept bool
 	// Approval is nil if no person was asked.
 	Approval *ToolCallApproval `json:",omitempty"`
-	// ApprovalUntil is set while the call waits for a person, and until the turn takes up the answer.
-	ApprovalUntil *time.Time `json:",omitempty"`
-	ApprovalNote  *string    `json:",omitempty"`
+	// WaitsUntil is set while the call waits for a person, and until the turn takes up the answer.
+	WaitsUntil   *time.Time `bun:"approval_until" json:"ApprovalUntil,omitempty"`
+	ApprovalNote *string    `json:",omitempty"`
 }
 
 // ApprovalWait is how long a call waits for a person before it counts as denied.
@@ -57,21 +57,29 @@ const NobodyAnswered = "nobody answered within 10 minutes"
 // Ask marks the call as one that waits for a person.
 func (c *ToolCall) Ask(now time.Time) {
 	c.Result, c.Error = nil, new("the call waits for a person's approval")
-	c.Approval, c.ApprovalUntil = new(ToolCallApprovalPending), new(now.Add(ApprovalWait))
+	c.Approval, c.WaitsUntil = new(ToolCallApprovalPending), new(now.Add(ApprovalWait))
 }
 
 // Waits reports whether a person can answer the call of the chat.
 func (c *ToolCall) Waits(chat *SimulationChat, now time.Time) bool {
-	return c.Approval != nil && *c.Approval == ToolCallApprovalPending && now.Before(*c.ApprovalUntil) &&
+	return c.Approval != nil && *c.Approval == ToolCallApprovalPending && now.Before(*c.WaitsUntil) &&
 		chat.State != SimulationChatStatusEnded && chat.LastSequence < c.MessageSequence
+}
+
+// ApprovalUntil returns the time until which the call waits for a person, or nil if it does not wait.
+func (c *ToolCall) ApprovalUntil() *time.Time {
+	if c.WaitsUntil == nil || c.Approval == nil || *c.Approval != ToolCallApprovalPending || c.IsOverdue(time.Now()) {
+		return nil
+	}
+	return c.WaitsUntil
 }
 
 // IsOverdue reports whether nobody has answered in time.
 func (c *ToolCall) IsOverdue(now time.Time) bool {
-	return *c.Approval == ToolCallApprovalPending && !now.Before(*c.ApprovalUntil)
+	return *c.Approval == ToolCallApprovalPending && !now.Before(*c.WaitsUntil)
 }
 
-// Answer records what a person said. ApprovalUntil remains until the turn takes up the answer.
+// Answer records what a person said. WaitsUntil remains until the turn takes up the answer.
 func (c *ToolCall) Answer(isApproved bool, note *string) {
 	c.Approval, c.ApprovalNote = new(ToolCallApprovalDenied), note
 	if isApproved {

@@ -37,6 +37,16 @@ var computed = map[string]computation{
 			}
 			return strconv.AppendBool(dst, call.IsReal())
 		}},
+	"ToolCall.approvalUntil": {[]string{"approval", "approval_until"}, func(dst []byte, value func(int) []byte) []byte {
+		call := model.ToolCall{WaitsUntil: optionalTime(value(1))}
+		if approval := value(0); approval != nil {
+			call.Approval = new(model.ToolCallApproval(approval))
+		}
+		if until := call.ApprovalUntil(); until != nil {
+			return appendTime(dst, *until)
+		}
+		return append(dst, "null"...)
+	}},
 	"CampaignItemEvent.id": {[]string{"item_id", "number"}, func(dst []byte, value func(int) []byte) []byte {
 		event := model.CampaignItemEvent{ItemID: string(value(0)), Number: int32(integerOf(value(1)))}
 		return appendText(dst, event.ID())

@@ -1138,7 +1138,7 @@ input TestMessageCallInput @strict {
 input ConversationContextInput {
   "1 to 200 messages, in order."
   messages: [TestMessageInput!]! @bounds(minItems: 1, maxItems: 200)
-  "Strings by name: at most 200, each of at most 10,000 characters."
+  "Values by name, with the bounds of ` + "`" + `CreateSimulationTestInput.variables` + "`" + `."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -1873,7 +1873,7 @@ enum AgentTestExecutionStatus {
 
 "The result of an execution."
 enum AgentTestVerdict {
-  "Every run passed."
+  "Every run passed or was skipped."
   Passed
   "At least one run failed."
   Failed
@@ -1947,7 +1947,7 @@ type AgentTestExecution implements Node {
   isDraft: Boolean!
   "The prompt that it tries; null if it uses the agent's own prompt, or variants."
   draftPrompt: String @requires(scope: prompts)
-  "The execution that this one retries; null if it is not a retry."
+  "The execution that this one retries; null if it is not a retry, or if that execution was deleted."
   retryOfId: ID
   "The execution whose conversations this one judges again; null if it has its own conversations."
   rejudgeOf: AgentTestExecution
@@ -1963,7 +1963,7 @@ type AgentTestExecution implements Node {
   apiKeyId: ID
   "The name of that key."
   startedBy: String
-  "The tests and rows that this retry leaves out because they were deleted. Empty if there are none."
+  "The tests and rows that this execution does not retry or judge again, because they were deleted. Empty if there are none."
   leftOutTests: [LeftOutTest!]!
   "The tokens, times and price of the agents' answers in all its runs. The simulated contact and the judge do not count."
   usage: UsageSummary! @cost(weight: 20000, isShared: true)
@@ -2075,7 +2075,7 @@ type JudgeAgreement {
   sameCriteria: Int!
 }
 
-"A deleted test or row that a retry does not repeat."
+"A deleted test or row that an execution does not retry or judge again."
 type LeftOutTest {
   "The id that it had."
   testId: ID!
@@ -2137,7 +2137,7 @@ input AgentTestExecutionFilter {
   statuses: [AgentTestExecutionStatus!]
   "Only finished executions with one of these verdicts."
   verdicts: [AgentTestVerdict!]
-  "Only drafts, which try a prompt that is not saved, or only executions that are not drafts."
+  "Only drafts, which try an unsaved prompt or variants, or only executions that are not drafts."
   isDraft: Boolean
 }
 
@@ -2411,8 +2411,9 @@ extend type Mutation {
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)
   """
   Runs tests of a finished execution again, in their current versions, in a new execution. Deleted tests are left out,
-  and the new execution names them. A retry of a draft tries the same prompt or variants. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if no test
-  remains, ` + "`" + `CONFLICT` + "`" + ` if the execution is not finished, and ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
+  and the new execution names them. A retry of a draft tries the same prompt or variants. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if
+  there is nothing to repeat, or if the execution only judged conversations again. Returns ` + "`" + `CONFLICT` + "`" + ` if the execution is
+  not finished, and ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
   """
   retryAgentTestExecution("The execution." input: RetryAgentTestExecutionInput!): RetryAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   """
@@ -2433,9 +2434,9 @@ extend type Mutation {
 }
 
 extend type Subscription {
-  "Sends the execution as it is now, and again each time its state changes. Completes when it is finished."
+  "Sends the execution as it is now, and again after changes of it or its runs. After several changes in a short time, only the last state is sent. Completes when it is finished or deleted."
   agentTestExecutionUpdated("The execution." executionId: ID!): AgentTestExecution! @requires(scope: browse)
-  "Sends each run of an execution as it is now, and again each time its state changes. Completes when the execution is finished."
+  "Sends each run of an execution as it is now, and again after it changes. After several changes in a short time, only the last state is sent. Completes when the execution is finished or deleted."
   agentTestRunUpdated("The execution." executionId: ID!): AgentTestRun! @requires(scope: browse)
 }
 `, BuiltIn: false},
@@ -2572,7 +2573,7 @@ extend type Mutation {
   createAgentTestFolder("The folder." input: CreateAgentTestFolderInput!): CreateAgentTestFolderPayload @requires(scope: write)
   "Changes a folder."
   updateAgentTestFolder("The changes." input: UpdateAgentTestFolderInput!): UpdateAgentTestFolderPayload @requires(scope: write)
-  "Deletes a folder; its tests move to the root."
+  "Deletes a folder; its tests move to the root. If a test's name exists there, the name gets a number."
   deleteAgentTestFolder("The folder." input: DeleteAgentTestFolderInput!): DeleteAgentTestFolderPayload @requires(scope: write)
 }
 `, BuiltIn: false},
@@ -2969,7 +2970,7 @@ type AgentTestSchedule implements Node {
   isEnabled: Boolean!
   "Why the server disabled the schedule: its tests, folder or agent were deleted, or it was imported from an archive. Null otherwise."
   disabledReason: String
-  "The execution that messages of webhooks compare each result with. Elsewhere, use ` + "`" + `compareAgentTestExecutions` + "`" + `."
+  "The execution that messages of webhooks compare each result with; null if there is none, or it was deleted. Elsewhere, use ` + "`" + `compareAgentTestExecutions` + "`" + `."
   baseline: AgentTestExecution
   "The id of that execution."
   baselineId: ID
@@ -3040,7 +3041,7 @@ input CreateAgentTestScheduleInput {
   afterPromptChange: Boolean! = false
   "Whether the schedule starts executions."
   isEnabled: Boolean! = true
-  "A finished execution to compare with."
+  "A finished execution to compare with, but not a draft."
   baselineId: ID
 }
 
@@ -3080,9 +3081,9 @@ input UpdateAgentTestScheduleInput {
   timeZone: String
   "Whether the tests run after changes of the prompt."
   afterPromptChange: Boolean
-  "Whether the schedule starts executions. Enabling it again clears ` + "`" + `disabledReason` + "`" + `; its tests, folder or agent must exist."
+  "Whether the schedule starts executions. Enabling it again clears ` + "`" + `disabledReason` + "`" + `; its agent, its folder, or one of its tests must exist."
   isEnabled: Boolean
-  "A finished execution to compare with; an empty id removes it."
+  "A finished execution to compare with, but not a draft; an empty id removes it."
   baselineId: ID
 }
 
@@ -4050,7 +4051,7 @@ input AdvanceCampaignItemInput {
   result: CampaignItemResultInput
   "The reason, at most 1,000 characters. The event of the ended attempt shows it. For the change to ` + "`" + `Error` + "`" + `, it also becomes the item's ` + "`" + `error` + "`" + `. Only the last four digits of phone numbers in it are saved."
   reason: String
-  "The claim with which the dialer got the item. Returns ` + "`" + `CONFLICT` + "`" + ` if the claim no longer holds the item."
+  "The claim with which the dialer got the item. Returns ` + "`" + `CONFLICT` + "`" + ` if another claim got the item since, or if its attempt is over."
   claimId: ID
 }
 
@@ -4062,7 +4063,7 @@ input CampaignItemResultInput {
   conversation: CampaignItemConversationInput
   "At most 10,000 characters."
   summary: String
-  "The extracted values by name: at most 200 strings, numbers or booleans."
+  "The extracted values by name: at most 200 JSON values, each of at most 10,000 characters."
   metadata: JSONObject
 }
 
@@ -4225,7 +4226,7 @@ extend type Mutation {
   resetCampaignItem("The item." input: ResetCampaignItemInput!): ResetCampaignItemPayload @requires(scope: write)
   "Deletes an item with its events. Returns ` + "`" + `CONFLICT` + "`" + ` while it is in a call."
   deleteCampaignItem("The item." input: DeleteCampaignItemInput!): DeleteCampaignItemPayload @requires(scope: write)
-  "Archives items, all of them or none. Returns ` + "`" + `CONFLICT` + "`" + ` while one of them is in a call or an evaluation."
+  "Archives or unarchives items, all of them or none. Returns ` + "`" + `CONFLICT` + "`" + ` while one of them is in a call or an evaluation."
   archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.itemIds"])
   """
   Claims due items for a dialer, the longest waiting first. Two dialers never hold the same item at a time. A claim that is not
@@ -4376,7 +4377,7 @@ type CriterionLabel {
   person: String!
   "Why; null if the person gave no reason."
   note: String @requires(scope: contacts)
-  "Whether ` + "`" + `criterionQueue` + "`" + ` chose the verdict, not the person. Corrected pass rates count only such labels."
+  "Whether ` + "`" + `criterionQueue` + "`" + ` chose the verdict, not the person. Once true, it stays true. Corrected pass rates count only such labels."
   isSampled: Boolean!
   "When it was first saved."
   createdAt: DateTime!
@@ -4446,9 +4447,9 @@ enum CriterionQueueReason {
   VotesDisagree
   "The run's score is within 0.1 of the score that it needs."
   NearBorder
-  "Nobody has labeled the verdict."
+  "Nobody else has labeled the verdict."
   NeverSeen
-  "Others have labeled it. One run in five is shown to everybody, so that people can be compared."
+  "Others have labeled it. About one run in five is shown to everybody, so that people can be compared."
   SeenByOthers
 }
 
@@ -4474,7 +4475,7 @@ type CriterionQueueEntry {
 
 "The verdicts that a person should label next."
 type CriterionQueue {
-  "How many verdicts in the queue the person has not labeled."
+  "How many verdicts are in the queue. Those that the person labeled with ` + "`" + `isSampled` + "`" + ` are not."
   totalCount: Int!
   "The next verdicts. Verdicts of the same run are next to each other."
   entries: [CriterionQueueEntry!]! @listSize(slicingArguments: ["first"])
@@ -4588,7 +4589,7 @@ extend type Query {
   """
   The verdicts of an agent's newest 1,000 judged runs that a person should label next. While there are doubtful runs,
   two of three runs are doubtful, and the third is any other run. Within both groups, the order is random. Runs that
-  others have labeled come last, except one run in five.
+  others have labeled come last, except about one run in five.
   """
   criterionQueue(
     "The agent."
@@ -4934,7 +4935,7 @@ input DocumentFilter {
 input AddDocumentInput {
   "The dataset to add it to."
   datasetId: ID!
-  "1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file."
+  "1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file; a text needs a name."
   name: String @bounds(minLength: 1, maxLength: 255)
   "1 to 1,000,000 characters."
   text: String @bounds(minLength: 1, maxLength: 1000000)
@@ -5561,7 +5562,7 @@ input UpdateMcpServerInput {
   mcpServerId: ID!
   "The new name."
   name: String
-  "The new address. Without ` + "`" + `headers` + "`" + `, the old headers are kept, unless the origin changes."
+  "The new address. Without ` + "`" + `headers` + "`" + `, the old headers are kept. If there are any and the origin changes, the server returns ` + "`" + `BAD_INPUT` + "`" + `."
   endpoint: ToolEndpointInput
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the MCP server was changed since, the request returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
@@ -5666,9 +5667,9 @@ type PromptVersion implements Node {
   note: String
   "When it was written."
   createdAt: DateTime!
-  "The API key that wrote it; null if the version was imported."
+  "The API key that wrote it; null if it was not recorded, such as in an import."
   apiKeyId: ID
-  "The name of that key; null if the version was imported."
+  "The name of that key; null if it was not recorded."
   writtenBy: String
   "The results of the agent's tests with this version."
   testRuns: PromptVersionTestRuns! @cost(weight: 20000, isShared: true)
@@ -5767,8 +5768,8 @@ selects any other field gets ` + "`" + `FORBIDDEN` + "`" + `, and no part of it 
 directive @openTo("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
 """
-An operation that uses a language model, for an agent, a contact, a judge or drafts of questions, or that calls a tool.
-These operations have a lower rate limit per key. Beyond it, they get ` + "`" + `RATE_LIMITED` + "`" + `.
+An operation that uses a language model, for an agent, a contact, a judge or drafts of questions, or that calls a tool
+or an MCP server. These operations have a lower rate limit per key. Beyond it, they get ` + "`" + `RATE_LIMITED` + "`" + `.
 """
 directive @modelDriven on FIELD_DEFINITION
 
@@ -6156,7 +6157,7 @@ input StartSimulationChatInput {
   agentId: ID!
   "Strings for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent."
   dataBag: JSONObject @bounds(maxItems: 200)
-  "What to mock."
+  "What to mock. Not allowed with the scope ` + "`" + `chat` + "`" + `."
   toolMocking: ToolMockingInput
   "A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope ` + "`" + `chat` + "`" + `."
   prompt: String
@@ -6277,7 +6278,7 @@ extend type Mutation {
 extend type Subscription {
   """
   Sends every message after ` + "`" + `afterSequence` + "`" + `, then each new message, in order, without gaps or duplicates. Completes
-  after the message that ends the conversation.
+  when the chat has ended or is deleted.
   """
   simulationChatMessages(
     "The chat."
@@ -6447,7 +6448,7 @@ enum ToolApproval {
   Auto
   "The chat waits until a person approves or denies the call, at most 10 minutes: see ` + "`" + `answerToolApproval` + "`" + `. In tests the call fails unless it is mocked, because nobody can be asked."
   Ask
-  "Every call fails with an error that says that the agent must not make it."
+  "Every call fails unless it is mocked. The error says that the agent must not make it."
   Deny
 }
 
@@ -6491,7 +6492,7 @@ input ToolEndpointInput {
   method: HttpMethod! = POST
   "An absolute http or https address of at most 2,000 characters."
   url: String!
-  "Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones."
+  "Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones. If there are any and the origin changes, the server returns ` + "`" + `BAD_INPUT` + "`" + `."
   headers: JSONObject
   "0.1 to 60 seconds."
   timeoutSeconds: Float! = 10
@@ -7116,7 +7117,10 @@ type RecordUsagePayload {
 }
 
 extend type Mutation {
-  "Records credits that were used, all entries or none. Entries are never changed or deleted."
+  """
+  Records credits that were used, all entries or none. Recorded credits never change. If the operator limits how long
+  entries are stored, the server replaces older entries by daily sums, and new entries of that time get ` + "`" + `UNPROCESSABLE` + "`" + `.
+  """
   recordUsage("The entries." input: RecordUsageInput!): RecordUsagePayload @requires(scope: write)
 }
 `, BuiltIn: false},

@@ -60,7 +60,7 @@ type AddCampaignItemsPayload struct {
 type AddDocumentInput struct {
 	// The dataset to add it to.
 	DatasetID string `json:"datasetId"`
-	// 1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file.
+	// 1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file; a text needs a name.
 	Name *string `json:"name,omitempty"`
 	// 1 to 1,000,000 characters.
 	Text *string `json:"text,omitempty"`
@@ -126,7 +126,7 @@ type AdvanceCampaignItemInput struct {
 	Result *CampaignItemResultInput `json:"result,omitempty"`
 	// The reason, at most 1,000 characters. The event of the ended attempt shows it. For the change to `Error`, it also becomes the item's `error`. Only the last four digits of phone numbers in it are saved.
 	Reason *string `json:"reason,omitempty"`
-	// The claim with which the dialer got the item. Returns `CONFLICT` if the claim no longer holds the item.
+	// The claim with which the dialer got the item. Returns `CONFLICT` if another claim got the item since, or if its attempt is over.
 	ClaimID *string `json:"claimId,omitempty"`
 }
 
@@ -191,7 +191,7 @@ type AgentTestExecutionFilter struct {
 	Statuses []AgentTestExecutionStatus `json:"statuses,omitempty"`
 	// Only finished executions with one of these verdicts.
 	Verdicts []AgentTestVerdict `json:"verdicts,omitempty"`
-	// Only drafts, which try a prompt that is not saved, or only executions that are not drafts.
+	// Only drafts, which try an unsaved prompt or variants, or only executions that are not drafts.
 	IsDraft *bool `json:"isDraft,omitempty"`
 }
 
@@ -413,7 +413,7 @@ type CampaignItemResultInput struct {
 	Conversation *CampaignItemConversationInput `json:"conversation,omitempty"`
 	// At most 10,000 characters.
 	Summary *string `json:"summary,omitempty"`
-	// The extracted values by name: at most 200 strings, numbers or booleans.
+	// The extracted values by name: at most 200 JSON values, each of at most 10,000 characters.
 	Metadata JSONObject `json:"metadata,omitempty"`
 }
 
@@ -668,7 +668,7 @@ type CreateAgentTestScheduleInput struct {
 	AfterPromptChange bool `json:"afterPromptChange"`
 	// Whether the schedule starts executions.
 	IsEnabled bool `json:"isEnabled"`
-	// A finished execution to compare with.
+	// A finished execution to compare with, but not a draft.
 	BaselineID *string `json:"baselineId,omitempty"`
 }
 
@@ -1718,7 +1718,7 @@ type StartSimulationChatInput struct {
 	AgentID string `json:"agentId"`
 	// Strings for the agent's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent.
 	DataBag JSONObject `json:"dataBag,omitempty"`
-	// What to mock.
+	// What to mock. Not allowed with the scope `chat`.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
 	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope `chat`.
 	Prompt *string `json:"prompt,omitempty"`
@@ -1819,7 +1819,7 @@ type ToolEndpointInput struct {
 	Method HTTPMethod `json:"method"`
 	// An absolute http or https address of at most 2,000 characters.
 	URL string `json:"url"`
-	// Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones.
+	// Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones. If there are any and the origin changes, the server returns `BAD_INPUT`.
 	Headers JSONObject `json:"headers,omitempty"`
 	// 0.1 to 60 seconds.
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
@@ -2015,9 +2015,9 @@ type UpdateAgentTestScheduleInput struct {
 	TimeZone *string `json:"timeZone,omitempty"`
 	// Whether the tests run after changes of the prompt.
 	AfterPromptChange *bool `json:"afterPromptChange,omitempty"`
-	// Whether the schedule starts executions. Enabling it again clears `disabledReason`; its tests, folder or agent must exist.
+	// Whether the schedule starts executions. Enabling it again clears `disabledReason`; its agent, its folder, or one of its tests must exist.
 	IsEnabled *bool `json:"isEnabled,omitempty"`
-	// A finished execution to compare with; an empty id removes it.
+	// A finished execution to compare with, but not a draft; an empty id removes it.
 	BaselineID *string `json:"baselineId,omitempty"`
 }
 
@@ -2130,7 +2130,7 @@ type UpdateMcpServerInput struct {
 	McpServerID string `json:"mcpServerId"`
 	// The new name.
 	Name *string `json:"name,omitempty"`
-	// The new address. Without `headers`, the old headers are kept, unless the origin changes.
+	// The new address. Without `headers`, the old headers are kept. If there are any and the origin changes, the server returns `BAD_INPUT`.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
 	// The `updatedAt` that this change is based on. If the MCP server was changed since, the request returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
@@ -2811,7 +2811,7 @@ func (e AgentTestRunStatus) MarshalJSON() ([]byte, error) {
 type AgentTestVerdict string
 
 const (
-	// Every run passed.
+	// Every run passed or was skipped.
 	AgentTestVerdictPassed AgentTestVerdict = "Passed"
 	// At least one run failed.
 	AgentTestVerdictFailed AgentTestVerdict = "Failed"
@@ -3873,9 +3873,9 @@ const (
 	CriterionQueueReasonVotesDisagree CriterionQueueReason = "VotesDisagree"
 	// The run's score is within 0.1 of the score that it needs.
 	CriterionQueueReasonNearBorder CriterionQueueReason = "NearBorder"
-	// Nobody has labeled the verdict.
+	// Nobody else has labeled the verdict.
 	CriterionQueueReasonNeverSeen CriterionQueueReason = "NeverSeen"
-	// Others have labeled it. One run in five is shown to everybody, so that people can be compared.
+	// Others have labeled it. About one run in five is shown to everybody, so that people can be compared.
 	CriterionQueueReasonSeenByOthers CriterionQueueReason = "SeenByOthers"
 )
 
@@ -4928,7 +4928,7 @@ const (
 	ToolApprovalAuto ToolApproval = "Auto"
 	// The chat waits until a person approves or denies the call, at most 10 minutes: see `answerToolApproval`. In tests the call fails unless it is mocked, because nobody can be asked.
 	ToolApprovalAsk ToolApproval = "Ask"
-	// Every call fails with an error that says that the agent must not make it.
+	// Every call fails unless it is mocked. The error says that the agent must not make it.
 	ToolApprovalDeny ToolApproval = "Deny"
 )
 

@@ -5610,12 +5610,12 @@ extend type Query {
 extend type Mutation {
   "Connects an MCP server and reads its tools. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20 servers."
   createMcpServer("The server." input: CreateMcpServerInput!): CreateMcpServerPayload @requires(scope: write) @modelDriven
-  "Changes an MCP server. Its tools are not read again until ` + "`" + `refreshMcpServer` + "`" + `, or until a call fails."
+  "Changes an MCP server. Its tools are read again by ` + "`" + `refreshMcpServer` + "`" + `, by a failed call, and by a call more than ten minutes after the last refresh."
   updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
   """
   Reads the tools of an MCP server again. Tools that were created from its offers get the changed schemas. Tools that the
-  server no longer offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A failed call of a tool refreshes
-  its server as well.
+  server no longer offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A call of a tool refreshes its
+  server as well, if it fails or if the last refresh was more than ten minutes ago.
   """
   refreshMcpServer("The server." input: RefreshMcpServerInput!): RefreshMcpServerPayload @requires(scope: write) @modelDriven
   "Disconnects an MCP server. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` while a tool uses it."
@@ -6563,7 +6563,7 @@ input UpdateToolInput {
   parameters: JSONObject
   "The new endpoint."
   endpoint: ToolEndpointInput
-  "The MCP server that calls go to from now on, together with ` + "`" + `mcpName` + "`" + `. To return to HTTP, set ` + "`" + `endpoint` + "`" + `."
+  "The MCP server that calls go to from now on, together with ` + "`" + `mcpName` + "`" + `. ` + "`" + `parameters` + "`" + ` come from the server's offer, and so does ` + "`" + `description` + "`" + ` if it is absent. To return to HTTP, set ` + "`" + `endpoint` + "`" + `."
   mcpServerId: ID @beyondV1
   "The name of the server's tool."
   mcpName: String @beyondV1

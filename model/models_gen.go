@@ -2236,7 +2236,7 @@ type UpdateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The new endpoint.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// The MCP server that calls go to from now on, together with `mcpName`. To return to HTTP, set `endpoint`.
+	// The MCP server that calls go to from now on, together with `mcpName`. `parameters` come from the server's offer, and so does `description` if it is absent. To return to HTTP, set `endpoint`.
 	McpServerID *string `json:"mcpServerId,omitempty"`
 	// The name of the server's tool.
 	McpName *string `json:"mcpName,omitempty"`

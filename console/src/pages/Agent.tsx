@@ -10,7 +10,7 @@ import { AgentFrame } from "./agent/AgentFrame";
 import { AgentPrompt } from "./agent/AgentPrompt";
 import { AgentQuery, type AgentOfPage } from "./agent/query";
 import { ChatList } from "./chat/ChatList";
-import { RunTests } from "./tests/RunButtons";
+import { RunConfirmation, useRun } from "./tests/RunButtons";
 
 const AgentVersions = lazy(() => import("./agent/AgentVersions"));
 const AgentConnections = lazy(() => import("./agent/AgentConnections"));
@@ -71,17 +71,16 @@ function Chats({ agent }: { agent: AgentOfPage }) {
 
 /** Runs all tests of the agent, often enough to distinguish chance from change. */
 function RunAll({ agentId }: { agentId: string }) {
-  const start = useAction(RunTests);
   const go = useGo();
-  const run = async () => {
-    const made = await start.run({ input: { agentId, repeats } }, {}, (error) => toast(errorText(error), { isError: true }));
-    if (made?.startAgentTestExecution) go(`/agents/${agentId}/tests?execution=${made.startAgentTestExecution.execution.id}`);
-  };
+  const run = useRun((id) => go(`/agents/${agentId}/tests?execution=${id}`));
   return (
-    <Act scope="simulate" className="wide" disabled={start.isBusy} title={`Each test ${repeats} times`} onClick={() => void run()}>
-      <Icon name="play" />
-      Run tests
-    </Act>
+    <>
+      <Act scope="simulate" className="wide" disabled={run.isBusy} title={`Each test ${repeats} times`} onClick={() => void run.ask({ agentId, repeats })}>
+        <Icon name="play" />
+        Run tests
+      </Act>
+      <RunConfirmation run={run} />
+    </>
   );
 }
 

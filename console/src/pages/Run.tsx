@@ -2,7 +2,7 @@ import { useEffect, useEffectEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { useFollowed } from "../api/live";
-import { useAction, useGo, usePage } from "../api/page";
+import { useGo, usePage } from "../api/page";
 import { byVersion, type PastRun } from "../logic/blame";
 import { inRow } from "../logic/rows";
 import { Act } from "../ui/Act";
@@ -13,7 +13,7 @@ import { useKeys } from "../ui/singleKeys";
 import { Extracted } from "../ui/Extracted";
 import { Instructions } from "../ui/Instructions";
 import { Page } from "../ui/Page";
-import { Failure, Shown } from "../ui/states";
+import { Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Strip } from "../ui/Strip";
 import { Since } from "./agent/AgentHealth";
@@ -24,7 +24,7 @@ import { RunFields, type RunOfPage } from "./run/fields";
 import { RunPair } from "./run/RunPair";
 import { RunTranscript } from "./run/RunTranscript";
 import styles from "./Run.module.css";
-import { RunTests } from "./tests/RunButtons";
+import { RunConfirmation, useRun } from "./tests/RunButtons";
 
 const RunQuery = graphql(`
   query Run($id: ID!) {
@@ -156,16 +156,12 @@ function RunPage({ run, failure, refresh }: { run: RunOfPage; failure: Failing; 
 function Actions({ run }: { run: RunOfPage }) {
   const { agent } = run.execution;
   const go = useGo();
-  const start = useAction(RunTests);
-  if (!run.testId || !agent) return null;
-  const again = async () => {
-    const made = await start.run({ input: { testIds: [run.testId ?? ""], repeats: 5 } });
-    if (made?.startAgentTestExecution) go(`/tests?agent=${agent.id}&execution=${made.startAgentTestExecution.execution.id}`);
-  };
+  const again = useRun((id) => go(`/tests?agent=${agent?.id}&execution=${id}`));
+  const { testId } = run;
+  if (!testId || !agent) return null;
   return (
     <>
-      {start.error && <Failure error={start.error} />}
-      <Link className="button" href={`/tests?agent=${agent.id}&edit=${run.testId}`}>
+      <Link className="button" href={`/tests?agent=${agent.id}&edit=${testId}`}>
         Edit test
       </Link>
       {run.messages.some((message) => message.role === "assistant") && (
@@ -173,10 +169,11 @@ function Actions({ run }: { run: RunOfPage }) {
           Continue this chat
         </Link>
       )}
-      <Act scope="simulate" className="primary" title="5 times" disabled={start.isBusy} onClick={() => void again()}>
+      <Act scope="simulate" className="primary" title="5 times" disabled={again.isBusy} onClick={() => void again.ask({ testIds: [testId], repeats: 5 })}>
         <Icon name="play" />
         Run again
       </Act>
+      <RunConfirmation run={again} />
     </>
   );
 }

@@ -8,10 +8,10 @@ import { lineChanges } from "../../logic/promptLines";
 import { unknownPlaceholders } from "../../logic/placeholders";
 import { Act, may } from "../../ui/Act";
 import { count, plural } from "../../ui/format";
-import { errorText, Failure, Loading } from "../../ui/states";
+import { Failure, Loading } from "../../ui/states";
 import { toast } from "../../ui/toasts";
 import type { AgentOfPage } from "./query";
-import { RunTests } from "../tests/RunButtons";
+import { RunConfirmation, useRun } from "../tests/RunButtons";
 import { AgentHealth } from "./AgentHealth";
 import { keepDraft, keptDraft, type Draft } from "./draft";
 import styles from "./AgentPrompt.module.css";
@@ -82,7 +82,7 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
   };
   /** Saves the draft over the version that it is based on, or over the newer one that its author has seen. */
   const store = async (over = draft?.of) => {
-    if (!isChanged || text.length > maxPrompt) return;
+    if (!isChanged || save.isBusy || text.length > maxPrompt) return;
     const saved = await save.run({ input: { agentId: agent.id, prompt: text, note: note || undefined, expectedVersion: over } });
     if (!saved?.updateAgentPrompt) return;
     toast(`Saved as v${saved.updateAgentPrompt.agent.promptVersion}.`);
@@ -175,20 +175,17 @@ function Foreign({ agent, of, save, take }: { agent: Prompted; of: number; save:
 
 /** Starts a chat or tests with the unsaved prompt. Neither saves it. */
 function Try({ agentId, prompt }: { agentId: string; prompt: string }) {
-  const start = useAction(RunTests);
   const go = useGo();
-  const test = async () => {
-    const made = await start.run({ input: { agentId, prompt, repeats: 3 } }, {}, (error) => toast(errorText(error), { isError: true }));
-    if (made?.startAgentTestExecution) go(`/agents/${agentId}/tests?execution=${made.startAgentTestExecution.execution.id}`);
-  };
+  const run = useRun((id) => go(`/agents/${agentId}/tests?execution=${id}`));
   return (
     <>
       <Link className="button wide" href={`/chats/new?agent=${agentId}&draft=1`}>
         Chat with draft
       </Link>
-      <Act scope="simulate" disabled={start.isBusy || prompt.length > maxPrompt} title="Each test 3 times, without saving" onClick={() => void test()}>
+      <Act scope="simulate" disabled={run.isBusy || prompt.length > maxPrompt} title="Each test 3 times, without saving" onClick={() => void run.ask({ agentId, prompt, repeats: 3 })}>
         Test draft
       </Act>
+      <RunConfirmation run={run} />
     </>
   );
 }

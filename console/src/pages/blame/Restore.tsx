@@ -6,10 +6,10 @@ import type { Change } from "../../logic/cause";
 import { Act } from "../../ui/Act";
 import { Icon } from "../../ui/Icon";
 import { Meter } from "../../ui/Meter";
-import { errorText, Failure } from "../../ui/states";
+import { Failure } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { toast } from "../../ui/toasts";
-import { RunTests } from "../tests/RunButtons";
+import { RunConfirmation, useRun } from "../tests/RunButtons";
 import styles from "./Blame.module.css";
 import { DraftQuery, DraftUpdate, type Draft, type TestOfPage } from "./query";
 
@@ -24,17 +24,22 @@ const SaveRestored = graphql(`
 
 /** Tries the prompt with the cause restored in draft runs. It saves nothing. */
 export function RestoreButton({ testId, prompt, cause, isQuiet, onStarted }: { testId: string; prompt: string; cause: readonly Change[]; isQuiet: boolean; onStarted: (executionId: string) => void }) {
-  const start = useAction(RunTests);
-  const restore = async () => {
-    const made = await start.run({ input: { testIds: [testId], prompt, repeats: trials } }, {}, (error) => toast(errorText(error), { isError: true }));
-    if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
-  };
+  const run = useRun(onStarted);
   return (
-    <Act scope="simulate" className={isQuiet ? "" : "primary"} disabled={start.isBusy} title={`Runs the test ${trials} times with a draft. Saves nothing.`} onClick={() => void restore()}>
-      <Icon name="restore" />
-      <span className="wide">{verbOf(cause)}</span>
-      <span className="narrow">{verbOf(cause).split(" ")[0]}</span>
-    </Act>
+    <>
+      <Act
+        scope="simulate"
+        className={isQuiet ? "" : "primary"}
+        disabled={run.isBusy}
+        title={`Runs the test ${trials} times with a draft. Saves nothing.`}
+        onClick={() => void run.ask({ testIds: [testId], prompt, repeats: trials })}
+      >
+        <Icon name="restore" />
+        <span className="wide">{verbOf(cause)}</span>
+        <span className="narrow">{verbOf(cause).split(" ")[0]}</span>
+      </Act>
+      <RunConfirmation run={run} />
+    </>
   );
 }
 
@@ -112,16 +117,15 @@ function Result({ draft, isOver, agentId }: { draft: Draft; isOver: boolean; age
 
 /** Runs the test with the agent's prompt as it is now. */
 function RunAgain({ testId, agentId }: { testId: string; agentId: string }) {
-  const start = useAction(RunTests);
   const go = useGo();
-  const run = async () => {
-    const made = await start.run({ input: { testIds: [testId], repeats: trials } }, {}, (error) => toast(errorText(error), { isError: true }));
-    if (made?.startAgentTestExecution) go(`/tests?agent=${agentId}&execution=${made.startAgentTestExecution.execution.id}`);
-  };
+  const run = useRun((id) => go(`/tests?agent=${agentId}&execution=${id}`));
   return (
-    <Act scope="simulate" className="primary push" disabled={start.isBusy} onClick={() => void run()}>
-      <Icon name="play" />
-      Run the test
-    </Act>
+    <>
+      <Act scope="simulate" className="primary push" disabled={run.isBusy} onClick={() => void run.ask({ testIds: [testId], repeats: trials })}>
+        <Icon name="play" />
+        Run the test
+      </Act>
+      <RunConfirmation run={run} />
+    </>
   );
 }

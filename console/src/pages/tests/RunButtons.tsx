@@ -88,7 +88,7 @@ export function RunPicks({ choice, set }: { choice: RunChoice; set: (choice: Run
   );
 }
 
-/** Starts executions, after `confirm` if some of their calls would be real. */
+/** Starts executions, after `confirm` if some of their calls would be real. `RunConfirmation` asks. */
 export function useRun(onStarted: (executionId: string) => void) {
   const start = useAction(RunTests);
   const client = useClient();
@@ -136,12 +136,18 @@ export function RunButton({ isEmpty, isRunning, onStarted, ...chosen }: Chosen &
         <Icon name="play" />
         {ticked.size > 0 ? `Run selected (${ticked.size})` : "Run all"}
       </Act>
-      {run.unconfirmed && (
-        <Dialog title="Run with real calls?" onClose={run.dismiss}>
-          <RunAnyway coverage={run.unconfirmed.coverage} run={() => void run.confirm()} close={run.dismiss} />
-        </Dialog>
-      )}
+      <RunConfirmation run={run} />
     </>
+  );
+}
+
+/** Asks before an execution with real calls. */
+export function RunConfirmation({ run }: { run: ReturnType<typeof useRun> }) {
+  if (!run.unconfirmed) return null;
+  return (
+    <Dialog title="Run with real calls?" onClose={run.dismiss}>
+      <RunAnyway coverage={run.unconfirmed.coverage} run={() => void run.confirm()} close={run.dismiss} />
+    </Dialog>
   );
 }
 

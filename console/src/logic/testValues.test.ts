@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inWords, readValues, type TestValues } from "./testValues";
+import { inWords, readValues, weightsAfter, type TestValues } from "./testValues";
 
 const before: TestValues = {
   name: "Parks",
@@ -69,4 +69,13 @@ test("values are written in words", () => {
   const told = inWords(before, [{ id: "folder_1", name: "Getting here" }]);
   assert.equal(told.Folder, "Getting here");
   assert.equal(told["Data bag"], "clinicName: Harbour Street\nvisits: 3\ngone: stays\ndoctor: Dr. Ray");
+});
+
+test("a criterion that is rewritten keeps its weight", () => {
+  const weights = { "greets": 3, "ends the call": null };
+  const edited = weightsAfter(weights, ["greets", "ends the call"], ["greets by name", "ends the call"]);
+  assert.equal(edited["greets by name"], 3);
+  assert.equal(edited["ends the call"], null);
+  assert.equal(weightsAfter(weights, ["greets"], ["greets", "says goodbye"])["says goodbye"], undefined);
+  assert.equal(weightsAfter(edited, ["greets by name", "ends the call"], ["ends the call", "greets by name"])["ends the call"], null);
 });

@@ -57,6 +57,16 @@ export function linesOf(text: string): string[] {
   return text.split("\n").map((line) => line.trim()).filter(Boolean);
 }
 
+/** The weights by criterion after an edit: a criterion that was rewritten keeps its weight. */
+export function weightsAfter<Weight>(weights: Record<string, Weight>, before: readonly string[], after: readonly string[]): Record<string, Weight> {
+  if (before.length !== after.length) return weights;
+  const rewritten = after.flatMap((criterion, i) => {
+    const weight = weights[before[i] ?? ""];
+    return weight === undefined || criterion === before[i] || criterion in weights ? [] : [[criterion, weight] as const];
+  });
+  return { ...weights, ...Object.fromEntries(rewritten) };
+}
+
 /** Reads the criteria and checks. An invalid check is left out: its row shows the fault. */
 function readVerdicts(form: FormData, before: TestValues, values: TestValues): void {
   if (before.criteriaWeights) values.criteriaWeights = JSON.parse(String(form.get("criteriaWeights") ?? "[]")) as (number | null)[];

@@ -32,6 +32,9 @@ function Row({ row, number, faults, change, remove }: {
 }) {
   const kind = checkKinds[row.kind];
   const isRead = checkOf(row) !== undefined;
+  const fault = isRead ? "" : kind?.isNumber ? "Enter a number." : "This is not a JSON object.";
+  // The form is not saved while a check is invalid, because an invalid check would be lost.
+  const validate = (input: HTMLInputElement | null) => input?.setCustomValidity(fault);
   return (
     <div className="row top">
       <div className="field">
@@ -52,12 +55,12 @@ function Row({ row, number, faults, change, remove }: {
             ))}
           </select>
         ) : (
-          <input aria-label={`Check ${number}: ${kind?.value}`} placeholder={kind?.value} inputMode={kind?.isNumber ? "decimal" : undefined} required={!kind?.member} value={row.value} onChange={(event) => change({ value: event.target.value })} />
+          <input ref={kind?.isNumber ? validate : undefined} aria-label={`Check ${number}: ${kind?.value}`} placeholder={kind?.value} inputMode={kind?.isNumber ? "decimal" : undefined} required={!kind?.member} value={row.value} onChange={(event) => change({ value: event.target.value })} />
         )}
         {kind?.more && (
-          <input className="mono" aria-label={`Check ${number}: more, as JSON`} aria-invalid={!isRead || undefined} placeholder={kind.more} title={`More, as JSON, such as ${kind.more}`} value={row.more} onChange={(event) => change({ more: event.target.value })} />
+          <input ref={validate} className="mono" aria-label={`Check ${number}: more, as JSON`} aria-invalid={!isRead || undefined} placeholder={kind.more} title={`More, as JSON, such as ${kind.more}`} value={row.more} onChange={(event) => change({ more: event.target.value })} />
         )}
-        {!isRead && <span className="fault small">{kind?.isNumber ? "Enter a number." : "This is not a JSON object."}</span>}
+        {fault && <span className="fault small">{fault}</span>}
         {faults.length > 0 && <span className="fault small">{faults.join(" · ")}</span>}
       </div>
       <Weight label={`Weight of check ${number}`} value={row.weight} change={(weight) => change({ weight })} />

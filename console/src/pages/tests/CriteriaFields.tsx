@@ -1,7 +1,7 @@
 import type { CombinedError } from "@urql/core";
 import { useState } from "react";
 import type { CheckRow } from "../../logic/checks";
-import { linesOf, type TestValues } from "../../logic/testValues";
+import { linesOf, weightsAfter, type TestValues } from "../../logic/testValues";
 import { Field } from "../../ui/Field";
 import { Weight } from "./CheckRows";
 
@@ -33,6 +33,10 @@ export function CriteriaFields({ values, suggested, accept, error }: {
   const [weights, setWeights] = useState(() => Object.fromEntries((values.criteria ?? []).map((criterion, i) => [criterion, values.criteriaWeights?.[i] ?? null])));
   const criteria = linesOf(text);
   const isWeighted = criteria.some((criterion) => weights[criterion]);
+  const edit = (next: string) => {
+    setText(next);
+    setWeights(weightsAfter(weights, criteria, linesOf(next)));
+  };
   const replace = (criterion: string) => {
     setText(criteria.filter((each) => each !== criterion).join("\n"));
     accept(suggested.filter((each) => each.criterion === criterion).map(({ row }) => ({ ...row, weight: weights[criterion] ?? null })));
@@ -40,7 +44,7 @@ export function CriteriaFields({ values, suggested, accept, error }: {
   return (
     <>
       <Field label="Criteria, one per line" path="criteria" error={error} hint={<CriteriaHint />}>
-        {(control) => <textarea {...control} rows={4} value={text} onChange={(event) => setText(event.target.value)} />}
+        {(control) => <textarea {...control} rows={4} value={text} onChange={(event) => edit(event.target.value)} />}
       </Field>
       {criteria.filter((criterion) => suggested.some((each) => each.criterion === criterion)).map((criterion) => (
         <p key={criterion} className="row between">

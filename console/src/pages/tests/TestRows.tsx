@@ -3,6 +3,7 @@ import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { readRows, type TestRow } from "../../logic/rows";
 import { Act, may } from "../../ui/Act";
+import { ask } from "../../ui/asking";
 import { FileDrop } from "../../ui/FileDrop";
 import { plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
@@ -41,6 +42,10 @@ export function TestRows({ test, reread, onStored }: {
       setProblem((error as Error).message);
     }
   };
+  const removeAll = async () => {
+    const what = plural(rows.length, "row");
+    if (await ask({ title: `Remove ${what}?`, text: "The test then runs once, without values from a table. This is saved immediately.", verb: `Remove ${what}`, isDangerous: true })) await store([]);
+  };
   if (!may("contacts")) return null;
   return (
     <details open={rows.length > 0}>
@@ -59,7 +64,7 @@ export function TestRows({ test, reread, onStored }: {
             onFiles={([file]) => void choose(file)}
           />
           {rows.length > 0 && (
-            <Act scope="write" className="small" disabled={save.isBusy} onClick={() => void store([])}>
+            <Act scope="write" className="small" disabled={save.isBusy} onClick={() => void removeAll()}>
               Remove rows
             </Act>
           )}

@@ -206,9 +206,9 @@ function ExportButton({ days }: { days: Days }) {
   const save = async () => {
     const url = gatewayURL("Consumption/export");
     url.search = new URLSearchParams({ ...days, format: "csv" }).toString();
-    const response = await fetch(url, { headers: authorized() });
-    if (!response.ok) {
-      toast(`The export failed (${response.status}).`, { isError: true });
+    const response = await fetch(url, { headers: authorized() }).catch(() => undefined);
+    if (!response?.ok) {
+      toast(response ? `The export failed (${response.status}).` : "The export failed: the gateway is unreachable.", { isError: true });
       return;
     }
     const link = document.createElement("a");

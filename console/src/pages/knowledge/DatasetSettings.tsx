@@ -111,7 +111,7 @@ function Delete({ dataset }: { dataset: DatasetOfPage }) {
   const remove = useAction(DeleteDataset);
   const go = useGo();
   const deleteIt = async () => {
-    const text = `Its ${plural(dataset.documentCount, "document")} are deleted with it. Agents no longer find anything in them.`;
+    const text = `Its ${plural(dataset.documentCount, "document is", "documents are")} deleted with it. Agents no longer find anything in ${dataset.documentCount === 1 ? "it" : "them"}.`;
     if (!(await ask({ title: `Delete ${dataset.name}?`, text, verb: "Delete dataset", isDangerous: true }))) return;
     if (await remove.run({ input: { datasetId: dataset.id } })) go("/knowledge");
   };

@@ -1,3 +1,4 @@
+import type { CombinedError } from "@urql/core";
 import { useState } from "react";
 import { useClient } from "urql";
 import { graphql } from "../../api/graphql";
@@ -26,16 +27,19 @@ export function RightAnswer({ question, documentId, passage }: { question: strin
   const keep = useAction(KeepAnswer);
   const [isKept, setKept] = useState(false);
   const [isGone, setGone] = useState(false);
+  const [unread, setUnread] = useState<CombinedError>();
   const keepIt = async () => {
     const read = await client.query(DatasetOfDocument, { id: documentId }).toPromise();
     const datasetId = read.data?.document?.datasetId;
-    setGone(!datasetId);
+    setUnread(read.error);
+    setGone(!datasetId && !read.error);
     if (!datasetId) return;
     const labelled = { question: question.slice(0, maxText), documentId, passage: passage.slice(0, maxText).trim() || null };
     if (await keep.run({ input: { datasetId, questions: [labelled] } })) setKept(true);
   };
   return (
     <>
+      {unread && <Failure error={unread} />}
       {keep.error && <Failure error={keep.error} />}
       {isGone && <span className="note bad">The document no longer exists.</span>}
       <Act scope="write" className="plain small" disabled={keep.isBusy || isKept} onClick={() => void keepIt()}>

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { authorized } from "../../api/session";
 import { gatewayURL } from "../../api/base";
+import { uploadFault } from "../../logic/uploads";
 import { may } from "../../ui/Act";
 import { FileDrop } from "../../ui/FileDrop";
 import { percent, size } from "../../ui/format";
@@ -93,8 +94,8 @@ function send(datasetId: string, file: File, onProgress: (done: number) => void)
     request.upload.onprogress = (event) => onProgress(event.loaded / event.total);
     request.onerror = () => reject(new Error("The gateway is unreachable."));
     request.onload = () => {
-      const answer = JSON.parse(request.responseText) as { errors?: { message: string }[] };
-      if (answer.errors?.[0]) reject(new Error(answer.errors[0].message));
+      const fault = uploadFault(request.status, request.responseText);
+      if (fault) reject(new Error(fault));
       else resolve();
     };
     request.send(form);

@@ -154,6 +154,7 @@ journeys("agents and chats", () => {
       await page.locator("ins", { hasText: "seatWish" }).waitFor();
       await page.getByRole("button", { name: "Restore v1 as v3" }).click();
       await page.getByRole("link", { name: "Versions 3" }).waitFor();
+      await page.getByRole("radio", { name: "To version 3" }).waitFor();
       await page.getByRole("link", { name: "Prompt", exact: true }).click();
       assert.equal(await prompt.inputValue(), original);
 
@@ -322,6 +323,7 @@ journeys("agents and chats", () => {
       await page.getByLabel("When to delegate, for the model").fill("Ask it about kettles.");
       await page.getByRole("dialog").getByRole("button", { name: "Connect" }).click();
       await page.getByRole("button", { name: "Remove Product help" }).click();
+      await page.getByRole("button", { name: "Remove sub-agent" }).click();
       await page.getByRole("button", { name: "Remove Product help" }).waitFor({ state: "detached" });
     });
   });

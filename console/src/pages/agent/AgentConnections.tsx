@@ -3,6 +3,8 @@ import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
+import { ask } from "../../ui/asking";
+import { plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
 import { Connectable } from "./connectable";
 import type { AgentOfPage } from "./query";
@@ -41,23 +43,25 @@ const RemoveSubAgent = graphql(`
 const ConnectKnowledge = graphql(`
   mutation ConnectKnowledge($input: ConnectKnowledgeBaseChatInput!) {
     connectKnowledgeBaseChat(input: $input) {
-      agent { id updatedAt knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } } }
+      agent { id updatedAt knowledgeBaseChatId knowledgeBaseChat { id name datasets { id name documentCount chunkCount } promptSettings { showQuote } } }
     }
   }
 `);
 const DisconnectKnowledge = graphql(`
   mutation DisconnectKnowledge($input: DisconnectKnowledgeBaseChatInput!) {
-    disconnectKnowledgeBaseChat(input: $input) { agent { id updatedAt knowledgeBaseChat { id } } }
+    disconnectKnowledgeBaseChat(input: $input) { agent { id updatedAt knowledgeBaseChatId knowledgeBaseChat { id } } }
   }
 `);
 
 /** The agent's tools, sub-agents and knowledge base chat. */
 export default function AgentConnections({ agent }: { agent: AgentOfPage }) {
-  const { data: choices, refresh } = usePage(Connectable, {});
+  const { data: choices, error, refresh } = usePage(Connectable, {});
   const connect = useAction(ConnectTool);
   return (
     <div className="stack">
-      <Tools agent={agent} choices={choices?.tools.nodes ?? []} />
+      {error && <Failure error={error} retry={refresh} />}
+      <Tools agent={agent} choices={choices?.tools.nodes ?? []} onCreated={refresh} />
+      {connect.error && <Failure error={connect.error} />}
       <McpServers servers={choices?.mcpServers} refresh={refresh} connect={(toolId) => void connect.run({ input: { agentId: agent.id, toolId } })} />
       <SubAgents agent={agent} choices={choices?.agents.nodes ?? []} />
       <Knowledge agent={agent} choices={choices?.knowledgeBaseChats.nodes ?? []} />
@@ -70,7 +74,7 @@ interface Choice {
   name: string;
 }
 
-function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
+function Tools({ agent, choices, onCreated }: { agent: AgentOfPage; choices: Choice[]; onCreated: () => void }) {
   const connect = useAction(ConnectTool);
   const disconnect = useAction(DisconnectTool);
   /** The dialog that is open, and its tool unless that is new. */
@@ -97,7 +101,10 @@ function Tools({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
         <ToolForm
           tool={opened}
           onSaved={(toolId) => {
-            if (!opened) connectWith(toolId);
+            if (!opened) {
+              connectWith(toolId);
+              onCreated();
+            }
             close();
           }}
           onClose={close}
@@ -160,6 +167,10 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
     setTo(undefined);
     setEdited(undefined);
   };
+  const removeSub = async ({ id, name }: Choice) => {
+    const text = "Its name and its description for the model are deleted. The agent itself is kept.";
+    if (await ask({ title: `Remove ${name}?`, text, verb: "Remove sub-agent", isDangerous: true })) await remove.run({ input: { subAgentId: id } });
+  };
   const connect = async (delegateAgentId: string, { technicalName = "", ...values }: SubAgentValues) =>
     Boolean((await add.run({ input: { agentId: agent.id, delegateAgentId, technicalName, ...values } }))?.addSubAgent);
   const change = async (subAgentId: string, { name, description }: SubAgentValues) =>
@@ -184,7 +195,7 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
                 <Act scope="write" className="plain" onClick={() => setEdited(sub.id)}>
                   Edit<span className="unseen"> {sub.name}</span>
                 </Act>
-                <Act scope="write" className="plain" disabled={remove.isBusy} onClick={() => void remove.run({ input: { subAgentId: sub.id } })}>
+                <Act scope="write" className="plain" disabled={remove.isBusy} onClick={() => void removeSub(sub)}>
                   Remove<span className="unseen"> {sub.name}</span>
                 </Act>
               </span>
@@ -232,7 +243,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
               </Act>
             </div>
             <p className="muted">
-              {chat.datasets.map((set) => `${set.name}: ${set.documentCount} documents`).join(" · ")}
+              {chat.datasets.map((set) => `${set.name}: ${plural(set.documentCount, "document")}`).join(" · ")}
               {chat.promptSettings.showQuote ? " · cites its sources" : ""}
             </p>
           </li>

@@ -88,7 +88,7 @@ export default function AgentVersions({ agent }: { agent: AgentOfPage }) {
           </button>
         )}
       </section>
-      <Compared agent={agent} isRead={!answer.isOld} from={{ version: from, text: textOf(from) }} to={{ version: to, text: textOf(to) }} />
+      <Compared agent={agent} onRestored={answer.refresh} isRead={!answer.isOld} from={{ version: from, text: textOf(from) }} to={{ version: to, text: textOf(to) }} />
     </div>
   );
 }
@@ -99,8 +99,12 @@ interface Side {
   text: string | undefined;
 }
 
-function Compared({ agent, isRead, from, to }: { agent: AgentOfPage; isRead: boolean; from: Side; to: Side }) {
+function Compared({ agent, onRestored, isRead, from, to }: { agent: AgentOfPage; onRestored: () => void; isRead: boolean; from: Side; to: Side }) {
   const restore = useAction(RestorePrompt);
+  const restoreTo = async (version: number) => {
+    // The new version has the variables of the one before, so the list is not read again by itself.
+    if (await restore.run({ input: { agentId: agent.id, version, expectedVersion: agent.promptVersion } })) onRestored();
+  };
   const isForeign = useForeign(agent.id, restore.error);
   return (
     <section className="card" aria-labelledby="diff-title">
@@ -116,7 +120,7 @@ function Compared({ agent, isRead, from, to }: { agent: AgentOfPage; isRead: boo
             ({ version, text }, i) =>
               text !== undefined &&
               version !== agent.promptVersion && (
-                <Act key={i} scope="write" disabled={restore.isBusy} onClick={() => void restore.run({ input: { agentId: agent.id, version, expectedVersion: agent.promptVersion } })}>
+                <Act key={i} scope="write" disabled={restore.isBusy} onClick={() => void restoreTo(version)}>
                   Restore v{version} as v{agent.promptVersion + 1}
                 </Act>
               ),

@@ -6,6 +6,7 @@ import { Act } from "../../ui/Act";
 import { ask } from "../../ui/asking";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
+import { plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
 import styles from "./AgentConnections.module.css";
 import type { Server } from "./connectable";
@@ -108,7 +109,7 @@ function ServerItem({ server, refresh, connect }: { server: Server; refresh: () 
         {changes}
       </p>
       <details>
-        <summary className="small">Offers {server.offers.length} tools</summary>
+        <summary className="small">Offers {plural(server.offers.length, "tool")}</summary>
         <ul className={styles.items}>
           {server.offers.map((offer) => (
             <li key={offer.name}>

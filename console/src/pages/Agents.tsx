@@ -118,7 +118,7 @@ function List({ params, set, create }: { params: URLSearchParams; set: (name: st
   return (
     <>
       <form className="toolbar" role="search" onSubmit={(event) => event.preventDefault()}>
-        <Find label="Find an agent" defaultValue={nameContains} set={(text) => set("q", text)} />
+        <Find label="Find an agent" value={nameContains} set={(text) => set("q", text)} />
         <Pick label="Channel" options={any(channels)} value={channel ?? ""} set={(v) => set("channel", v)} />
         <Pick label="Direction" options={any(directions)} value={direction ?? ""} set={(v) => set("direction", v)} />
         {tags.length > 0 && <Pick label="Tag" options={any(tags)} value={tag} set={(v) => set("tag", v)} />}

@@ -2,7 +2,7 @@ import { Link } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Act } from "../ui/Act";
-import { count } from "../ui/format";
+import { count, plural } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { Empty, Shown } from "../ui/states";
@@ -12,8 +12,8 @@ import { NewKnowledgeBaseChat } from "./knowledge/NewKnowledgeBaseChat";
 
 const KnowledgeQuery = graphql(`
   query Knowledge {
-    datasets(first: 50) { totalCount nodes { id name description chunkMethod documentCount chunkCount } }
-    knowledgeBaseChats(first: 50) { totalCount nodes { id name datasetNames connectedAgentCount promptSettings { showQuote } } }
+    datasets(first: 100) { totalCount nodes { id name description chunkMethod documentCount chunkCount } }
+    knowledgeBaseChats(first: 100) { totalCount nodes { id name datasetNames connectedAgentCount promptSettings { showQuote } } }
   }
 `);
 
@@ -79,6 +79,7 @@ function Chats({ chats, make }: { chats: All["knowledgeBaseChats"]; make: () => 
           </tbody>
         </table>
       </div>
+      {chats.nodes.length < chats.totalCount && <p className="body muted small">{`The newest ${chats.nodes.length} of ${plural(chats.totalCount, "knowledge base chat")}.`}</p>}
       {chats.totalCount === 0 && <p className="body muted">None yet. Create a dataset, drop files on its page, then create a chat that answers from it.</p>}
     </section>
   );
@@ -126,6 +127,7 @@ function Datasets({ datasets, make }: { datasets: All["datasets"]; make: () => v
           </tbody>
         </table>
       </div>
+      {datasets.nodes.length < datasets.totalCount && <p className="body muted small">{`The newest ${datasets.nodes.length} of ${plural(datasets.totalCount, "dataset")}.`}</p>}
       {datasets.totalCount === 0 && (
         <div className="body">
           <Empty icon="knowledge" title="No datasets yet">Create one, then drop files on its page.</Empty>

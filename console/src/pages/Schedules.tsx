@@ -3,6 +3,7 @@ import { Link, useSearchParams } from "wouter";
 import { usePage } from "../api/page";
 import { repeatsText } from "../logic/stopping";
 import { Act } from "../ui/Act";
+import { plural } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -19,6 +20,7 @@ export default function Schedules() {
   const answer = usePage(SchedulesQuery, { agentId }, { onFocus: true, isFresh: true });
   const [edited, setEdited] = useState<Schedule | "new">();
   const schedules = answer.data?.agentTestSchedules.nodes;
+  const total = answer.data?.agentTestSchedules.totalCount ?? 0;
   const close = (of: Schedule | "new") => {
     setEdited((now) => (now === of ? undefined : now));
     answer.refresh();
@@ -37,6 +39,11 @@ export default function Schedules() {
       {!schedules && !answer.error && <Loading />}
       {schedules?.length === 0 && <Empty title="No scheduled tests.">A schedule runs tests at set times, such as every night, or after each change of the prompt.</Empty>}
       {schedules && schedules.length > 0 && <ScheduleTable schedules={schedules} edit={setEdited} />}
+      {schedules && schedules.length < total && (
+        <p className="muted small">
+          The newest {schedules.length} of {plural(total, "schedule")}.{!agentId && " The menu More of an agent's tests leads to the schedules of that agent."}
+        </p>
+      )}
       {edited && <ScheduleEditor schedule={edited === "new" ? undefined : edited} agentId={agentId} onClose={() => close(edited)} />}
     </Page>
   );

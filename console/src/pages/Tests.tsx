@@ -2,6 +2,7 @@ import { Link, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Avatar } from "../ui/Avatar";
+import { plural } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
@@ -12,6 +13,7 @@ import TestsOf from "./tests/TestsOf";
 const ExecutionsQuery = graphql(`
   query Executions {
     agents(first: 100) {
+      totalCount
       nodes {
         id name
         tests(first: 1) { totalCount }
@@ -31,6 +33,7 @@ export default function Tests() {
 function AllTests() {
   const answer = usePage(ExecutionsQuery, {}, { onFocus: true });
   const agents = answer.data?.agents.nodes;
+  const total = answer.data?.agents.totalCount ?? 0;
   return (
     <Page title="Tests" actions={
         <Link className="button" href="/schedules">
@@ -84,6 +87,11 @@ function AllTests() {
             </tbody>
           </table>
         </div>
+      )}
+      {agents && agents.length < total && (
+        <p className="muted small">
+          The newest {agents.length} of {plural(total, "agent")}. The page <Link href="/agents">Agents</Link> lists all of them, with links to their tests.
+        </p>
       )}
     </Page>
   );

@@ -4,6 +4,7 @@ import { useLocation } from "wouter";
 import { base } from "../api/base";
 import { graphql } from "../api/graphql";
 import { signOut } from "../api/session";
+import { eachOnce } from "../logic/groups";
 import { found, placeOfId, type Place } from "../logic/keys";
 import { may } from "./Act";
 import { useModal } from "./Dialog";
@@ -157,7 +158,8 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
     { name: "Documents", places: named("/knowledge/documents", documents) },
     { name: "Actions", places: text ? actions(data?.agents.nodes ?? []) : [] },
   ];
-  const fitting = groups.map((group) => ({ ...group, places: found(group.places, text, 12) })).filter((group) => group.places.length > 0);
+  // The arrow keys go by address, so each place is listed once.
+  const fitting = eachOnce(groups.map((group) => ({ ...group, places: found(group.places, text, 12) })));
   const isSearched = isShort ? sought === text.trim() : sought === text.trim() && !more.fetching;
   return { groups: fitting, isRead: !fetching && isSearched && Boolean(data ?? error) };
 }

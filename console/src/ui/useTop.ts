@@ -1,8 +1,14 @@
 import { useEffect, useRef } from "react";
+import { useSearch } from "wouter";
 
-/** Scrolls a new page to its top, except after back or forward: then the browser restores the position. */
+/**
+ * Scrolls a new page, or the next page of a list, to its top, except after back or forward: then the browser restores
+ * the position.
+ */
 export function useTop(path: string): void {
-  const before = useRef(path);
+  const search = useSearch();
+  const page = path + /after=[^&]*/.exec(search)?.[0];
+  const before = useRef(page);
   const isRestored = useRef(false);
   useEffect(() => {
     const restore = () => (isRestored.current = true);
@@ -10,8 +16,8 @@ export function useTop(path: string): void {
     return () => removeEventListener("popstate", restore);
   }, []);
   useEffect(() => {
-    if (before.current !== path && !isRestored.current) scrollTo(0, 0);
-    before.current = path;
+    if (before.current !== page && !isRestored.current) scrollTo(0, 0);
+    before.current = page;
     isRestored.current = false;
-  }, [path]);
+  }, [page, search]);
 }

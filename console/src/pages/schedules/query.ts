@@ -2,7 +2,8 @@ import { graphql, type ResultOf } from "../../api/graphql";
 
 export const SchedulesQuery = graphql(`
   query Schedules($agentId: ID) {
-    agentTestSchedules(agentId: $agentId, first: 50) {
+    agentTestSchedules(agentId: $agentId, first: 100) {
+      totalCount
       nodes {
         id name agentId folderId testIds repeats stopRepeating { good bad } cron timeZone afterPromptChange isEnabled disabledReason baselineId nextRunAt lastError lastFailedAt
         agent { id name }

@@ -164,7 +164,7 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
           />
         </>
       )}
-      {executions.length > 0 && <Executions executions={executions} shownId={executionId} show={(id) => set("execution", id)} />}
+      {executions.length > 0 && <Executions executions={executions} total={agent.testExecutions.totalCount} shownId={executionId} show={(id) => set("execution", id)} />}
       {executions.length > 0 && <JudgeCard agentId={agent.id} />}
       {folderId && (
         <FolderEditor agentId={agent.id} folder={agent.testFolders.find((folder) => folder.id === folderId)} reread={refresh} onClose={() => closeFolder(folderId)} />

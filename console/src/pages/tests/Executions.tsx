@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { Link } from "wouter";
+import { plural } from "../../ui/format";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
 import type { AgentOfTests } from "./AgentTests";
@@ -7,7 +8,7 @@ import type { AgentOfTests } from "./AgentTests";
 type Execution = AgentOfTests["testExecutions"]["nodes"][number];
 
 /** The agent's executions: one to show, two to compare. */
-export function Executions({ executions, shownId, show }: { executions: readonly Execution[]; shownId: string | undefined; show: (id: string) => void }) {
+export function Executions({ executions, total, shownId, show }: { executions: readonly Execution[]; total: number; shownId: string | undefined; show: (id: string) => void }) {
   const [ticked, setTicked] = useState<string[]>([]);
   const tick = (id: string) => setTicked(ticked.includes(id) ? ticked.filter((t) => t !== id) : [...ticked.slice(-1), id]);
   const [base, head] = executions.filter((execution) => ticked.includes(execution.id)).reverse();
@@ -74,6 +75,7 @@ export function Executions({ executions, shownId, show }: { executions: readonly
           </tbody>
         </table>
       </div>
+      {executions.length < total && <p className="body muted small">{`The newest ${executions.length} of ${plural(total, "execution")}.`}</p>}
     </section>
   );
 }

@@ -55,3 +55,9 @@ test("a finished call replaces the started one", () => {
   const state = after({ kind: "called", call }, { kind: "called", call: { ...call, isRunning: false, result: "1" } });
   assert.deepEqual(state.calls.map((c) => c.isRunning), [false]);
 });
+
+test("the reason of a failed turn disappears with the next messages, also if they are only read", () => {
+  const failed: ChatEvent = { kind: "failed", reason: "timeout" };
+  assert.equal(after({ kind: "read", messages: [message(1)] }, failed, { kind: "read", messages: [message(1)] }).failure, "timeout");
+  assert.equal(after({ kind: "read", messages: [message(1)] }, failed, { kind: "read", messages: [message(1), message(2)] }).failure, undefined);
+});

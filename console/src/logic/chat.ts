@@ -71,8 +71,11 @@ export type ChatEvent =
  */
 export function chatAfter(state: ChatState, event: ChatEvent): ChatState {
   switch (event.kind) {
-    case "read":
-      return { ...state, ...withMessages(state, event.messages), draft: undefined };
+    case "read": {
+      const next = withMessages(state, event.messages);
+      const isAhead = next.messages.length > state.messages.length;
+      return { ...state, ...next, draft: undefined, failure: isAhead ? undefined : state.failure };
+    }
     case "written":
       return {
         ...state,

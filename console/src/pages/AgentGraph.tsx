@@ -28,8 +28,8 @@ const pace = 4_000;
 
 /** The agents and their delegations, as a drawing. */
 export default function AgentGraph() {
-  const answer = usePage(AgentGraphQuery, { first: 100, seesCalls: may("contacts") });
-  useRepeat(answer.refresh, pace, document.visibilityState === "visible");
+  const answer = usePage(AgentGraphQuery, { first: 100, seesCalls: may("contacts") }, { onFocus: true });
+  useRepeat(() => document.visibilityState === "visible" && answer.refresh(), pace, true);
   const agents = answer.data?.agents.nodes;
   if (answer.error && !agents) return <Failure error={answer.error} retry={answer.refresh} />;
   if (!agents) return <Loading lines={10} />;
@@ -64,10 +64,13 @@ function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: 
     setOpen(true);
   };
   const find = (text: string) => {
-    const found = text && drawn.boxes.find(({ agent }) => agent.name.toLowerCase().includes(text.toLowerCase()));
-    if (!found) return;
-    choose(found.agent.id);
-    center(found.x, found.y);
+    const isFound = ({ name }: AgentNode) => name.toLowerCase().includes(text.toLowerCase());
+    const drawnBox = drawn.boxes.find(({ agent }) => isFound(agent));
+    // An agent that is not drawn becomes the middle of the next drawing.
+    const found = drawnBox?.agent ?? agents.find(isFound);
+    if (!text || !found) return;
+    choose(found.id);
+    if (drawnBox) center(drawnBox.x, drawnBox.y);
   };
   return (
     <div className={styles.canvas} data-open={isOpen}>

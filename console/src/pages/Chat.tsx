@@ -73,7 +73,8 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
   // The message may already be in the chat before its mutation returns.
   const isSaid = pending && live.messages.some(({ role, text, sequence }) => role === "user" && sequence > pending.after && text === pending.text);
   const unsaid = isSaid ? undefined : pending;
-  const wasFailed = unsaid?.isFailed && (sendMessage.error ? errorText(sendMessage.error) : live.failure);
+  // Another tab may have sent the message of the failed turn. Only the sender can send it again.
+  const wasFailed = unsaid?.isFailed && sendMessage.error ? errorText(sendMessage.error) : (!pending || unsaid?.isFailed) && live.failure;
   const isReplying = Boolean(pending && !pending.isFailed);
   const said = new Set(live.messages.map(({ text }) => text));
   const scenarios = chat.agent.tests.nodes.flatMap((test) => (test.__typename === "SimulationTest" ? [test.scenario] : []));
@@ -137,9 +138,11 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
               {wasFailed && (
                 <div className="note bad row" role="alert">
                   <span>The turn failed: {wasFailed}</span>
-                  <button type="button" className="push" onClick={() => pending && void send(pending)}>
-                    Send again
-                  </button>
+                  {pending && (
+                    <button type="button" className="push" onClick={() => void send(pending)}>
+                      Send again
+                    </button>
+                  )}
                 </div>
               )}
             </div>

@@ -4,7 +4,7 @@ import { graphql } from "../../api/graphql";
 import { useAction, useGo, usePage } from "../../api/page";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
-import { Loading } from "../../ui/states";
+import { Failure, Loading } from "../../ui/states";
 
 /** Only outbound agents can run a campaign. */
 const OutboundAgents = graphql(`
@@ -23,7 +23,8 @@ const shown = ["name", "agentId", "maxAttempts", "retryDelayMinutes", "defaultRe
 
 /** Creates a draft campaign and opens its page, where contacts are added. */
 export function NewCampaign({ onClose }: { onClose: () => void }) {
-  const agents = usePage(OutboundAgents, {}).data?.agents.nodes;
+  const answer = usePage(OutboundAgents, {});
+  const agents = answer.data?.agents.nodes;
   const create = useAction(CreateCampaign);
   const go = useGo();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
@@ -43,10 +44,11 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
   };
   return (
     <Dialog title="New campaign" onClose={onClose}>
-      {!agents && <Loading lines={5} />}
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
+      {!agents && !answer.error && <Loading lines={5} />}
       {agents?.length === 0 && (
         <p>
-          A campaign needs an outbound agent, and there is none. <Link href="/agents">Create one</Link>, or change an agent's direction in its settings.
+          A campaign needs an outbound agent, and there is none. <Link href="/agents?new=agent">Create one</Link>, or change an agent's direction in its settings.
         </p>
       )}
       {agents && agents.length > 0 && (

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { graphql } from "../../api/graphql";
-import { useLive } from "../../api/live";
+import { useLive, useReconnected } from "../../api/live";
 import { useAction, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Failure } from "../../ui/states";
@@ -39,6 +39,7 @@ export function Approvals({ chatId, isOver, className }: { chatId: string; isOve
     },
     isOver,
   );
+  useReconnected(refresh);
   const calls = data?.simulationChat?.pendingApprovals;
   if (isOver || !calls?.length) return null;
   return (

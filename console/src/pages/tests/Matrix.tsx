@@ -74,7 +74,7 @@ export function Matrix(props: Props) {
   const answer = usePage(MatrixQuery, { id: executionId ?? "" }, { pause: !executionId });
   const execution = answer.data?.agentTestExecution ?? undefined;
   useUpdates(execution, answer.refresh, props.onEnded);
-  if (answer.error) return <Failure error={answer.error} retry={answer.refresh} />;
+  if (answer.error && !execution) return <Failure error={answer.error} retry={answer.refresh} />;
   if (executionId && !execution) return <Loading />;
   const executed = new Map<string, Executed[]>();
   for (const row of execution?.tests ?? []) executed.set(row.testId, [...(executed.get(row.testId) ?? []), row]);
@@ -89,6 +89,7 @@ export function Matrix(props: Props) {
   const attempts = Math.max(execution?.repeats ?? 1, 1);
   return (
     <section className="stack" aria-label="Tests">
+      {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {execution && <Progress execution={execution} onStarted={props.onStarted} />}
       <div className="card scroll">
         <table className={styles.matrix} data-ticked={props.ticked.size > 0} onKeyDown={moveBetweenCells}>

@@ -46,6 +46,11 @@ export default function Keys() {
     setToken(by);
     setKeys(company.apiKeys);
   };
+  /** Asks for a key again, because the token has expired. */
+  const forget = () => {
+    setToken(undefined);
+    setKeys(undefined);
+  };
   const show = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const key = String(new FormData(event.currentTarget).get("key")).trim();
@@ -53,6 +58,7 @@ export default function Keys() {
       const made = await createToken(key, ["admin"], adminSeconds);
       if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key cannot manage keys: it lacks the scope admin." : (made.message ?? "No token."));
       await read(made.token);
+      setTimeout(forget, adminSeconds * 1_000);
     });
   };
   const revokeKey = async (key: ApiKey) => {

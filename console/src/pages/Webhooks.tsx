@@ -40,6 +40,11 @@ export default function Webhooks() {
     setToken(by);
     setWebhooks(answer.webhooks);
   };
+  /** Asks for a key again, because the token has expired. */
+  const forget = () => {
+    setToken(undefined);
+    setWebhooks(undefined);
+  };
   const show = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const key = String(new FormData(event.currentTarget).get("key")).trim();
@@ -47,6 +52,7 @@ export default function Webhooks() {
       const made = await createToken(key, ["admin"], adminSeconds);
       if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key cannot manage webhooks: it lacks the scope admin." : (made.message ?? "No token."));
       await read(made.token);
+      setTimeout(forget, adminSeconds * 1_000);
     });
   };
   const destroy = async (webhook: Webhook) => {

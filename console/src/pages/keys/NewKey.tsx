@@ -11,11 +11,14 @@ const day = 86_400_000;
 export function NewKey({ onClose }: { onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
   const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
   const [chosen, setChosen] = useState<readonly Scope[]>(["read", "write", "simulate"]);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const days = Number(form.get("days"));
+    setBusy(true);
+    setProblem(undefined);
     try {
       const made = await askAs<{ createApiKey: { secret: string } }>({ "X-Api-Key": String(form.get("key")).trim() }, create, {
         input: {
@@ -28,6 +31,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
     } catch (error) {
       setProblem((error as Error).message);
     }
+    setBusy(false);
   };
   if (secret) {
     return (
@@ -63,7 +67,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
           </p>
         )}
         <div>
-          <button type="submit" className="primary" disabled={chosen.length === 0}>
+          <button type="submit" className="primary" disabled={isBusy || chosen.length === 0}>
             Create key
           </button>
         </div>

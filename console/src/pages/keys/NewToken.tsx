@@ -12,10 +12,13 @@ const lifetimes = { 900: "in 15 minutes", 3_600: "in an hour", 28_800: "in 8 hou
 export function NewToken({ onClose }: { onClose: () => void }) {
   const [made, setMade] = useState<{ token: string; expiresAt: string }>();
   const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
   const [chosen, setChosen] = useState<readonly Scope[]>(["read"]);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
+    setBusy(true);
+    setProblem(undefined);
     try {
       const { token, expiresAt, message } = await createToken(String(form.get("key")).trim(), chosen, Number(form.get("seconds")));
       if (token && expiresAt) setMade({ token, expiresAt });
@@ -23,6 +26,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
     } catch (error) {
       setProblem((error as Error).message);
     }
+    setBusy(false);
   };
   if (made) {
     return (
@@ -59,7 +63,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
           </p>
         )}
         <div>
-          <button type="submit" className="primary" disabled={chosen.length === 0}>
+          <button type="submit" className="primary" disabled={isBusy || chosen.length === 0}>
             Create token
           </button>
         </div>

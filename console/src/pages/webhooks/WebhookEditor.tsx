@@ -19,7 +19,7 @@ interface Props {
 /** Creates a webhook and shows its secret once, or changes one. */
 export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
   const [secret, setSecret] = useState<string>();
-  const { problem, attempt } = useAttempt();
+  const { problem, isBusy, attempt } = useAttempt();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -65,7 +65,7 @@ export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
         <Confirmation />
         <Problem text={problem} />
         <div className="row">
-          <button type="submit" className="primary">
+          <button type="submit" className="primary" disabled={isBusy}>
             {webhook ? "Save" : "Create webhook"}
           </button>
           {rotate && (
@@ -87,7 +87,7 @@ export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
 /** Gives a webhook a new secret, and shows it once. */
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
-  const { problem, attempt } = useAttempt();
+  const { problem, isBusy, attempt } = useAttempt();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const key = String(new FormData(event.currentTarget).get("key")).trim();
@@ -104,7 +104,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
         <Confirmation />
         <Problem text={problem} />
         <div>
-          <button type="submit" className="primary">
+          <button type="submit" className="primary" disabled={isBusy}>
             Rotate secret
           </button>
         </div>
@@ -126,15 +126,18 @@ function TheSecret({ secret, onClose }: { secret: string; onClose: () => void })
 
 function useAttempt() {
   const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
   const attempt = async (action: () => Promise<void>) => {
     setProblem(undefined);
+    setBusy(true);
     try {
       await action();
     } catch (error) {
       setProblem((error as Error).message);
     }
+    setBusy(false);
   };
-  return { problem, attempt };
+  return { problem, isBusy, attempt };
 }
 
 function Problem({ text }: { text: string | undefined }) {

@@ -213,6 +213,11 @@ function samplesOf(agent: FormAgent): Record<string, unknown> {
   return Object.assign({}, ...variables.toReversed());
 }
 
+/** A value as text: texts as they are, anything else as JSON. */
+function textOf(value: unknown): string {
+  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
+}
+
 function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unknown> }) {
   const own = agent.fields.filter((field) => !field.isSystem);
   const system = agent.fields.filter((field) => field.isSystem);
@@ -228,7 +233,7 @@ function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unkn
               {field.name}
               {field.isMandatory && <span className="muted small"> required</span>}
             </label>
-            <input id={field.name} name={`field:${field.name}`} required={field.isMandatory} autoComplete="off" defaultValue={String(known[field.name] ?? "")} />
+            <input id={field.name} name={`field:${field.name}`} required={field.isMandatory} autoComplete="off" defaultValue={textOf(known[field.name])} />
           </div>
         ))}
         {own.length === 0 && <p className="muted">The prompt has no fields to fill.</p>}

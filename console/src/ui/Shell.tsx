@@ -105,8 +105,9 @@ function useShell(section: string) {
   const [{ data }, read] = useQuery({ query: ShellQuery, variables: { seesPlan: may("consumption") }, requestPolicy: "cache-first" });
   const readAt = useRef(0);
   useEffect(() => {
-    if (readAt.current && Date.now() - readAt.current > lifetime) read({ requestPolicy: "network-only" });
-    if (!readAt.current || Date.now() - readAt.current > lifetime) readAt.current = Date.now();
+    if (Date.now() - readAt.current <= lifetime) return;
+    if (readAt.current) read({ requestPolicy: "network-only" });
+    readAt.current = Date.now();
   }, [section, read]);
   return data;
 }

@@ -25,7 +25,8 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 
 export function duration(ms: number): string {
   if (ms < 1_000) return `${ms} ms`;
-  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return ms < 59_950 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 export function size(bytes: number): string {

@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { timeLeft } from "../../logic/news";
 import { Avatar } from "../../ui/Avatar";
 import { Channel } from "../../ui/Channel";
-import { count, roughly } from "../../ui/format";
+import { count, plural, roughly } from "../../ui/format";
 import { Meter } from "../../ui/Meter";
 import { Time } from "../../ui/Time";
 import styles from "../Home.module.css";
@@ -49,17 +49,18 @@ export function Running({ data }: { data: HomeData }) {
 
 function Execution({ execution }: { execution: HomeData["executions"]["nodes"][number] }) {
   const { agent, counts, id } = execution;
+  const tested = agent ?? { id, name: "several agents" };
   const { passed, failed, error, total } = counts;
   const done = passed + failed + error;
   const left = timeLeft(done, total, execution.startedAt, Date.now());
-  const red = [failed > 0 && `${count(failed)} failed`, error > 0 && `${count(error)} ${error === 1 ? "error" : "errors"}`].filter(Boolean);
+  const red = [failed > 0 && `${count(failed)} failed`, error > 0 && plural(error, "error")].filter(Boolean);
   return (
     <Line
-      agent={agent ?? { id, name: "Several agents" }}
+      agent={tested}
       to={agent ? `/tests?agent=${agent.id}&execution=${id}` : "/tests"}
-      title={`Tests of ${agent?.name ?? "several agents"}`}
+      title={`Tests of ${tested.name}`}
       details={[`${count(done)} of ${count(total)}`, ...red].join(" · ")}
-      end={left === undefined ? "queued" : `${roughly(left)} left`}
+      end={left === undefined ? execution.status.toLowerCase() : `${roughly(left)} left`}
     >
       <Meter total={total} parts={[["passed", passed], ["failed", failed], ["error", error]]} />
     </Line>

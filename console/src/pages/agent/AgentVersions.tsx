@@ -102,7 +102,7 @@ interface Side {
 function Compared({ agent, onRestored, isRead, from, to }: { agent: AgentOfPage; onRestored: () => void; isRead: boolean; from: Side; to: Side }) {
   const restore = useAction(RestorePrompt);
   const restoreTo = async (version: number) => {
-    // The new version has the variables of the one before, so the list is not read again by itself.
+    // The new version has the variables of the one before, so urql does not read the list again.
     if (await restore.run({ input: { agentId: agent.id, version, expectedVersion: agent.promptVersion } })) onRestored();
   };
   const isForeign = useForeign(agent.id, restore.error);

@@ -20,17 +20,14 @@ var (
 
 // CriterionLabelsOfAgent narrows a list to the labels on tests of the agent.
 func CriterionLabelsOfAgent(agentID string) pg.Filter {
-	return pg.Filter(nil).And(fmt.Sprintf(ofAgent, "run.id = ?TableAlias.run_id"), agentID)
+	return pg.Filter(nil).And("EXISTS (SELECT 1 FROM agent_test_runs AS run WHERE run.company_id = ?1 "+
+		"AND run.id = ?TableAlias.run_id AND "+fmt.Sprintf(testsAgent, "run")+")", agentID)
 }
 
-// ofAgent is the condition that an execution tested the agent ?0. In an execution of several agents, it holds for the
-// runs that the condition %s selects. ?1 is the company.
-const ofAgent = `EXISTS (SELECT 1 FROM agent_test_executions AS execution
-	WHERE execution.company_id = ?1 AND execution.id = ?TableAlias.execution_id
-		AND (execution.agent_id = ?0 OR execution.agent_id IS NULL AND EXISTS (SELECT 1 FROM agent_test_runs AS run
-			LEFT JOIN agent_test_snapshots AS test ON test.company_id = ?1 AND test.execution_id = run.execution_id
-				AND test.id = run.tested_id
-			WHERE run.company_id = ?1 AND %s AND coalesce(run.snapshot->'agent'->>'ID', test.agent_id) = ?0)))`
+// testsAgent is the condition that the run %[1]s tested the agent ?0. ?1 is the company. Old runs have copies of their
+// agent and test, and other runs share the snapshots of their execution. An execution of several agents has no agent.
+const testsAgent = `coalesce(%[1]s.snapshot->'agent'->>'ID', (SELECT test.agent_id FROM agent_test_snapshots AS test
+	WHERE test.company_id = ?1 AND test.execution_id = %[1]s.execution_id AND test.id = %[1]s.tested_id)) = ?0`
 
 // CriterionLabels returns a page of the labels on tests of an agent, newest first, or NOT_FOUND.
 func (t *Tenant) CriterionLabels(ctx context.Context, args model.PageArgs, agentID string,

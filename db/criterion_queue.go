@@ -43,9 +43,14 @@ const queueOrder = `CASE WHEN is_doubtful THEN nth + (nth - 1) / 2 ELSE 3 * nth 
 
 func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 	person string) (*model.CriterionQueue, error) {
+	// The limit makes Postgres look up each execution, instead of reading all snapshots of the company.
+	executions := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where(`agent_id = ?0 OR agent_id IS NULL
+		AND (SELECT true FROM agent_test_snapshots AS test WHERE test.company_id = ?1
+			AND test.execution_id = ?TableAlias.id AND test.agent_id = ?0 LIMIT 1)`, args.AgentID, t.CompanyID())
 	judged := t.db.Select((*model.AgentTestRun)(nil)).Column("id", "criteria_results").
 		ColumnExpr("coalesce(?TableAlias.is_doubtful, false) AS is_doubtful, md5(?TableAlias.id) AS hash").
-		Where(fmt.Sprintf(ofAgent, "run.id = ?TableAlias.id"), args.AgentID, t.CompanyID()).Where("rejudge_of_id IS NULL").
+		Where("execution_id = ANY (ARRAY(?))", executions).Where("rejudge_of_id IS NULL").
+		Where(fmt.Sprintf(testsAgent, "?TableAlias"), args.AgentID, t.CompanyID()).
 		Where("status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
 			model.AgentTestRunStatusFailed})).
 		Where("(judge_model IS NOT NULL OR is_doubtful IS NULL)").OrderExpr("created_at DESC, id DESC").Limit(queuedRuns)

@@ -208,10 +208,7 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string,
 			return nil
 		}
 		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, model.NextUpdatedAt(agent.UpdatedAt, now())
-		if err := exec(ctx, t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK()); err != nil {
-			return err
-		}
-		return t.audit(ctx, model.AuditActionUpdateAgent, agent.ID)
+		return exec(ctx, t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK())
 	})
 	return agent, err
 }

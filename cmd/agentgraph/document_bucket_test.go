@@ -229,20 +229,19 @@ func TestKilledUploadLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = hold.Exec(t.Context(), "LOCK TABLE documents IN EXCLUSIVE MODE")
 	require.NoError(t, err)
-	victim, at := startWithBucket(t, address, bucket.Address(""))
+	victim, at := startServing(t, address, "--document-bucket", bucket.Address(""))
 	lost := make(chan string, 1)
 	go func() {
 		lost <- (&served{url: at, key: key}).upload(t, dataset.ID, "The refund is paid within fourteen days.\n")
 	}()
 	require.Eventually(t, func() bool { return len(bucket.Keys(t)) == 1 }, dbtest.WaitTimeout, 10*time.Millisecond)
-	require.NoError(t, victim.Process.Kill())
-	_ = victim.Wait()
+	victim.kill(t)
 	require.NotContains(t, <-lost, `"document"`)
 	require.NoError(t, hold.Rollback(t.Context()))
 	require.Equal(t, 0, count("documents"))
 	require.Equal(t, 1, count("jobs WHERE kind = 'documentObject'"))
 
-	_, other := startWithBucket(t, address, bucket.Address(""))
+	_, other := startServing(t, address, "--document-bucket", bucket.Address(""))
 	again := (&served{url: other, key: key}).upload(t, dataset.ID, "The refund is paid within fourteen days.\n")
 	require.Contains(t, again, `"id":`)
 	_, err = conn.Exec(t.Context(), "UPDATE jobs SET ready_at = now() WHERE kind = 'documentObject'")
@@ -251,27 +250,6 @@ func TestKilledUploadLeavesNothing(t *testing.T) {
 		return len(bucket.Keys(t)) == 1 && count("jobs WHERE kind = 'documentObject'") == 0 &&
 			count("documents WHERE status = 'Ready'") == 1
 	}, dbtest.WaitTimeout, 20*time.Millisecond)
-}
-
-// startWithBucket starts a process that serves, and returns it with its address.
-func startWithBucket(t *testing.T, address, bucketAddress string) (*exec.Cmd, string) {
-	t.Helper()
-	binary, err := os.Executable()
-	require.NoError(t, err)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve", "--listen", "127.0.0.1:0",
-		"--database-url", address, "--document-bucket", bucketAddress)
-	cmd.Env = append(os.Environ(), asProgram+"=1")
-	log := &servedLog{serving: make(chan serving, 1)}
-	cmd.Stderr = log
-	stdin, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = stdin.Close()
-		_ = cmd.Wait()
-	})
-	return cmd, "http://" + (<-log.serving).Address
 }
 
 // Documents are indexed once their bucket answers again. They do not fail before.

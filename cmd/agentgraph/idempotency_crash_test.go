@@ -18,12 +18,17 @@ import (
 // startServing starts a replica of the program and returns its process and its address.
 func (s *replicaFixture) startServing(t *testing.T) (*replica, string) {
 	t.Helper()
+	return startServing(t, s.Address, "--openai-base-url", s.provider.URL+"/v1", "--openai-api-key", "any",
+		"--model-timeout", "10m", "--workers", "0", "--model-rate-limit", "0")
+}
+
+// startServing starts a process that serves, and returns it with its address.
+func startServing(t *testing.T, databaseURL string, flags ...string) (*replica, string) {
+	t.Helper()
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, "serve", "--database-url", s.Address,
-		"--listen", "127.0.0.1:0",
-		"--openai-base-url", s.provider.URL+"/v1", "--openai-api-key", "any", "--model-timeout", "10m", "--workers", "0",
-		"--model-rate-limit", "0")
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), binary, append([]string{"serve", "--database-url",
+		databaseURL, "--listen", "127.0.0.1:0"}, flags...)...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	log := &servedLog{serving: make(chan serving, 1)}
 	cmd.Stderr = log

@@ -165,25 +165,25 @@ $(GOLANGCI_LINT):
 e2e-deps: lab/e2e/node_modules/.package-lock.json
 
 lab/e2e/node_modules/.package-lock.json: lab/e2e/package-lock.json
-	cd lab/e2e && npm ci --silent --no-audit --no-fund
+	cd lab/e2e && npm ci --loglevel=error --no-audit --no-fund
 	@touch $@
 
 console-deps: console/node_modules/.package-lock.json
 
 console/node_modules/.package-lock.json: console/package-lock.json
-	cd console && npm ci --silent --ignore-scripts --no-audit --no-fund
+	cd console && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 docs-deps: docs/node_modules/.package-lock.json
 
 docs/node_modules/.package-lock.json: docs/package-lock.json
-	cd docs && npm ci --silent --ignore-scripts --no-audit --no-fund
+	cd docs && npm ci --loglevel=error --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 bench-deps: lab/bench/peers/node_modules/.package-lock.json
 
 lab/bench/peers/node_modules/.package-lock.json: lab/bench/peers/package-lock.json
-	cd lab/bench/peers && npm ci --silent --no-audit --no-fund
+	cd lab/bench/peers && npm ci --loglevel=error --no-audit --no-fund
 	@touch $@
 
 # This needs PostgreSQL version 14 or later.

@@ -16,7 +16,10 @@ var (
 	slashedDate = lazyregexp.New(`\b(\d{1,2})[/.](\d{1,2})[/.](\d{4})\b`)
 	dayMonth    = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames +
 		`)[a-z]*\.?,?(?: (\d{4}))?\b`)
-	monthDay    = lazyregexp.New(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
+	monthDay = lazyregexp.New(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
+	// dayOfMonth matches "on the 12th" and "avant le 12", but not "the 2nd one".
+	dayOfMonth = lazyregexp.New(`\b(?:(?:on|by|from|for|before|after|until) the (\d{1,2})(?:st|nd|rd|th)` +
+		`|(?:pour|avant|apres|des) le (\d{1,2})|a partir du (\d{1,2}))\b`)
 	clockTime   = lazyregexp.New(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
 	atHour      = lazyregexp.New(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
 	halfDayTime = lazyregexp.New(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
@@ -93,7 +96,7 @@ func Today(instructions string) time.Time {
 }
 
 // Date returns a date in a text. Dates with a month precede "tomorrow", which precedes weekdays. Dates without a year,
-// weekdays and "tomorrow" need today, and mean the next such day.
+// weekdays, days of a month and "tomorrow" need today, and mean the next such day.
 func Date(text string, today time.Time) (time.Time, bool) {
 	text = Plain(text)
 	if m := isoDate().FindStringSubmatch(text); m != nil {
@@ -111,16 +114,36 @@ func Date(text string, today time.Time) (time.Time, bool) {
 	if today.IsZero() {
 		return today, false
 	}
+	if m := dayOfMonth().FindStringSubmatch(text); m != nil {
+		return nextDay(m[1]+m[2]+m[3], today)
+	}
 	for _, relative := range relativeDays {
 		if strings.Contains(" "+text+" ", " "+relative.words+" ") {
 			return today.AddDate(0, 0, relative.days), true
 		}
 	}
+	language, _ := Detect(text)
 	for _, word := range strings.Fields(text) {
+		if word == "mon" && language == French {
+			continue // "mon mari"
+		}
 		if weekday, ok := weekdays[strings.Trim(word, ".'")]; ok {
 			days := (int(weekday)-int(today.Weekday())+6)%7 + 1
 			return today.AddDate(0, 0, days), true
 		}
+	}
+	return today, false
+}
+
+// nextDay returns the next date with a day of the month, from today on.
+func nextDay(day string, today time.Time) (time.Time, bool) {
+	first := today.AddDate(0, 0, 1-today.Day())
+	for range 3 { // February may lack the day
+		date, ok := exactDay(strconv.Itoa(first.Year()), first.Month(), day)
+		if ok && !date.Before(today) {
+			return date, true
+		}
+		first = first.AddDate(0, 1, 0)
 	}
 	return today, false
 }

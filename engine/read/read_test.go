@@ -111,6 +111,26 @@ func TestListMarksAreRemoved(t *testing.T) {
 	require.Equal(t, "4.20 for tea", text)
 }
 
+func TestDayOfAMonthIsItsNextDate(t *testing.T) {
+	t.Parallel()
+	today := time.Date(2026, time.January, 30, 0, 0, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"a cake for the 14th": "2026-02-14", "on the 31st": "2026-01-31", "avant le 5 si possible": "2026-02-05",
+		"à partir du 30": "2026-01-30", "on the 29th": "2026-03-29",
+	} {
+		day, ok := Date(text, today)
+		require.True(t, ok, text)
+		require.Equal(t, want, day.Format(time.DateOnly), text)
+	}
+	for _, text := range []string{"the 2nd one", "on the 40th", "un rendez-vous pour mon mari"} {
+		_, ok := Date(text, today)
+		require.False(t, ok, text)
+	}
+	monday, ok := Date("mon or tue", today)
+	require.True(t, ok)
+	require.Equal(t, "2026-02-02", monday.Format(time.DateOnly))
+}
+
 func TestWeekdayIsItsNextDate(t *testing.T) {
 	t.Parallel()
 	tuesday := time.Date(2027, time.March, 2, 0, 0, 0, 0, time.UTC)

@@ -242,7 +242,7 @@ func isDenial(text string) bool {
 	})
 }
 
-var denials = read.Set(`dont doesnt didnt cant cannot wont isnt without sans ne`)
+var denials = read.Set(`dont doesnt didnt cant cannot wont isnt without sans ne n except sauf`)
 
 // closest returns the best example or small talk, if its score is high enough. An example precedes small talk if the
 // message has both, as in "hello, I need an appointment".
@@ -313,17 +313,17 @@ func isForAnything(e *exchange) bool {
 
 // answerClosing replies to a yes or a no after "anything else?". It returns nil for other messages.
 func (c *conversation) answerClosing(best match) *reply {
-	if !c.isClosing || len(read.Words(c.lastMessage)) > maxShort || best.score >= sureScore {
+	if !c.isClosing || len(read.Words(c.lastMessage)) > maxShort || best.score >= sureScore && !best.isBuiltIn {
 		return nil
 	}
 	said := read.Words(c.lastMessage)
 	if len(read.Content(said)) > 1 {
 		return nil
 	}
-	switch read.YesOrNo(said) {
-	case 1:
+	switch answer := read.YesOrNo(said); {
+	case answer > 0 && best.score < sureScore:
 		return textReply(c.phrases.offer)
-	case -1:
+	case answer < 0:
 		return c.endConversation(c.phrases.goodbye)
 	}
 	return nil

@@ -31,6 +31,20 @@ func TestExampleWithoutValuesIsNotAnsweredByNothing(t *testing.T) {
 	require.Contains(t, said, lost)
 }
 
+func TestNoAfterTheClosingQuestionEndsTheConversation(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"no", "no thanks", "nope"} {
+		require.Contains(t, talk(t, llm.Request{
+			System: "You answer for a shop.\n\n# Examples\nUser: when are you open\nAgent: From 8 to 18. Anything else?\n",
+			Messages: []llm.Message{
+				{Role: llm.RoleUser, Text: "when are you open"},
+				{Role: llm.RoleAssistant, Text: "From 8 to 18. Anything else?"},
+				{Role: llm.RoleUser, Text: text},
+			},
+		}), "Goodbye", text)
+	}
+}
+
 func TestDelegationIsReportedByItsName(t *testing.T) {
 	t.Parallel()
 	answerTo := func(result string) string {

@@ -85,7 +85,7 @@ func (c *conversation) mentioned(p slot.Property, called exampleCall) (any, bool
 		return value, true
 	}
 	for _, text := range slices.Backward(c.contactMessages[c.task.startMessage:]) {
-		if value, ok := p.ValueIn(text, false, c.today); ok && len(p.Producers) == 0 && !c.isTaken(p, value) {
+		if value, ok := c.valueIn(p, text, false); ok && len(p.Producers) == 0 && !c.isTaken(p, value) {
 			return value, true
 		}
 	}
@@ -176,21 +176,25 @@ func (c *conversation) answered(p slot.Property) (any, bool) {
 		}
 		return chosen(p, options, c.lastMessage)
 	}
-	if p.Format == "date-time" {
-		if value, ok := p.ValueIn(c.lastMessage, true, c.today); ok {
-			return value, true
-		}
-		if slices.Contains(p.Title, "earliest") {
-			return p.ValueIn(c.lastMessage+" at 6:00", true, c.today) // a day is enough
-		}
-		if c.task.times > 1 {
-			// A day and a time may come in two answers.
-			from := max(c.task.startMessage, len(c.contactMessages)-maxAsked)
-			return p.ValueIn(strings.Join(c.contactMessages[from:], ", "), true, c.today)
-		}
+	value, ok := c.valueIn(p, c.lastMessage, true)
+	if !ok && p.Format == "date-time" && c.task.times > 1 {
+		// A day and a time may come in two answers.
+		from := max(c.task.startMessage, len(c.contactMessages)-maxAsked)
+		return p.ValueIn(strings.Join(c.contactMessages[from:], ", "), true, c.today)
+	}
+	return value, ok
+}
+
+// valueIn reads a property's value from a message. If the property is the earliest time, a day is enough.
+func (c *conversation) valueIn(p slot.Property, text string, isAnswer bool) (any, bool) {
+	value, ok := p.ValueIn(text, isAnswer, c.today)
+	if ok || p.Format != "date-time" || !slices.Contains(p.Title, "earliest") {
+		return value, ok
+	}
+	if _, ok := read.Date(text, c.today); !ok {
 		return nil, false
 	}
-	return p.ValueIn(c.lastMessage, true, c.today)
+	return p.ValueIn(text+" at 6:00", isAnswer, c.today)
 }
 
 // produced returns a property's value from the results of earlier calls: the only value, or the one that the contact

@@ -64,7 +64,7 @@ func TestWordsThatOneExampleHasDecide(t *testing.T) {
 func TestDenialsAreRecognized(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"i do not want it any more": true, "i don't know this": true, "je ne veux pas": true, "where is my parcel": false,
+		"i do not want it any more": true, "je n'ai plus le carton": true, "i don't know this": true, "je ne veux pas": true, "where is my parcel": false,
 	} {
 		require.Equal(t, want, isDenial(text), text)
 	}

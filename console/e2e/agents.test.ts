@@ -26,6 +26,20 @@ journeys("agents and chats", () => {
       await page.getByRole("heading", { level: 1, name: "Card support" }).waitFor();
     }));
 
+  test("the graph is drawn again when the window is resized, and starts below its bar", () =>
+    visit("agents?view=graph", async (page) => {
+      const agents = page.getByRole("button", { name: /, (Phone|Web|SMS|WhatsApp)/ });
+      const find = page.getByRole("searchbox", { name: "Find an agent" });
+      await agents.first().waitFor();
+      const columns = async () => new Set(await agents.evaluateAll((boxes) => boxes.map((box) => Math.round(box.getBoundingClientRect().left)))).size;
+      assert.ok((await columns()) > 2, "layers");
+      await page.setViewportSize({ width: 390, height: 844 });
+      assert.equal(await columns(), 2);
+      const tops = await agents.evaluateAll((boxes) => boxes.map((box) => box.getBoundingClientRect().top));
+      const bar = (await find.boundingBox())!;
+      assert.ok(Math.min(...tops) >= bar.y + bar.height);
+    }));
+
   test("the graph lights the path of a running chat, and is saved as a file that needs no page", () =>
     visit("agents?view=graph", async (page) => {
       await page.getByRole("button", { name: /^Card support, Phone/ }).waitFor();

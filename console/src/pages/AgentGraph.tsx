@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { useLive } from "../api/live";
 import { usePage } from "../api/page";
@@ -44,20 +44,21 @@ function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: 
   const selected = agents.find((agent) => agent.id === selectedId) ?? agents[0]!;
   const depth = params.get("depth") ?? (agents.length > readable ? String(defaultDepth) : "all");
   const middle = depth === "all" ? undefined : selected.id;
-  const isNarrow = innerWidth <= 860;
+  const width = useWindowWidth();
+  const narrowWidth = width <= 860 ? width : 0;
   // The drawing changes with the agents and their delegations only, and not with the numbers of their tests.
   const key = agents.map((agent) => `${agent.id} ${agent.subAgents.map((sub) => sub.id).join()}`).join(";");
   const drawn = useMemo(() => {
     const shown = middle ? around(agents, middle, Number(depth)) : agents;
-    return isNarrow ? inColumns(shown, innerWidth) : layered(shown);
-  }, [key, depth, middle, isNarrow]);
+    return narrowWidth ? inColumns(shown, narrowWidth) : layered(shown);
+  }, [key, depth, middle, narrowWidth]);
   const now = new Map(agents.map((agent) => [agent.id, agent]));
   const fresh = { ...drawn, boxes: drawn.boxes.map((box) => ({ ...box, agent: now.get(box.agent.id) ?? box.agent })) };
   const uses = useMemo(() => usesOf(agents, chats), [agents, chats]);
   const running = liveChat(chats, Date.now());
   const started = useStartedCalls(running?.id);
   const lit = useMemo(() => litOf(agents, running, started), [agents, running, started]);
-  const { board, view, zoom, fit, center, drag } = useView(drawn);
+  const { board, bar, view, zoom, fit, center, drag } = useView(drawn);
   const svg = useRef<SVGSVGElement>(null);
   const choose = (id: string) => {
     select(id);
@@ -76,7 +77,7 @@ function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: 
     <div className={styles.canvas} data-open={isOpen}>
       <div ref={board} className={styles.board} {...drag}>
         <Drawing svg={svg} drawn={fresh} view={view} selectedId={selected.id} uses={uses} lit={lit} select={choose} />
-        <div className={styles.top}>
+        <div ref={bar} className={styles.top}>
           {running && (
             <span className={styles.live}>
               <span className="livedot" />
@@ -121,6 +122,16 @@ function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: 
       {isOpen && <Panel agent={selected} agents={agents} uses={uses} onClose={() => setOpen(false)} />}
     </div>
   );
+}
+
+function useWindowWidth(): number {
+  const [width, setWidth] = useState(innerWidth);
+  useEffect(() => {
+    const onResize = () => setWidth(innerWidth);
+    addEventListener("resize", onResize);
+    return () => removeEventListener("resize", onResize);
+  }, []);
+  return width;
 }
 
 function Legend() {

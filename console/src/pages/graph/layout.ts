@@ -46,7 +46,7 @@ export function inColumns(agents: readonly AgentNode[], width: number): Drawn {
   const gap = 38;
   const margin = 20;
   const box = { width: (width - 2 * margin - gap) / 2, height: 62 };
-  const place = new Map(agents.map((agent, i) => [agent.id, { x: margin + box.width / 2 + (i % 2) * (box.width + gap), y: 60 + Math.floor(i / 2) * 116 }]));
+  const place = new Map(agents.map((agent, i) => [agent.id, { x: margin + box.width / 2 + (i % 2) * (box.width + gap), y: 44 + Math.floor(i / 2) * 116 }]));
   const names = namesOf(agents);
   const arrows = agents.flatMap((agent) =>
     agent.subAgents.flatMap((sub, i) => {
@@ -54,7 +54,7 @@ export function inColumns(agents: readonly AgentNode[], width: number): Drawn {
       return from && to ? [{ id: sub.id, text: names.get(sub.id) ?? "", from: agent.id, to: sub.agent.id, ...between(from, to, box, width, i) }] : [];
     }),
   );
-  return { width, height: 60 + Math.ceil(agents.length / 2) * 116, box, boxes: agents.map((agent) => ({ agent, ...(place.get(agent.id) ?? { x: 0, y: 0 }) })), arrows };
+  return { width, height: 44 + Math.ceil(agents.length / 2) * 116, box, boxes: agents.map((agent) => ({ agent, ...(place.get(agent.id) ?? { x: 0, y: 0 }) })), arrows };
 }
 
 /** A line between two boxes: straight to a neighbor, else around the outside or through the gap in the middle. */

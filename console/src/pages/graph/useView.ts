@@ -8,12 +8,14 @@ export interface View {
 
 const [least, most] = [0.2, 3];
 const margin = 24;
-/** The heights that the floating bars take. */
-const bars = { top: 52, bottom: 64 };
+/** The height that the bar at the bottom takes. */
+const bottom = 64;
 
 /** The part of a drawing that shows: it is moved by dragging, and made larger by the wheel and by buttons. */
 export function useView(drawing: { width: number; height: number }): {
   board: RefObject<HTMLDivElement | null>;
+  /** The bar above the drawing, which wraps in narrow windows. */
+  bar: RefObject<HTMLDivElement | null>;
   view: View;
   zoom: (factor: number) => void;
   fit: () => void;
@@ -21,15 +23,17 @@ export function useView(drawing: { width: number; height: number }): {
   drag: { onPointerDown: (event: PointerEvent) => void; onPointerMove: (event: PointerEvent) => void; onPointerUp: () => void };
 } {
   const board = useRef<HTMLDivElement>(null);
+  const bar = useRef<HTMLDivElement>(null);
   const [view, setView] = useState<View>({ x: 0, y: 0, scale: 1 });
   const grabbed = useRef<{ x: number; y: number }>(undefined);
   const { width, height } = drawing;
   const fit = () => {
     const element = board.current;
     if (!element) return;
-    const [w, h] = [element.clientWidth, element.clientHeight - bars.top - bars.bottom];
+    const top = (bar.current?.offsetTop ?? 0) + (bar.current?.offsetHeight ?? 0);
+    const [w, h] = [element.clientWidth, element.clientHeight - top - bottom];
     const scale = Math.max(least, Math.min(1, (w - margin) / width, h / height));
-    setView({ scale, x: (w - width * scale) / 2, y: bars.top + Math.max(0, (h - height * scale) / 2) });
+    setView({ scale, x: (w - width * scale) / 2, y: top + Math.max(0, (h - height * scale) / 2) });
   };
   const zoomAt = (factor: number, x: number, y: number) =>
     setView((old) => {
@@ -48,10 +52,15 @@ export function useView(drawing: { width: number; height: number }): {
       zoomAt(Math.exp(-event.deltaY / 400), event.clientX - frame.left, event.clientY - frame.top);
     };
     element.addEventListener("wheel", onWheel, { passive: false });
-    return () => element.removeEventListener("wheel", onWheel);
+    addEventListener("resize", fit);
+    return () => {
+      element.removeEventListener("wheel", onWheel);
+      removeEventListener("resize", fit);
+    };
   }, [width, height]);
   return {
     board,
+    bar,
     view,
     zoom: (factor) => zoomAt(factor, (board.current?.clientWidth ?? 0) / 2, (board.current?.clientHeight ?? 0) / 2),
     fit,

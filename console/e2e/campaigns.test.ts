@@ -134,7 +134,7 @@ journeys("campaigns and consumption", () => {
       await page.getByRole("button", { name: "This month" }).click();
       await page.getByRole("heading", { name: "By day" }).waitFor();
       assert.equal(await page.getByText("The parts do not add up").count(), 0);
-      await page.getByRole("group", { name: /^Credits of each day/ }).focus();
+      await page.getByRole("group", { name: /^Credits per day/ }).focus();
       await page.keyboard.press("ArrowLeft");
       await page.getByRole("main").getByRole("status").getByText("WhatsApp").waitFor();
       const download = page.waitForEvent("download");

@@ -40,7 +40,7 @@ export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
           <button type="submit" className="primary" disabled={isBusy}>
             {isBusy ? "Signing in…" : "Sign in"}
           </button>
-          <span className="muted small">The session lasts 12 hours in this tab. The key itself is not stored.</span>
+          <span className="muted small">The session lasts 12 hours in this tab. The key is not stored.</span>
         </div>
         <p className="muted small">
           <code>agentgraph keys create</code> creates a key. <code>agentgraph dev</code> prints a sign-in link.

@@ -63,7 +63,7 @@ function Chart({ periods, by }: { periods: readonly Bar[]; by: By }) {
       className={styles.chart}
       role="group"
       tabIndex={0}
-      aria-label={`Credits of each ${by}; the most, ${showCredits(busiest.credits)}, in ${busiest.name}. Arrow keys read the values.`}
+      aria-label={`Credits per ${by}. Highest: ${showCredits(busiest.credits)} (${longName(busiest.name, by)}). Use the arrow keys to read the values.`}
       onKeyDown={onKey}
       onBlur={() => setAt(undefined)}
       onPointerLeave={() => setAt(undefined)}

@@ -58,7 +58,7 @@ function Row({ row, number, faults, change, remove }: {
           <input ref={kind?.isNumber ? validate : undefined} aria-label={`Check ${number}: ${kind?.value}`} placeholder={kind?.value} inputMode={kind?.isNumber ? "decimal" : undefined} required={!kind?.member} value={row.value} onChange={(event) => change({ value: event.target.value })} />
         )}
         {kind?.more && (
-          <input ref={validate} className="mono" aria-label={`Check ${number}: more, as JSON`} aria-invalid={!isRead || undefined} placeholder={kind.more} title={`More, as JSON, such as ${kind.more}`} value={row.more} onChange={(event) => change({ more: event.target.value })} />
+          <input ref={validate} className="mono" aria-label={`Check ${number}: further conditions, as JSON`} aria-invalid={!isRead || undefined} placeholder={kind.more} title={`Further conditions, as JSON, such as ${kind.more}`} value={row.more} onChange={(event) => change({ more: event.target.value })} />
         )}
         {fault && <span className="fault small">{fault}</span>}
         {faults.length > 0 && <span className="fault small">{faults.join(" · ")}</span>}

@@ -5449,7 +5449,7 @@ type EvaluatedQuestion {
 }
 
 extend type Dataset {
-  "Questions whose answers are known, by id; at most 500."
+  "At most 500 questions with known answers, ordered by id."
   labelledQuestions: [LabelledQuestion!]! @listSize(assumedSize: 500)
 }
 

@@ -28,8 +28,8 @@ func NewDistribute() *cobra.Command {
 		Example: `agentgraph distribute --plan
 agentgraph distribute --shards 32`,
 	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
-		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has. Choose a few times the " +
-			"largest number of nodes that you expect. Running the command again cannot change the number."},
+		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has: several for each " +
+			"node of the largest cluster that you expect. Running the command again cannot change the number."},
 		{Into: &c.Plan, Name: "plan", Help: "Print the steps without doing them."},
 	})
 }

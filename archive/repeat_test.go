@@ -143,7 +143,7 @@ func TestImportedSchedulesAreDisabled(t *testing.T) {
 	}
 	for cron, says := range map[string]string{
 		"* * * * *":  "cron must have at least five minutes between two times",
-		"often":      "cron must have the five fields of cron",
+		"often":      "cron must be a valid expression with five fields",
 		"0 0 30 2 *": "cron must name a day that exists",
 	} {
 		require.ErrorContains(t, take(t, store, file(cron)), "agent_test_schedules.jsonl: line 1: "+says)

@@ -125,7 +125,7 @@ func TestArchivedCompanyIsImportedUnchanged(t *testing.T) {
 				require.NoError(t, err)
 				_, err = archive.Import(t.Context(), target, again, archive.ImportOptions{})
 				fails(t, err, model.Conflict)
-				require.ErrorContains(t, err, "a company with the id")
+				require.ErrorContains(t, err, "already exists. An import always creates a company")
 				require.Equal(t, after, rowsOf(t, conn))
 			}
 		})

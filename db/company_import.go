@@ -111,8 +111,8 @@ func (tx *Tx) addCompany(ctx context.Context, company *model.Company, archiveID 
 		if len(digests) > 0 {
 			return &ImportedBeforeError{digests[0]}
 		}
-		return model.Errorf(model.Conflict, "a company with the id %q already exists, %q. An import always creates a "+
-			"company: delete the existing one first, or import into another database", company.ID, known[0].Name)
+		return model.Errorf(model.Conflict, "the company %q (id %q) already exists. An import always creates a "+
+			"company: delete the existing one first, or import into another database", known[0].Name, company.ID)
 	}
 	if _, err := program.NewInsert().Model(company).Exec(ctx); err != nil {
 		return err
@@ -162,7 +162,8 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	if err == nil || pg.IsUnavailable(err) || ctx.Err() != nil {
 		return err
 	}
-	// Neither Postgres nor the order of returned rows names the faulty row, so check and insert them one by one.
+	// Postgres does not name the faulty row, and returned rows are in no reliable order. So check and insert the rows one
+	// by one.
 	for n := range complete {
 		err := i.attempt(ctx, func() error {
 			if err := i.check(ctx, table, complete[n]); err != nil {
@@ -224,8 +225,8 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 	return json.Marshal(values)
 }
 
-// fillIn sets the columns that a row leaves out, and those with fixed values. isWhole is true if the row was complete
-// already.
+// fillIn sets the columns that a row leaves out, and the columns with fixed values. isWhole is true if the row was
+// complete already.
 func (i *CompanyImport) fillIn(table *archivedTable, values map[string]json.RawMessage) (isWhole bool, err error) {
 	isWhole = true
 	set := func(column string, value any) error {

@@ -139,7 +139,7 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 		given++
 	}
 	if given != 1 {
-		f.Add("testIds", "must be given, or folderId or agentId instead: give exactly one of the three")
+		f.Add("testIds", "must be given unless folderId or agentId is: give exactly one of them")
 	}
 	f.count("repeats", &in.Repeats, 1, MaxRepeats)
 	f.count("concurrency", &in.Concurrency, 1, maxConcurrency)

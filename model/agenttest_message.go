@@ -40,7 +40,7 @@ func (f *Fields) startingCall(path string, call TestMessageCall) {
 	f.optional(path+".result", call.Result, maxTestMessage)
 	f.optional(path+".error", call.Error, maxTestMessage)
 	if (call.Result == nil) == (call.Error == nil) {
-		f.Add(path+".result", "must be given if and only if error is not")
+		f.Add(path+".result", "must be given unless error is: give exactly one of them")
 	}
 	if n := len(call.Arguments); n > maxTestMessage {
 		f.Add(path+".arguments", "must have at most %d bytes of JSON, not %d", maxTestMessage, n)

@@ -181,7 +181,7 @@ func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
 	}
 	parsed, err := cronFields.Parse(*s.Cron)
 	if err != nil {
-		faults.Add("cron", "must have the five fields of cron: %s", err.Error())
+		faults.Add("cron", "must be a valid expression with five fields: %s", err.Error())
 		return nil
 	}
 	parsed.(*cron.SpecSchedule).Location = zone

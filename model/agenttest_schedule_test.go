@@ -49,17 +49,17 @@ func TestInvalidSchedulesAreRefused(t *testing.T) {
 		"0,4 3 * * *":       "at least five minutes between two times",
 		"58 23 * * 1":       "",
 		"0,58 0,23 * * 1,2": "at least five minutes between two times",
-		"0 3 * *":           "cron must have the five fields of cron",
-		"0 0 3 * * *":       "cron must have the five fields of cron",
-		"@daily":            "cron must have the five fields of cron",
-		"@every 1s":         "cron must have the five fields of cron",
+		"0 3 * *":           "cron must be a valid expression with five fields",
+		"0 0 3 * * *":       "cron must be a valid expression with five fields",
+		"@daily":            "cron must be a valid expression with five fields",
+		"@every 1s":         "cron must be a valid expression with five fields",
 		"TZ=UTC 0 3 * * *":  "must not contain a time zone",
 		"CRON_TZ=":          "must not contain a time zone",
 		"0 3 30 2 *":        "must name a day that exists",
-		"61 3 * * *":        "cron must have the five fields of cron",
+		"61 3 * * *":        "cron must be a valid expression with five fields",
 		"":                  "cron must be given unless afterPromptChange is true",
 		"0 3 * * 1\x00":     "U+0000",
-		"*/0 3 * * *":       "cron must have the five fields of cron",
+		"*/0 3 * * *":       "cron must be a valid expression with five fields",
 	} {
 		_, err := model.NewAgentTestSchedule(scheduleInput(cron, "UTC"), at(t, "2026-03-01T03:00:00Z"))
 		if want == "" {
@@ -75,8 +75,8 @@ func TestInvalidSchedulesAreRefused(t *testing.T) {
 	in := scheduleInput("0 3 * * *", "UTC")
 	in.FolderID, in.Repeats, in.Votes = new("folder_1"), 21, 2
 	_, err := model.NewAgentTestSchedule(in, time.Now())
-	require.ErrorContains(t, err, "repeats must be between 1 and 20; testIds must be given, or folderId or "+
-		"agentId instead: give exactly one of the three; votes must be 1, 3 or 5")
+	require.ErrorContains(t, err, "repeats must be between 1 and 20; testIds must be given unless "+
+		"folderId or agentId is: give exactly one of them; votes must be 1, 3 or 5")
 }
 
 func TestSchedulesStopRepeating(t *testing.T) {

@@ -8,10 +8,10 @@ import (
 )
 
 // ErrTooLarge is returned when a response exceeds its budget.
-var ErrTooLarge = errors.New("the answer is too large")
+var ErrTooLarge = errors.New("the response is too large")
 
 // ErrOverLimit wraps ErrTooLarge. It is returned when the limit of WithMemoryLimit is exceeded.
-var ErrOverLimit = fmt.Errorf("beyond its own bound, %w", ErrTooLarge)
+var ErrOverLimit = fmt.Errorf("the reads exceed their own memory limit: %w", ErrTooLarge)
 
 // MemoryBudget bounds the bytes that one response reads and writes, and its work. It is safe for concurrent use.
 type MemoryBudget interface {
@@ -25,7 +25,7 @@ type MemoryBudget interface {
 
 type budgetKey struct{}
 
-// WithMemoryBudget returns a context whose responses spend the budget.
+// WithMemoryBudget returns a context with the budget. Database reads and the response reserve bytes from it.
 func WithMemoryBudget(ctx context.Context, b MemoryBudget) context.Context {
 	return context.WithValue(ctx, budgetKey{}, b)
 }

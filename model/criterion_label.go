@@ -83,7 +83,7 @@ func (f *Fields) label(path string, in *LabelCriterionResultInput) {
 	f.optional(path+"note", in.Note, maxLabelNote)
 	f.person(path+"person", in.Person)
 	if (in.IsRight == nil) == (in.Holds == nil) {
-		f.Add(path+"isRight", "must be given if and only if holds is not")
+		f.Add(path+"isRight", "must be given unless holds is: give exactly one of them")
 	}
 }
 

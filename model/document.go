@@ -106,7 +106,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 	}
 	var faults Fields
 	if (in.Text == nil) == (in.Upload == nil) {
-		faults.Add("text", "must be given if and only if no file is")
+		faults.Add("text", "must be given unless a file is: give exactly one of them")
 	}
 	if in.Text != nil {
 		d.Size = int32(len(*in.Text))

@@ -56,7 +56,7 @@ func (in AddLabelledQuestionsInput) Validate() error {
 			faults.text(path+"passage", *q.Passage, 1, MaxPassage)
 		}
 		if (q.DocumentID == nil) == (q.DocumentName == nil) {
-			faults.Add(path+"documentId", "must be given if documentName is not, and must not be given with it")
+			faults.Add(path+"documentId", "must be given unless documentName is: give exactly one of them")
 		}
 	}
 	return faults.Err()

@@ -24,8 +24,8 @@ func (f observeFlags) Validate() error {
 	)
 }
 
-// sampleNoMemory disables the sampling of allocations in this process. Only heap profiles need the samples, and they
-// take 2 % of the processor time of turns.
+// sampleNoMemory disables the sampling of allocations in this process. Only heap profiles need the samples. Sampling
+// takes 2 % of the processor time of a chat turn.
 var sampleNoMemory = sync.OnceFunc(func() { runtime.MemProfileRate = 0 })
 
 // start returns an Observer for the flags and the OTEL_* variables, and a function that closes it.
@@ -42,7 +42,7 @@ func (f observeFlags) start(ctx context.Context, version string, log *slog.Logge
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		if err := observer.Close(closing); err != nil {
-			log.Warn("could not send the last spans or metrics before the end", "error", err)
+			log.Warn("could not send the last spans or metrics before exit", "error", err)
 		}
 	}, nil
 }

@@ -139,7 +139,8 @@ func newVictim(t *testing.T, g *gatewayUnderTest, address string) victim {
 	return v
 }
 
-// idFor returns the victim's id for an argument, by the argument's name or else by the type that the field returns.
+// idFor returns the victim's id for an argument, by the argument's name. If that names no type, it uses the type that
+// the field returns.
 func (v victim) idFor(argument, returns string) string {
 	name := strings.TrimSuffix(strings.TrimSuffix(argument, "Ids"), "Id")
 	if id, ok := v.ids[name]; ok {

@@ -214,7 +214,7 @@ func (t *Tenant) updateTest(
 				return err
 			}
 		}
-		// Only runs write the columns of the most recent run.
+		// An update does not write the columns of the most recent run, which runs and deletions of runs change.
 		return exec(ctx, t.db.Update(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK())
 	})
 }

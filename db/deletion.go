@@ -21,8 +21,8 @@ import (
 // because they check what remains after one sweep, and machines may be slow.
 var removalTimeout = 2 * time.Second
 
-// Numbers of rows that are removed at a time, and of runs that are detached from their test at a time. One such part
-// takes well below a second. Detaching a run writes it to all of its indexes again.
+// At most rowsPerRemoval rows are removed at a time, and at most runsPerDetach runs are detached from their test at a
+// time. Either takes well below a second. Detaching a run writes it to all of its indexes again.
 const (
 	rowsPerRemoval = 500
 	runsPerDetach  = 200

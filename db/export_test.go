@@ -53,7 +53,7 @@ func ActivePipelines(s *Store) int {
 	return active
 }
 
-// Pool returns the connections of the queue and of all other writes.
+// Pool returns the connections that the queue and all other writes use.
 func (s *Store) Pool() *pgxpool.Pool { return s.db.Writes() }
 
 // OnCommit calls f once the transaction of the Tenant is committed.
@@ -124,8 +124,8 @@ func Write(ctx context.Context, t *Tenant, rows ...pg.Row) error {
 	return w.Send(ctx)
 }
 
-// ArchivedColumns returns columns of a table: those that are not in archives, those that a line of an archive may omit,
-// and those that the import sets.
+// ArchivedColumns returns three sets of a table's columns. Archives do not contain the columns in without. A line of an
+// archive may omit the columns in absent, and the import sets the columns in forced.
 func ArchivedColumns(table string) (without []string, absent, forced map[string]any) {
 	archived := archivedTableOf(table)
 	if archived.defaults != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Maximum numbers of an agent's labels that figures and corrected pass rates read, newest first, and of the labeled
-// runs that both read.
+// JudgeFigures reads at most labelsOfFigures of an agent's newest labels, and corrected pass rates read at most
+// labelsOfCorrection. Both read at most runsOfFigures labeled runs.
 const (
 	labelsOfFigures    = 2_000
 	labelsOfCorrection = 1_000
@@ -136,8 +136,8 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	return rates, err
 }
 
-// sampledLabels returns the newest labels on verdicts that the queue chose, by the id of an agent or an execution. They
-// are those on the tests of the agent, or those in the execution.
+// sampledLabels returns the newest labels on verdicts that the labeling queue chose, keyed by the ids of agents and
+// executions. For an agent, these are the labels on its tests. For an execution, they are the labels in it.
 func (t *Tenant) sampledLabels(ctx context.Context, groups []string) (map[string][]*model.CriterionLabel, error) {
 	rows := []*struct {
 		Label model.CriterionLabel `bun:"embed:"`

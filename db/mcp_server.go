@@ -9,7 +9,8 @@ import (
 
 const mcpServer = "MCP server"
 
-// Lists of a company's MCP servers by their ids, and of its tools by the MCP servers that offer them.
+// McpServerRows reads a company's MCP servers by their ids. ToolsOfMcpServers reads its tools by the MCP servers that
+// offer them.
 var (
 	McpServerRows     = pg.Rows{Type: mcpServer, Model: (*model.McpServer)(nil), Key: pg.ByID}
 	ToolsOfMcpServers = pg.Rows{Model: (*model.Tool)(nil), Key: "?TableAlias.mcp_server_id",

@@ -31,8 +31,8 @@ func TestBunAndPgxShareATransaction(t *testing.T) {
 			require.NoError(t, db.Pgx(tenant, func(tx pgx.Tx) error {
 				var name string
 				require.NoError(t, tx.QueryRow(ctx, "SELECT name FROM agents WHERE id = $1", agent.ID).Scan(&name),
-					"it sees what bun wrote")
-				require.Error(t, tx.Commit(ctx), "it is not its own")
+					"pgx sees what bun wrote")
+				require.Error(t, tx.Commit(ctx), "tenant.Tx owns the transaction, so pgx cannot commit it")
 				require.Error(t, tx.Rollback(ctx))
 				require.ErrorIs(t, pgx.BeginFunc(ctx, tx, func(inner pgx.Tx) error {
 					require.NoError(t, enqueue(inner, "job_undone"))

@@ -1,6 +1,6 @@
 // Package engine runs conversations between contacts and agents. An [Engine] loads a chat, asks the language model for
 // the agent's answer, makes the calls in it, stores the outcome and announces it. The turn itself is a pure function of
-// the loaded state and of the answers from outside: start reading at turn.go.
+// the loaded state and the answers from outside: start reading at turn.go.
 package engine
 
 import (

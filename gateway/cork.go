@@ -15,8 +15,8 @@ func (c *clientConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writeWhole sends the header and the whole body of a response in one piece. net/http would send pieces of 4 KiB, and
-// each costs a system call here and one at the client.
+// writeWhole sends the header and the whole body of a response in one piece. net/http would send the first 4 KiB and
+// the rest separately, and each costs a system call here and one at the client.
 func (c *clientConn) writeWhole(w http.ResponseWriter, body []byte) (int, error) {
 	buffer := buffers.Get().(*[]byte)
 	defer putBuffer(buffer)

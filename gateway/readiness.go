@@ -40,7 +40,7 @@ type readyAnswer struct {
 	remarks []string
 }
 
-// check returns an error if the process cannot serve requests, or else the remarks, within two seconds.
+// check returns the remarks, or an error if the process cannot serve requests. It takes at most two seconds.
 func (r *readiness) check(ctx context.Context) ([]string, error) {
 	if last := r.last.Load(); last != nil && time.Since(last.at) <= readyFor {
 		return last.remarks, last.err

@@ -51,7 +51,7 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 		return &graphql.Response{}
 	})
 	require.False(t, last.isOver.Load())
-	require.Zero(t, l.memory.held.Load(), "a response that nobody writes no longer counts when it is complete")
+	require.Zero(t, l.memory.held.Load(), "a complete response does not count unless it is being written")
 }
 
 // The rows that mutations read are bounded too, per mutation and in total.

@@ -15,9 +15,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// responseLimit is an extension that bounds the memory of each response or event, and of all responses together until
-// they are written. The cost is not such a bound, because it is an estimate: lists can be longer and texts larger than
-// assumed.
+// responseLimit is an extension that bounds the memory of each response or event. It also bounds the memory of all
+// responses together, until they are written. The cost is not such a bound, because it is an estimate: lists can be
+// longer and texts larger than assumed.
 type responseLimit struct {
 	extensionBase
 	settings Settings
@@ -30,8 +30,8 @@ const (
 	bytesPerObject = 512
 )
 
-// A text above largeText bytes counts timesWritten times: the executor copies it into the JSON of its field, of its
-// parent and of the response, and these buffers grow by copying.
+// A text above largeText bytes counts timesWritten times: the executor copies it into the JSON of its field, its parent
+// and the response, and these buffers grow by copying.
 const (
 	largeText    = 1 << 10
 	timesWritten = 4

@@ -87,8 +87,8 @@ func withLastEvent(ctx context.Context, h http.Header) context.Context {
 // resume is an extension that resumes subscriptions after the client's last event.
 type resume struct{ extensionBase }
 
-// InterceptOperation replaces the argument of the field that opens a subscription. It does not change other operations,
-// because field middleware runs for each field.
+// InterceptOperation replaces the argument of the field that opens a subscription. It leaves other operations alone,
+// because field middleware runs for each field and would slow them down.
 func (resume) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	operation := graphql.GetOperationContext(ctx)
 	last, given := ctx.Value(lastEventKey{}).(int32)

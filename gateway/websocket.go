@@ -216,7 +216,8 @@ func isObjectOrAbsent(payload json.RawMessage) bool {
 	return len(payload) == 0 || payload[0] == '{' || string(payload) == "null"
 }
 
-// initialize checks the credential of the payload, or else of the handshake, and acknowledges the socket.
+// initialize checks the payload's credential, and acknowledges the socket. Without a credential in the payload, it
+// checks the handshake's.
 func (s *socket) initialize(payload json.RawMessage) *closure {
 	if s.acknowledged.Load() {
 		return closeInitTwice

@@ -73,7 +73,7 @@ func TestSocketReadsDataSentWithTheHandshake(t *testing.T) {
 	require.Equal(t, string([]byte{0x81, byte(len(want))})+want, string(frame))
 }
 
-// A message is one packet, because it is written in one call. A read of a waiting client returns whole messages.
+// A message is one packet, because it is written in one call. A waiting client's read returns whole messages.
 func TestSocketWritesAMessageAtOnce(t *testing.T) {
 	t.Parallel()
 	f := start(t)

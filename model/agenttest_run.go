@@ -45,7 +45,8 @@ type AgentTestRun struct {
 	// IsDraft is set if the run tries a draft prompt or a variant.
 	IsDraft bool `bun:",nullzero"`
 	// Claim fences the work on the run. It grows each time a worker claims the run, and only the worker with the current
-	// claim may write the result. It is 0 before the first claim. Lost counts the workers that were lost with the run.
+	// claim may write the result. It is 0 before the first claim. Lost counts the workers that were lost while they
+	// worked on the run.
 	Claim int32
 	Lost  int32
 
@@ -210,7 +211,7 @@ type Evidence struct {
 // AgentTestRunFilter narrows a list of runs. Empty fields add no condition.
 type AgentTestRunFilter struct {
 	ExecutionID *string
-	// TestID may be the id of a deleted test. AgentID only finds tests that still exist.
+	// TestID may be the id of a deleted test. AgentID selects only the runs of tests that still exist.
 	TestID, AgentID *string
 	Status          *AgentTestRunStatus
 	Statuses        []AgentTestRunStatus
@@ -221,7 +222,7 @@ func (f AgentTestRunFilter) HasState(status AgentTestRunStatus) bool {
 	return (f.Status == nil || *f.Status == status) && (f.Statuses == nil || slices.Contains(f.Statuses, status))
 }
 
-// Validate returns BAD_INPUT when an id is empty or there are too many states.
+// Validate returns BAD_INPUT when TestID is empty or there are too many statuses.
 func (f AgentTestRunFilter) Validate() error {
 	var faults Fields
 	faults.Filter("testId", f.TestID)

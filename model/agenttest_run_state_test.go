@@ -31,8 +31,8 @@ func TestEveryEventInEveryStateIsDefined(t *testing.T) {
 	events := []struct {
 		name  string
 		event func(*AgentTestRun, *AgentTestExecution) *AgentTestRun
-		// queued and running are the next states of a queued and of a running run: first in a running execution, then
-		// in a cancelled one.
+		// queued has the next states of a queued run, and running those of a running one: first in a running execution,
+		// then in a cancelled one.
 		queued, running [2]string
 	}{
 		{

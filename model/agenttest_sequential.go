@@ -2,7 +2,7 @@ package model
 
 import "math"
 
-// StopRepeating is when an execution stops repeating a test. Without rates, it stops when a run fails. With both
+// StopRepeating says when an execution stops repeating a test. Without rates, it stops when a run fails. With both
 // rates, it stops when Wald's sequential probability ratio test calls the test good.
 type StopRepeating struct {
 	Good *float64 `json:"good,omitempty"`
@@ -34,7 +34,7 @@ const missedBad = 0.05
 // likelihood ratio of good to bad ever exceeds 1/0.05, however many runs there are and however often it is checked
 // (Ville's inequality). The same holds for tests that are worse than bad.
 //
-// With rates, a test never stops as bad. Stopping for futility alone raises no false alarms of a comparison at the end
+// With rates, a test never stops as bad. If tests stop only as good, a later comparison raises no more false alarms
 // (Lan, Simon and Halperin 1982, "Stochastically curtailed tests in long-term clinical trials"). A test that stops when
 // it fails looks worse than it is. When tests could also stop as bad, up to 14 % of unchanged suites raised an alarm.
 func (s *StopRepeating) IsDecided(passed, failed int32) bool {

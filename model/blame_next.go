@@ -7,7 +7,7 @@ import "slices"
 //
 // The first step restores everything: if the test still fails, the prompt does not explain it. The second restores
 // nothing, for comparison. The third restores the suspects. If they do not repair the test, the search begins with all
-// changes. It reduces them to a set of which every change is needed, by delta debugging (Zeller's ddmin). The last step
+// changes. It reduces them to a set in which every change is needed, by delta debugging (Zeller's ddmin). The last step
 // restores everything except that set.
 func (s *BlameSearch) Next() ([]int32, *BlameVerdict) {
 	all := bySuspicion(s.Changes)
@@ -90,8 +90,8 @@ func (s *BlameSearch) reduce(all []int32) (left, next []int32) {
 	return left, nil
 }
 
-// narrow divides the changes into parts. It returns the first part that repairs the test, or else the first complement
-// of a part that does, or nil. While that is unknown, it returns the changes of the next step.
+// narrow divides the changes into parts. It returns the first part that repairs the test. If no part does, it returns
+// the first complement of a part that does, or nil. While that is unknown, it returns the changes of the next step.
 func (s *BlameSearch) narrow(changes []int32, parts int) (smaller, next []int32) {
 	sets := make([][]int32, 0, 2*parts)
 	for i := range parts {

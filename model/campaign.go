@@ -140,7 +140,7 @@ func (c *Campaign) become(status *CampaignStatus) error {
 	return nil
 }
 
-// Fields returns the fields of the items' data bags: those of the agent, then those of the campaign.
+// Fields returns the fields of the items' data bags. The agent's fields come first, then the campaign's.
 func (c *Campaign) Fields(agent *Agent) []*CampaignField {
 	fields := make([]*CampaignField, 0, len(agent.Fields)+len(c.OwnFields))
 	known := make(map[string]bool, len(agent.Fields))

@@ -28,7 +28,7 @@ func (*Company) IsNode() {}
 // Cursor returns the position of this object in a list of companies.
 func (c *Company) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 
-// Owned contains the company of a row. Every row of a company embeds it, and only the db package uses it.
+// Owned contains the company of a row. Every row of a company embeds it.
 type Owned struct {
 	CompanyID string `bun:",pk" json:"-"`
 	// ParentID is the parent of the row if rows were read for several parents at once.

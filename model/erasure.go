@@ -98,7 +98,7 @@ type Erasure struct {
 	Chats      int64 `json:"simulationChats"`
 	// Runs is the number of runs in which the number was replaced.
 	Runs int64 `json:"agentTestRuns"`
-	// Left lists the tables that still contain the number. Only their owner may change them.
+	// Left lists the tables that still contain the number. The erasure does not change them.
 	Left []ErasureLeft `json:"left"`
 }
 

@@ -55,9 +55,9 @@ func (r *AgentTestRun) passesWith(answers map[string]*bool) *bool {
 	return new(!corrected.Weigh())
 }
 
-// CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts are the
-// verdicts of the targets and of the executions with labeled runs. labelled are the verdicts of one agent that people
-// labeled from the queue.
+// CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts counts
+// the verdicts in the targets and in the executions with labeled runs. labelled has the verdicts on one agent that
+// people labeled from the queue.
 func CorrectRates(targets []string, counts []*VerdictCounts, labelled []LabelledVerdict) map[string]*CorrectedPassRate {
 	rates := map[string]*CorrectedPassRate{}
 	for _, target := range targets {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// Unchecked is the Tracer of a Store whose statements are not checked, because the test writes them itself.
+// Unchecked is the Tracer of a Store whose statements are not checked.
 type Unchecked struct{}
 
 // TraceQueryStart does nothing.
@@ -42,7 +42,7 @@ func checked(t testing.TB, judge *judge) *sharding {
 	t.Cleanup(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		assert.Empty(t, s.refused, "a database that is sharded by company cannot do this, or not on one machine")
+		assert.Empty(t, s.refused, "a database that is sharded by company cannot run these statements on one node")
 	})
 	return s
 }
@@ -69,7 +69,7 @@ func (*sharding) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData
 
 // judge decides whether a database that is sharded by company can run a statement.
 type judge struct {
-	// sharded are the tables that are sharded, reference those that each node has completely.
+	// sharded lists the sharded tables. reference lists the tables of which each node has a full copy.
 	sharded, reference []string
 	// judged caches the results by statement without literals, because most statements are sent thousands of times.
 	judged sync.Map
@@ -85,7 +85,7 @@ type judged struct {
 const longestJudged = 16 << 10
 
 // canRun reports whether the database can run the statement on one node, which has all rows of one company. A statement
-// of the program, which is not for one company, may also read all companies.
+// that is not scoped to a company may also read all companies.
 func (j *judge) canRun(statement string, isForOneCompany bool) bool {
 	key := judged{withoutLiterals(statement), isForOneCompany}
 	if canRun, known := j.judged.Load(key); known {

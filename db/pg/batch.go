@@ -20,8 +20,8 @@ import (
 )
 
 // Batch collects prepared statements that change rows, and sends them in one round trip, in order. They run in the
-// transaction of the Scope, or else in a transaction of their own. Use a Batch for frequent statements, which take
-// longer to plan than to run. bun writes everything else.
+// transaction of the Scope. If it has none, they run in a transaction of their own. Use a Batch for frequent
+// statements, which take longer to plan than to run. bun writes everything else.
 type Batch struct {
 	scope Scope
 	bound []Bound

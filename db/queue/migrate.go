@@ -12,7 +12,7 @@ import (
 // schemaVersion is the version of River's tables that this program needs.
 const schemaVersion = 8
 
-// Migrate creates the River tables that are missing. Never run two calls at the same time.
+// Migrate creates River's tables, or upgrades them to schemaVersion. Never run two calls at the same time.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	return migrate(ctx, pool, rivermigrate.DirectionUp, schemaVersion)
 }

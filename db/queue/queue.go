@@ -104,8 +104,8 @@ type Queue struct {
 	outcomes group.Group[string, *outcome]
 }
 
-// New returns the Queue of a database with the tables of Migrate and of the migrations. It only enqueues jobs until
-// Start is called.
+// New returns the Queue of a database. Migrate and the program's migrations must have created its tables. It only
+// enqueues jobs until Start is called.
 func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	if o.Window = cmp.Or(o.Window, DefaultWindow); o.Window < 1 {
 		return nil, fmt.Errorf("open queue: the window must be at least 1, not %d", o.Window)

@@ -19,7 +19,7 @@ import (
 
 // Contents describes a database before the program writes to it.
 type Contents struct {
-	// Database and User are the names of the database and of the connected user. Server is the version of Postgres.
+	// Database is the name of the database, and User the name of the connected user. Server is the version of Postgres.
 	Database, User, Server string
 	// IsOurs is set if the program has migrated the database before.
 	IsOurs bool

@@ -106,8 +106,8 @@ func (d Distribution) carryOut(ctx context.Context, conn *pgx.Conn, done []strin
 	return nil
 }
 
-// withCutReferences returns the statements, preceded by those that drop the references in Cut, and followed by those
-// that create the references again.
+// withCutReferences returns statements that drop the references in Cut, then the given statements, then statements that
+// create the references again.
 func (s DistributionStep) withCutReferences(statements []string) []string {
 	all := []string{}
 	for _, c := range s.Cut {

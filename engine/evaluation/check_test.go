@@ -50,7 +50,7 @@ func TestUndecidedCheckKeepsTheOthers(t *testing.T) {
 }
 
 // The judge passes every criterion.
-func TestLenientJudgeCannotPassCheckedCriteria(t *testing.T) {
+func TestFailedCheckFailsTheRunOfALenientJudge(t *testing.T) {
 	t.Parallel()
 	contact, transfer := model.ConversationEnderContact, model.ToolCallKindCallTransfer
 	for _, e := range []model.TestExpectation{
@@ -83,7 +83,8 @@ func TestLenientJudgeCannotPassCheckedCriteria(t *testing.T) {
 	}
 }
 
-// Placeholders are filled for the contact, the judge and the checks. Verdicts show the texts of the test.
+// Placeholders are filled for the contact, the judge and the checks. Verdicts show the test's own text, with the
+// placeholders.
 func TestPlaceholdersOfATestAreFilled(t *testing.T) {
 	t.Parallel()
 	r := rehearsal{

@@ -13,8 +13,8 @@ var candidates = []string{
 	"gb18030", "euc-kr", "shift_jis", "euc-jp", "big5", "windows-874", "windows-1251", "koi8-r", "koi8-u", "windows-1252",
 }
 
-// doubleBytes has ranges of first bytes for two-byte encodings: those of frequent characters and punctuation, and those
-// of kana.
+// doubleBytes has ranges of first bytes for two-byte encodings. frequent has the ranges of frequent characters and
+// punctuation, and kana the ranges of kana.
 var doubleBytes = map[string]struct{ frequent, kana [][2]byte }{
 	"gb18030":   {frequent: [][2]byte{{0xA1, 0xA3}, {0xB0, 0xD7}}},
 	"gbk":       {frequent: [][2]byte{{0xA1, 0xA3}, {0xB0, 0xD7}}},

@@ -103,7 +103,8 @@ func RecognizeWithin(ctx context.Context, o OCR, bytes int, picture, file time.D
 	return r.recognizeText(ctx, content)
 }
 
-// ScanLimits returns the limits of pages, of their bytes, and of the time for a picture and for a file.
+// ScanLimits returns the maximum number of pages, their maximum size in bytes, and the time limits for a picture and a
+// file.
 func ScanLimits() (pages, bytes int, picture, file time.Duration) {
 	l := newRecognizer(OCR{Program: "tesseract"}).scanLimits
 	return l.pages, l.bytes, l.picture, l.file

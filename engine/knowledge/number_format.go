@@ -28,8 +28,8 @@ type formatSection struct {
 	isGeneral, isExponent, isFraction bool
 	// percents counts percent signs. thousands counts the trailing commas, each of which divides by 1,000.
 	percents, thousands int
-	// digits counts the placeholders before the decimal point, decimals those after it, and fixed the decimals that show
-	// zeros.
+	// digits counts the placeholders before the decimal point, and decimals the ones after it. fixed counts the decimals
+	// that show zeros.
 	digits, decimals, fixed int
 	isGrouped               bool
 	// point and group are the separators.

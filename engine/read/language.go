@@ -34,7 +34,8 @@ func IsEnglish(word string) bool { return englishWords[word] || shared[word] }
 // IsFrench reports whether a folded word is a small word of French.
 func IsFrench(word string) bool { return frenchWords[word] || shared[word] }
 
-// Detect returns the language with more words in the text, and false if neither has more.
+// Detect returns the language with more words in the text. If the text has an accented French letter, that counts as
+// one more French word. It returns false on a tie.
 func Detect(text string) (Language, bool) {
 	var inEnglish, inFrench int
 	for _, word := range Words(text) {

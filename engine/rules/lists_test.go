@@ -88,8 +88,8 @@ func (l listed) conversation() *rules.Conversation {
 	return held
 }
 
-// requireDocumented requires that a row of agent-tests.md has these figures: of a list, and of the part of it that was
-// set aside. With AGENTGRAPH_LISTS it only logs them.
+// requireDocumented requires that a row of agent-tests.md has these figures. The first is for a whole list, the second
+// for the part that was set aside. With AGENTGRAPH_LISTS it only logs them.
 func requireDocumented(t *testing.T, row string, figures [2]string) {
 	t.Helper()
 	t.Logf("%s: %q", row, figures)

@@ -10,8 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// The sizes, in bytes, of a stored object with its indexes, and of its records in the write-ahead log from creation to
-// deletion. They were measured on the demo's agents; see docs/guides/scale-out.md.
+// Sizes in bytes. The names with Bytes are for a stored object with its indexes. The names with WAL are for its records
+// in the write-ahead log, from creation to deletion. They were measured on the demo's agents; see
+// docs/guides/scale-out.md.
 const (
 	agentBytes   = 41_000 // with a prompt, tools and eight tests
 	messageBytes = 1_140

@@ -23,7 +23,8 @@ type executionEstimate struct {
 	NoticedFalls     []noticedFall
 }
 
-// noticedFall is the smallest drop of a pass rate that a comparison detects, as the new pass rate.
+// noticedFall is the smallest drop from a pass rate of 100 % that a comparison detects. PassRate is the rate after the
+// drop.
 type noticedFall struct {
 	Repeats  int
 	PassRate *float64

@@ -49,7 +49,7 @@ type countsShown struct {
 	Error     int `json:"error"`
 	Cancelled int `json:"cancelled"`
 	Skipped   int `json:"skipped"`
-	// Interval is the confidence interval of the pass rate. Only comparisons read it.
+	// Interval is the confidence interval of the pass rate. It is nil if the query does not select it.
 	Interval *intervalShown `json:"passRateInterval,omitempty"`
 }
 

@@ -25,9 +25,9 @@ func (r report) writeJSON(path string) error {
 	return client.WriteFile(path, text.Bytes(), 0o644)
 }
 
-// page returns the path of a console page. It is the page of the execution's variants if there are any, the page of the
-// execution if all runs belong to one agent, or else the page of the first run that did not pass. If all passed, it is
-// the page of the first run. Without runs, it is "".
+// page returns the path of a console page. It is the page of the execution's variants if there are any. It is the page
+// of the execution if all runs belong to one agent. Otherwise it is the page of the first run that did not pass, or of
+// the first run if all passed. Without runs, it is "".
 func (r report) page() string {
 	if len(r.Execution.Variants) > 0 {
 		return "/compare?variants=" + r.Execution.ID

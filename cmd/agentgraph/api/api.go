@@ -1,5 +1,5 @@
-// Package api has the commands that call a server's API, and those for its contexts. Most print readable text on a
-// terminal, and JSON to a pipe.
+// Package api has the commands that call a server's API or manage contexts. Most print readable text on a terminal, and
+// JSON to a pipe.
 package api
 
 import (

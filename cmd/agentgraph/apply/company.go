@@ -2,7 +2,7 @@ package apply
 
 import "slices"
 
-// company has the resources of the files and of the server, matched to each other.
+// company has the resources in the files and on the server, matched to each other.
 type company struct {
 	resources map[*kind][]*resource
 	byID      map[string]*resource

@@ -18,7 +18,7 @@ type change struct {
 	// verb is create, change or delete.
 	verb     string
 	resource *resource
-	// The members in inline are sent with the resource itself, and those in separate by separate requests.
+	// The members in inline are sent with the resource itself. The members in separate have separate requests.
 	inline, separate []difference
 	// headers says whether the values of a tool's headers are sent.
 	headers bool

@@ -52,8 +52,9 @@ const (
 	memoryRoom = 1 << 30
 )
 
-// temporaryDirectory creates a directory for this process, and removes those of killed processes. It uses TMPDIR if
-// that is set, or else memory if there is room. Creating the database on a disk takes a fifth of the startup time.
+// temporaryDirectory creates a directory for this process, and removes the directories of killed processes. It uses
+// TMPDIR if that is set. Otherwise it uses memory if there is room. Creating the database on a disk takes a fifth of
+// the startup time.
 func temporaryDirectory() (string, func(), error) {
 	var err error
 	for _, parent := range temporaryParents(memory, memoryRoom) {

@@ -71,8 +71,8 @@ type describer struct {
 	examples map[string]example
 }
 
-// addOperation adds an operation to the document, under the tag of its path's first segment. A tag has the
-// description of the type with its name, or else of the type of its first operation's response.
+// addOperation adds an operation to the document, under the tag of its path's first segment. A tag has the description
+// of the type with its name. Without such a type, it has the description of its first operation's response.
 func (d *describer) addOperation(path, method string, answer *ast.Type, o *openapi3.Operation) {
 	tag := strings.Split(path, "/")[1]
 	o.Tags = []string{tag}

@@ -184,6 +184,21 @@ journeys("agents and chats", () => {
       assert.equal(await prompt.inputValue(), "Mine.");
     }));
 
+  test("unsaved settings are kept while another tab is open", () =>
+    visit(`agents/${agent("Retours boutique")}/settings`, async (page) => {
+      const language = page.getByLabel("Language", { exact: true });
+      await language.fill("fr-CA");
+      await page.getByLabel("Name of tag 1", { exact: true }).fill("Retour demandé");
+      await page.getByRole("link", { name: /^Versions/ }).click();
+      await page.getByRole("link", { name: "Settings" }).click();
+      assert.equal(await language.inputValue(), "fr-CA");
+      assert.equal(await page.getByLabel("Name of tag 1", { exact: true }).inputValue(), "Retour demandé");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByText("Saved.").waitFor();
+      await page.reload();
+      assert.equal(await language.inputValue(), "fr-CA");
+    }));
+
   test("settings are not lost to somebody else's", () =>
     visit(`agents/${agent("Card support")}/settings`, async (page) => {
       await page.getByLabel("Tags, separated by commas").fill("mine");

@@ -31,23 +31,38 @@ const ModelsQuery = graphql(`
 /** The fields that show their own faults. */
 const shown = ["name", "channel", "direction", "language", "tags", "inboundWelcomeMessage", "outboundWelcomeMessage", "model", "fields"];
 
-
 type Changes = VariablesOf<typeof SaveAgent>["input"];
+
+interface Unsaved {
+  /** The agent when the form opened, and with the edited fields. */
+  began: AgentOfPage;
+  edited: AgentOfPage;
+  tags: AgentOfPage["classificationTags"];
+  extracted: AgentOfPage["extractedValues"];
+}
+
+/** Unsaved settings by the id of the agent, for when the form opens again. */
+const unsaved = new Map<string, Unsaved>();
 
 /** Name, channel, welcome messages, fields and extracted data. */
 export default function AgentSettings({ agent }: { agent: AgentOfPage }) {
   // A new key resets the form to the current agent.
   const [form, setForm] = useState(0);
-  return <SettingsForm key={form} agent={agent} takeTheirs={() => setForm(form + 1)} />;
+  const takeTheirs = () => {
+    unsaved.delete(agent.id);
+    setForm(form + 1);
+  };
+  return <SettingsForm key={form} agent={agent} takeTheirs={takeTheirs} />;
 }
 
 function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: () => void }) {
   const save = useAction(SaveAgent);
   const isForeign = useForeign(agent.id, save.error);
   // The form shows the agent as it was when the form opened, whatever the cache receives later.
-  const [began, setBegan] = useState(agent);
-  const [tags, setTags] = useState(agent.classificationTags);
-  const [extracted, setExtracted] = useState(agent.extractedValues);
+  const [kept] = useState(unsaved.get(agent.id));
+  const [began, setBegan] = useState(kept?.began ?? agent);
+  const [tags, setTags] = useState(kept?.tags ?? agent.classificationTags);
+  const [extracted, setExtracted] = useState(kept?.extracted ?? agent.extractedValues);
   const [isSaved, setSaved] = useState(false);
   const form = useRef<HTMLFormElement>(null);
   const store = async (expectedUpdatedAt: string) => {
@@ -58,26 +73,29 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
       if (!saved?.updateAgent) return;
       setBegan({ ...began, ...saved.updateAgent.agent });
     }
+    unsaved.delete(agent.id);
     setSaved(true);
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     void store(began.updatedAt);
   };
-  const edited =
-    <T,>(set: (rows: T[]) => void) =>
-    (rows: T[]) => {
-      set(rows);
-      setSaved(false);
-    };
+  const keep = (part: Partial<Unsaved>) => {
+    unsaved.set(agent.id, { began, edited: began, tags, extracted, ...unsaved.get(agent.id), ...part });
+    setSaved(false);
+  };
+  const keepFields = (event: FormEvent<HTMLFormElement>) => {
+    const values = readValues(new FormData(event.currentTarget), began);
+    keep({ edited: { ...began, ...values, model: values.model || null } as AgentOfPage });
+  };
   return (
-    <form ref={form} className="split" onSubmit={submit} onChange={() => setSaved(false)}>
+    <form ref={form} className="split" onSubmit={submit} onChange={keepFields}>
       <section className="card" aria-labelledby="settings-title">
         <header>
           <h2 id="settings-title">Settings</h2>
         </header>
         <fieldset className="body stack" disabled={!may("write")}>
-          <Fields agent={began} error={save.error} />
+          <Fields agent={kept?.edited ?? began} error={save.error} />
           {isForeign && (
             <Conflict
               what="agent"
@@ -97,7 +115,19 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
           </div>
         </fieldset>
       </section>
-      <ExtractedData tags={tags} setTags={edited(setTags)} values={extracted} setValues={edited(setExtracted)} error={save.error} />
+      <ExtractedData
+        tags={tags}
+        setTags={(rows) => {
+          setTags(rows);
+          keep({ tags: rows });
+        }}
+        values={extracted}
+        setValues={(rows) => {
+          setExtracted(rows);
+          keep({ extracted: rows });
+        }}
+        error={save.error}
+      />
     </form>
   );
 }

@@ -36,6 +36,13 @@ func TestChangesAreAudited(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.UpdateAgentPrompt(by(true), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: ""})
 	require.Error(t, err, "a refused change is not recorded")
+	chat, err := tenant.CreateKnowledgeBaseChat(by(false), model.CreateKnowledgeBaseChatInput{Name: "Help"})
+	require.NoError(t, err)
+	for range 2 { // the second time changes nothing
+		_, err = tenant.ConnectKnowledgeBaseChat(by(false), model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID,
+			ChatID: chat.ID})
+		require.NoError(t, err)
+	}
 	require.NoError(t, tenant.SetPlan(by(false), model.SetPlanInput{Name: "Plan", CreditsIncluded: 1}))
 	require.NoError(t, tenant.DeleteAgent(by(false), agent.ID))
 	_, err = tenant.RevokeAPIKey(by(false), key.ID)
@@ -54,10 +61,10 @@ func TestChangesAreAudited(t *testing.T) {
 	actions, events := read(nil)
 	require.Equal(t, []model.AuditAction{
 		model.AuditActionRevokeAPIKey, model.AuditActionDeleteAgent, model.AuditActionChangePlan,
-		model.AuditActionUpdateAgent,
+		model.AuditActionUpdateAgent, model.AuditActionUpdateAgent,
 		model.AuditActionUpdatePrompt, model.AuditActionCreateAgent, model.AuditActionCreateAPIKey,
 	}, actions)
-	made, prompt := events[6], events[4]
+	made, prompt := events[7], events[5]
 	require.Nil(t, made.APIKeyID, "made without an API key")
 	require.Nil(t, made.Address)
 	require.Equal(t, key.ID, *prompt.APIKeyID)

@@ -208,7 +208,10 @@ func (t *Tenant) setChat(ctx context.Context, agentID string, chatID *string,
 			return nil
 		}
 		agent.KnowledgeBaseChatID, agent.UpdatedAt = chatID, model.NextUpdatedAt(agent.UpdatedAt, now())
-		return exec(ctx, t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK())
+		if err := exec(ctx, t.db.Update(agent).Column("knowledge_base_chat_id", "updated_at").WherePK()); err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionUpdateAgent, agent.ID)
 	})
 	return agent, err
 }

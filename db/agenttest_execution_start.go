@@ -34,7 +34,11 @@ func (t tenantTx) startExecution(ctx context.Context, execution *model.AgentTest
 	if err != nil {
 		return err
 	}
-	return t.createExecution(ctx, execution, plan(ids, in.Repeats, execution.Tried))
+	planned := plan(ids, in.Repeats, execution.Tried)
+	for i := range planned {
+		planned[i].isListed = in.TestIds == nil || execution.ScheduleID != nil
+	}
+	return t.createExecution(ctx, execution, planned)
 }
 
 // TestsToRun returns the tests that the input names, in their order, with their agents, kinds and names. It returns
@@ -100,6 +104,8 @@ type plannedTest struct {
 	// testName and rowName describe the test in the report if it was deleted.
 	testName string
 	rowName  *string
+	// isListed is set if the client did not name the test, so that it is skipped if it was deleted since it was listed.
+	isListed bool
 }
 
 // runRow is a test, or a row of one, and how often to run it.
@@ -144,7 +150,7 @@ func rowsToRun(planned []plannedTest, snapshots []model.RunSnapshot) (rows []run
 
 func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTestExecution,
 	planned []plannedTest) error {
-	snapshots, err := t.snapshots(ctx, planned)
+	planned, snapshots, err := t.snapshots(ctx, planned)
 	if err == nil && execution.DraftPrompt != nil {
 		err = try(execution.DraftPrompt, snapshots)
 	}
@@ -260,9 +266,9 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 	return nil
 }
 
-// snapshots returns the tests with their agents, in the order of the plan, and locks all of them until the end of the
-// transaction.
-func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model.RunSnapshot, error) {
+// snapshots returns the plan without listed tests that no longer exist, and its tests with their agents, in the same
+// order. It locks all of them until the end of the transaction.
+func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]plannedTest, []model.RunSnapshot, error) {
 	ids := make([]string, len(planned))
 	for i, p := range planned {
 		ids[i] = p.id
@@ -271,28 +277,33 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]model
 	agents := []*model.Agent{}
 	agentIDs := t.db.Select((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
 	if err := t.db.Select(&agents).Where("id IN (?)", agentIDs).Order("id").For(string(forShare)).Scan(ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tests, err := t.lockTestDefinitions(model.WithMemoryLimit(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,
 		pg.Where("id IN (?)", bun.List(each)))
 	if errors.Is(err, model.ErrOverLimit) {
-		return nil, model.Errorf(model.Unprocessable, "the tests of an execution have at most about %d bytes together: "+
+		return nil, nil, model.Errorf(model.Unprocessable, "the tests of an execution have at most about %d bytes together: "+
 			"start fewer or smaller tests", model.MaxTestsBytes)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if tests, err = testsInOrder(ids, tests); err != nil {
-		return nil, err
+	testByID, agentByID := rowsByID(tests), rowsByID(agents)
+	left := slices.DeleteFunc(planned, func(p plannedTest) bool { return p.isListed && testByID[p.id] == nil })
+	if len(left) == 0 {
+		return nil, nil, model.Errorf(model.Conflict, "all tests were deleted at the same time")
 	}
-	agentByID := rowsByID(agents)
-	snapshots := make([]model.RunSnapshot, len(ids))
-	for i, test := range tests {
+	snapshots := make([]model.RunSnapshot, len(left))
+	for i, p := range left {
+		test := testByID[p.id]
+		if test == nil {
+			return nil, nil, model.Missing(agentTest, p.id)
+		}
 		if snapshots[i] = (model.RunSnapshot{Test: test, Agent: agentByID[test.AgentID]}); snapshots[i].Agent == nil {
-			return nil, model.Missing("agent", test.AgentID)
+			return nil, nil, model.Missing("agent", test.AgentID)
 		}
 	}
-	return snapshots, nil
+	return left, snapshots, nil
 }
 
 // setLastRuns makes the newest runs of the execution the last runs of their tests.

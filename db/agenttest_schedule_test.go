@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -151,6 +152,36 @@ func TestSchedulesFollowChangesOfThePrompt(t *testing.T) {
 	})
 	require.Contains(t, fails(t, err, model.Unprocessable),
 		"afterPromptChange can be given only if all tests belong to one agent")
+}
+
+// A test is deleted after the schedule listed the agent's tests, and before it locks them.
+func TestTestsDeletedDuringTheStartAreLeftOut(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	tenant, _ := newCompany(t, store)
+	agent := newAgent(t, tenant)
+	gone, kept := newSimulationTest(t, tenant, agent.ID), newSimulationTest(t, tenant, agent.ID)
+	schedule := newSchedule(t, tenant, func(in *model.CreateAgentTestScheduleInput) { in.AgentID = &agent.ID })
+	pass(t, tenant)
+
+	var started sync.WaitGroup
+	require.NoError(t, tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
+		require.NoError(t, tenant.DeleteAgentTest(ctx, gone.ID))
+		started.Go(func() {
+			if err := db.StartScheduled(t.Context(), store); err != nil {
+				t.Error(err)
+			}
+		})
+		waitForLocks(t, conn, 1)
+		return nil
+	}))
+	started.Wait()
+	require.True(t, scheduleByID(t, tenant, schedule.ID).IsEnabled)
+	runs := runsOf(t, tenant, executionsOf(t, tenant)[0].ID)
+	require.Len(t, runs, 2)
+	for _, run := range runs {
+		require.Equal(t, kept.ID, run.TestedID)
+	}
 }
 
 func TestSchedulesReportWhyTheyDidNotStart(t *testing.T) {

@@ -177,6 +177,14 @@ func (a *assertImport) says(expressions ...string) {
 	}
 }
 
+// saysAll adds a check for each of the expressions. A score counts each of them, instead of all or nothing.
+func (a *assertImport) saysAll(expressions []string) {
+	if a.weight != nil && len(expressions) > 1 {
+		a.noteApproximated(a.kind, "its %d texts count separately in the score, instead of all or nothing", len(expressions))
+	}
+	a.says(expressions...)
+}
+
 // patterns returns regular expressions for a list, or for a text that is separated by commas.
 func (a *assertImport) patterns(prefix string) (all []string) {
 	values, isList := a.value.(list)
@@ -235,7 +243,7 @@ func (a *assertImport) importAsCheck(assertion object) bool {
 		if a.isNot {
 			return false
 		}
-		a.says(a.patterns(prefix)...)
+		a.saysAll(a.patterns(prefix))
 	case "starts-with":
 		whole(`\A`, "")
 	case "regex":

@@ -198,6 +198,19 @@ func imported(t *testing.T, tool, text string) (tests []object, report string) {
 	return tests, written.String()
 }
 
+func TestScoredPartsOfOneAssertionAreReported(t *testing.T) {
+	t.Parallel()
+	const approximated = "contains-all: its 2 texts count separately in the score, instead of all or nothing"
+	file := func(threshold string) string {
+		return `{"prompts":["Hi"],"tests":[{` + threshold + `"assert":[
+			{"type":"contains-all","value":["a","b"],"weight":2},{"type":"contains","value":"c"}]}]}`
+	}
+	_, report := imported(t, "promptfoo", file(`"threshold":0.5,`))
+	require.Contains(t, report, approximated)
+	_, report = imported(t, "promptfoo", file(""))
+	require.NotContains(t, report, approximated)
+}
+
 func TestReferenceSolutionPassesItsChecks(t *testing.T) {
 	t.Parallel()
 	tests, _ := imported(t, "tau2-bench", `[{"id":"1","user_scenario":{"instructions":"Pay"},"evaluation_criteria":{

@@ -54,6 +54,20 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: " +
 			"[y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n",
 			[]string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},
+		"no such tag": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: [y]}]\n" +
+			"    classifications:\n      - name: C\n        tagExpected: Nope\n" +
+			"        conversationContext: {messages: [{role: user, text: z}]}\n",
+			[]string{`company.yaml:8: agentTests[0].classifications[0].tagExpected: agent "A" has no classification tag "Nope"`}},
+		"no such tag of a row": {anAgent[:len(anAgent)-2] + ", classificationTags: [{name: Good}]}\nagentTests:\n" +
+			"  - agent: A\n    classifications:\n      - name: C\n        tagExpected: '{tag}'\n" +
+			"        conversationContext: {messages: [{role: user, text: z}]}\n        rows:\n" +
+			"          - {name: First, values: {tag: Good}}\n          - {name: Second, values: {tag: Nope}}\n" +
+			"          - {values: {tag: None}}\n", []string{
+			`company.yaml:11: agentTests[0].classifications[0].rows[1]: agent "A" has no classification tag "Nope", ` +
+				`which the row "Second" expects`,
+			`company.yaml:12: agentTests[0].classifications[0].rows[2]: agent "A" has no classification tag "None", ` +
+				`which the row "3" expects`,
+		}},
 		"same key": {"datasets: [{key: k, name: A}, {key: k, name: B}]\n",
 			[]string{`datasets[1]: has the key "k", which the dataset at `, "datasets[0]"}},
 		"no such file": {"datasets: [{name: A, documents: [x.md]}]\n",

@@ -1,12 +1,14 @@
 package apply
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,6 +18,7 @@ import (
 // check records the errors that the server would return for this resource alone.
 func (c *company) check(ch *change) {
 	t := ch.resource
+	c.checkTags(ch)
 	err := t.validate()
 	var known *model.Error
 	if err != nil && !errors.As(err, &known) {
@@ -33,6 +36,40 @@ func (c *company) check(ch *change) {
 			at = at.member(step)
 		}
 		c.faults.addFault(at, "%s", strings.Join(known.Fields[name], ", "))
+	}
+}
+
+// checkTags records an error for each expected tag that the agent will not have, because the server would refuse the
+// test.
+func (c *company) checkTags(ch *change) {
+	t := ch.resource
+	if t.kind != classification || !slices.ContainsFunc(ch.inline, func(d difference) bool {
+		return d.name == "tagExpected" || d.name == "rows"
+	}) {
+		return
+	}
+	tags := t.agent.whole().list("classificationTags")
+	checkTag := func(at path, tag, format string, args ...any) {
+		isTag := func(one any) bool { return one.(object).text("name") == tag }
+		if tag != "" && !slices.ContainsFunc(tags, isTag) {
+			c.faults.addFault(at, "agent %q has no classification tag %q"+format,
+				append([]any{t.agent.name(), tag}, args...)...)
+		}
+	}
+	whole := t.whole()
+	expected, rows := whole.text("tagExpected"), whole.list("rows")
+	if len(rows) == 0 || !strings.Contains(expected, "{") {
+		checkTag(t.at.member("tagExpected"), expected, "")
+		return
+	}
+	for i, one := range rows {
+		row := one.(object)
+		for _, m := range row.object("values") {
+			if tag, isText := m.value.(string); isText && expected == "{"+m.name+"}" {
+				checkTag(t.at.member("rows").index(i), tag, ", which the row %q expects",
+					cmp.Or(row.text("name"), strconv.Itoa(i+1)))
+			}
+		}
 	}
 }
 

@@ -176,8 +176,14 @@ const (
 	queuedPerRequest = 20
 )
 
-// labelColumns are the columns of a file of labels. A file of the queue has further ones.
-var labelColumns = []string{"run_id", "criterion", "holds", "person", "note", "sampled"}
+// labelColumns are the columns of a file of labels. An export of labels also has updatedColumn, and an export of the
+// queue has queueColumns.
+var (
+	labelColumns = []string{"run_id", "criterion", "holds", "person", "note", "sampled"}
+	queueColumns = []string{"expected", "verdict", "rationale", "conversation"}
+)
+
+const updatedColumn = "updated_at"
 
 type labelShown struct {
 	RunID, Criterion, Person string
@@ -199,7 +205,7 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	rows := [][]string{append(slices.Clone(labelColumns), "updated_at")}
+	rows := [][]string{append(slices.Clone(labelColumns), updatedColumn)}
 	if c.Queue > 0 {
 		rows, err = c.readQueue(cmd.Context(), server, agentID)
 	} else {
@@ -227,7 +233,7 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 
 // readQueue returns a table of the queue. A person fills in its column "holds".
 func (c *labelsExport) readQueue(ctx context.Context, server *client.Client, agentID string) ([][]string, error) {
-	rows := [][]string{append(slices.Clone(labelColumns), "expected", "verdict", "rationale", "conversation")}
+	rows := [][]string{slices.Concat(labelColumns, queueColumns)}
 	person := ""
 	if c.Person != nil {
 		person = *c.Person

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/vektah/gqlparser/v2/validator/core"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
@@ -92,14 +93,9 @@ func parseLabels(table *csv.Reader) ([]client.Variables, error) {
 	if err != nil {
 		return nil, errors.New("the first line must have the columns run_id, criterion and holds")
 	}
-	columnIndex := map[string]int{}
-	for i, name := range columns {
-		columnIndex[strings.ToLower(strings.TrimSpace(name))] = i
-	}
-	for _, name := range labelColumns[:3] {
-		if _, known := columnIndex[name]; !known {
-			return nil, fmt.Errorf("the first line must have the column %s", name)
-		}
+	columnIndex, err := indexColumns(columns)
+	if err != nil {
+		return nil, err
 	}
 	labels := []client.Variables{}
 	for {
@@ -139,6 +135,35 @@ func parseLabels(table *csv.Reader) ([]client.Variables, error) {
 		}
 		labels = append(labels, label)
 	}
+}
+
+// indexColumns returns the index of each column. It refuses columns that no exported file has.
+func indexColumns(columns []string) (map[string]int, error) {
+	known := slices.Concat(labelColumns, queueColumns, []string{updatedColumn})
+	columnIndex := map[string]int{}
+	for i, column := range columns {
+		name := strings.ToLower(strings.TrimSpace(column))
+		_, isDuplicate := columnIndex[name]
+		switch {
+		case name == "":
+			continue // spreadsheets add empty columns
+		case isDuplicate:
+			return nil, fmt.Errorf("line 1: the column %q occurs twice", name)
+		case !slices.Contains(known, name):
+			advice := "; known columns are " + strings.Join(labelColumns, ", ")
+			if like := core.SuggestionList(name, known); len(like) > 0 {
+				advice = "; did you mean " + like[0] + "?"
+			}
+			return nil, fmt.Errorf("line 1: the column %q is not known%s", name, advice)
+		}
+		columnIndex[name] = i
+	}
+	for _, name := range labelColumns[:3] {
+		if _, isThere := columnIndex[name]; !isThere {
+			return nil, fmt.Errorf("the first line must have the column %s", name)
+		}
+	}
+	return columnIndex, nil
 }
 
 // parseYesNo parses yes or no. It returns nil for an empty text.

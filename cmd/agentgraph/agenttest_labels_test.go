@@ -48,6 +48,18 @@ func TestLabelsAreFilesAndGate(t *testing.T) {
 	require.Contains(t, o.out, "20 labels saved.")
 	require.NoError(t, os.WriteFile(file, []byte("run_id,criterion,holds\nr,c,maybe\n"), 0o600))
 	require.Contains(t, b.test(t, "labels", "import", file).log, `line 2: the column "holds" must be yes or no, not "maybe"`)
+	header, labeled := "run_id,criterion,holds,note\n", ","+undecided+",,\"a\nb\"\n"
+	for third, says := range map[string]string{
+		rows[1][0] + "," + undecided + ",yes," + strings.Repeat("n", 5000): ": line 6: note must have ",
+		rows[1][0] + ",Is kind,yes,":                                       `: line 6: criterion is not one of the criteria `,
+		"run_none," + undecided + ",yes,":                                  ": line 6: ",
+	} {
+		text := header + strings.Repeat(rows[1][0]+labeled, 2) + third + "\n"
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		o = b.test(t, "labels", "import", file)
+		require.Equal(t, 2, o.code, o.log)
+		require.Contains(t, o.log, "0 labels saved, then: "+file+says)
+	}
 
 	o = b.test(t, "labels", "export", "--agent", b.agent)
 	require.Zero(t, o.code, o.log)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -58,9 +59,14 @@ func (c *labelsImport) Run(cmd *cobra.Command) error {
 	saved := 0
 	for some := range slices.Chunk(labels, labelsPerRequest) {
 		var answer json.RawMessage
-		with := client.Variables{"input": client.Variables{"labels": some}}
+		given := make([]client.Variables, len(some))
+		for i, label := range some {
+			given[i] = label.input
+		}
+		with := client.Variables{"input": client.Variables{"labels": given}}
 		if err := server.Query(cmd.Context(), labelDocument, with, &answer); err != nil {
-			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", pluralize(saved, "label"), err))
+			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", pluralize(saved, "label"),
+				&lineError{c.File, some, err}))
 		}
 		saved += len(some)
 	}
@@ -68,7 +74,40 @@ func (c *labelsImport) Run(cmd *cobra.Command) error {
 	return nil
 }
 
-func (c *labelsImport) readLabels(in io.Reader) ([]client.Variables, error) {
+// labelLine is a label, and its line in the file.
+type labelLine struct {
+	line  int
+	input client.Variables
+}
+
+// lineError is an error of the server about some of the labels.
+type lineError struct {
+	file   string
+	labels []labelLine
+	err    error
+}
+
+func (e *lineError) Unwrap() error { return e.err }
+
+// Error names the lines of the file instead of the indexes of labels in the request.
+func (e *lineError) Error() string {
+	text := e.err.Error()
+	var pairs []string
+	for i, label := range e.labels {
+		line := fmt.Sprintf("line %d:", label.line)
+		// The server names a run that does not exist by its id alone.
+		if client.CodeOf(e.err) == model.NotFound && strings.Contains(text, fmt.Sprintf("%q", label.input["runId"])) {
+			return fmt.Sprintf("%s: %s %s", e.file, line, text)
+		}
+		pairs = append(pairs, fmt.Sprintf("labels.%d.", i), line+" ", fmt.Sprintf("labels.%d:", i), line)
+	}
+	if lined := strings.NewReplacer(pairs...).Replace(text); lined != text {
+		return e.file + ": " + lined
+	}
+	return text
+}
+
+func (c *labelsImport) readLabels(in io.Reader) ([]labelLine, error) {
 	if c.File != "-" {
 		file, err := os.Open(c.File)
 		if err != nil {
@@ -88,7 +127,7 @@ func (c *labelsImport) readLabels(in io.Reader) ([]client.Variables, error) {
 }
 
 // parseLabels returns the labels of a table whose first line names its columns.
-func parseLabels(table *csv.Reader) ([]client.Variables, error) {
+func parseLabels(table *csv.Reader) ([]labelLine, error) {
 	columns, err := table.Read()
 	if err != nil {
 		return nil, errors.New("the first line must have the columns run_id, criterion and holds")
@@ -97,7 +136,7 @@ func parseLabels(table *csv.Reader) ([]client.Variables, error) {
 	if err != nil {
 		return nil, err
 	}
-	labels := []client.Variables{}
+	labels := []labelLine{}
 	for {
 		row, err := table.Read()
 		if errors.Is(err, io.EOF) {
@@ -133,7 +172,7 @@ func parseLabels(table *csv.Reader) ([]client.Variables, error) {
 				label[name] = text
 			}
 		}
-		labels = append(labels, label)
+		labels = append(labels, labelLine{line, label})
 	}
 }
 
@@ -147,6 +186,8 @@ func indexColumns(columns []string) (map[string]int, error) {
 		switch {
 		case name == "":
 			continue // spreadsheets add empty columns
+		case len(columns) == 1 && strings.ContainsAny(name, ";\t"):
+			return nil, errors.New("line 1: the columns must be separated by commas")
 		case isDuplicate:
 			return nil, fmt.Errorf("line 1: the column %q occurs twice", name)
 		case !slices.Contains(known, name):

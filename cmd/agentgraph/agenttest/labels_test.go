@@ -35,8 +35,9 @@ func TestUnknownColumnsOfLabelsAreRefused(t *testing.T) {
 		columns + ",persn": `line 1: the column "persn" is not known; did you mean person?`,
 		columns + ",zzzzzzzzz": `line 1: the column "zzzzzzzzz" is not known; known columns are run_id, criterion, holds, ` +
 			"person, note, sampled",
-		columns + ",note,Note": `line 1: the column "note" occurs twice`,
-		"run_id,criterion":     "the first line must have the column holds",
+		"run_id;criterion;holds": "line 1: the columns must be separated by commas",
+		columns + ",note,Note":   `line 1: the column "note" occurs twice`,
+		"run_id,criterion":       "the first line must have the column holds",
 	} {
 		require.EqualError(t, importedLabels(t, header+"\n"), fault)
 	}

@@ -81,3 +81,29 @@ func (b *bench) prompt(t *testing.T, prompt string) {
 		updateAgentPrompt(input: {agentId: $id, prompt: $prompt}) { agent { id } } }`,
 		map[string]any{"id": b.agent, "prompt": prompt}, nil)
 }
+
+func TestMarkdownNamesFailedRows(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	suite := write(t, `agentTests:
+  - agent: Front <desk>
+    simulations:
+      - name: Greets
+        scenario: 'says: "Hello"'
+        criteria: ['says "{word}"']
+        maxTurns: 1
+        rows:
+          - {name: first, values: {word: Welcome}}
+          - {name: second_row, values: {word: Never}}
+          - {values: {word: Nowhere}}
+      - {name: Never passes, scenario: 'says: "Hello"', criteria: [says "Never"], maxTurns: 1}
+`)
+	o := b.test(t, "import", suite)
+	require.Zero(t, o.code, o.log)
+	report := filepath.Join(t.TempDir(), "report.md")
+	require.Equal(t, 1, b.test(t, "run", "--agent", b.agent, "--markdown", report).code)
+	written, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.Equal(t, "**Failed**: 3 of 4 runs failed\n\n### Greets\n\n“second\\_row” never passed before.\n"+
+		"“row 3” never passed before.\n\n### Never passes\n\nThe test never passed before.\n", string(written))
+}

@@ -16,6 +16,8 @@ type blamedTest struct {
 	Name  string      `json:"name"`
 	Agent *namedRef   `json:"agent"`
 	Blame *blameShown `json:"blame"`
+	// isRed is set if the newest judged run of the test, or of one of its rows, failed.
+	isRed bool
 }
 
 type blameShown struct {
@@ -94,7 +96,7 @@ fragment search on BlameSearch {
 `
 
 const blameDocument = blameFields + `query ($id: ID!, $repeats: Int!) { agentTest(id: $id) { id name agent { id name }
-	blame {
+	failingSince { promptVersion } blame {
 	goodVersion badVersion goodRun { id messages { role text } } badRun { id messages { role text } } rowNumber rowName
 	partsAt changes { ...change } estimate(repeats: $repeats) { runs runsAtMost credits creditsAtMost }
 	search { ...search }
@@ -102,12 +104,22 @@ const blameDocument = blameFields + `query ($id: ID!, $repeats: Int!) { agentTes
 
 // readBlame reads why a test is red.
 func readBlame(ctx context.Context, server *client.Client, id string, repeats int) (*blamedTest, error) {
-	var read struct{ AgentTest *blamedTest }
+	var read struct {
+		AgentTest *struct {
+			blamedTest
+			FailingSince *struct{}
+		}
+	}
 	err := server.Query(ctx, blameDocument, client.Variables{"id": id, "repeats": repeats}, &read)
 	if err == nil && read.AgentTest == nil {
 		err = client.NotFound(fmt.Sprintf("test %q no longer exists", id))
 	}
-	return read.AgentTest, err
+	if err != nil {
+		return nil, err
+	}
+	test := read.AgentTest
+	test.isRed = test.FailingSince != nil
+	return &test.blamedTest, nil
 }
 
 func (t *blamedTest) title() string { return nameWithRow(t.Name, t.Blame.RowName, t.Blame.RowNumber) }

@@ -32,7 +32,11 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 		if err != nil {
 			return err
 		}
-		text.WriteString("\n" + test.markdown())
+		if text.WriteByte('\n'); test.Blame == nil {
+			text.WriteString(r.markdownWithoutBlame(test))
+			continue
+		}
+		text.WriteString(test.markdown())
 	}
 	if left > 0 {
 		fmt.Fprintf(&text, "\n%s more failed.\n", pluralize(left, "test"))
@@ -40,12 +44,48 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 	return client.WriteFile(path, []byte(text.String()), 0o644)
 }
 
+// maxFailedRows is how many failed rows of a test a Markdown report lists.
+const maxFailedRows = 5
+
+// markdownWithoutBlame lists the failed rows of a test that has no run to compare with.
+func (r report) markdownWithoutBlame(t *blamedTest) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "### %s\n\n", escapeMarkdown(t.Name))
+	failed, passed := map[string]runShown{}, map[string]bool{}
+	var subjects []string
+	for _, run := range r.Runs {
+		if run.Test == nil || run.Test.ID != t.ID {
+			continue
+		}
+		subject := "The test"
+		if row := rowLabel(run.RowName, run.RowNumber); row != "" {
+			subject = "“" + escapeMarkdown(row) + "”"
+		}
+		passed[subject] = passed[subject] || run.Status == "Passed"
+		if _, isKnown := failed[subject]; run.Status == "Failed" && !isKnown {
+			subjects, failed[subject] = append(subjects, subject), run
+		}
+	}
+	for _, subject := range subjects[:min(len(subjects), maxFailedRows)] {
+		says := "failed"
+		switch run := failed[subject]; {
+		case passed[subject]:
+			says = "failed in some runs and passed in others"
+		// Runs of drafts and variants do not make a test red.
+		case t.isRed && !run.IsDraft && run.Variant == nil:
+			says = "never passed before"
+		}
+		fmt.Fprintf(&text, "%s %s.\n", subject, says)
+	}
+	if more := len(subjects) - maxFailedRows; more > 0 {
+		fmt.Fprintf(&text, "%s more failed.\n", pluralize(more, "row"))
+	}
+	return text.String()
+}
+
 // markdown describes why a test is red.
 func (t *blamedTest) markdown() string {
 	var text strings.Builder
-	if t.Blame == nil {
-		return fmt.Sprintf("### %s\n\nThe test never passed before.\n", escapeMarkdown(t.Name))
-	}
 	b := t.Blame
 	fmt.Fprintf(&text, "### %s\n\n", escapeMarkdown(t.title()))
 	changes := b.suspects()

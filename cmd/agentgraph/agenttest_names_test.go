@@ -48,7 +48,13 @@ func TestFolderAndAgentFlagsAreCombined(t *testing.T) {
 	listed := b.test(t, "list", "--folder", "A", "--folder", "C", "--agent", "Front <desk>").out
 	require.Equal(t, 3, strings.Count(listed, "\n"), listed)
 	require.NotContains(t, listed, "Passes in B")
+	b.must(t, `mutation { createAgent(input: {name: "Bare", channel: Web, direction: Inbound, language: "en",
+		prompt: "Help."}) { agent { id } } }`, nil, nil)
 	for says, args := range map[string][]string{
+		`agent "Bare" has no tests`:        {"--agent", "Bare"},
+		`test folder "Empty" has no tests`: {"--folder", "Empty"},
+		`test "passes in C" belongs to agent "Front <desk>", which --agent does not name`: {"--agent", "Bare", "--test",
+			"passes in C"},
 		`"Empty" has no tests`:                              {"--folder", "B", "--folder", "Empty"},
 		`test folder "D" does not exist`:                    {"--folder", "D", "--folder", "B"},
 		`test "asses in" does not exist; did you mean "Pa`:  {"--test", "asses in"},

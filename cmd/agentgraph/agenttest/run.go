@@ -101,7 +101,7 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	}
 	started, err := c.begin(ctx, cmd, server)
 	if err != nil {
-		return exitUnstarted(ctx, err)
+		return exitUnstarted(ctx, c.nameEmpty(err))
 	}
 	return c.followAndReport(ctx, cmd, server, started, func(ctx context.Context) (*comparisonShown, error) {
 		if len(c.Baseline) == 0 {

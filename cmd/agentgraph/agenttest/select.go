@@ -96,3 +96,14 @@ func (c *runCommand) target(ctx context.Context, server *client.Client) (name st
 	}
 	return "testIds", testIDs, nil
 }
+
+// nameEmpty replaces the server's error about an agent or a folder without tests by one that has its name.
+func (c *runCommand) nameEmpty(err error) error {
+	switch {
+	case len(c.Agent) == 1 && err.Error() == "agentId has no tests":
+		return client.NotFound(fmt.Sprintf("agent %q has no tests", c.Agent[0]))
+	case len(c.Folder) == 1 && err.Error() == "folderId has no tests":
+		return client.NotFound(fmt.Sprintf("test folder %q has no tests", c.Folder[0]))
+	}
+	return err
+}

@@ -66,13 +66,16 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 		return Object{}, NotFound(fmt.Sprintf("the name %q of the %s must not be empty", text, kind.noun))
 	}
 	isOther := func(n Object) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.AgentID) }
+	foreign := func(n Object) error {
+		return NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", kind.noun, text,
+			Printable(n.Of)))
+	}
 	byID, err := c.byID(ctx, kind, text)
 	switch {
 	case err != nil:
 		return Object{}, err
 	case byID.ID != "" && isOther(byID):
-		return Object{}, NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", kind.noun, text,
-			Printable(byID.Of)))
+		return Object{}, foreign(byID)
 	case byID.ID != "":
 		return byID, nil
 	}
@@ -80,6 +83,7 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 	if err != nil {
 		return Object{}, err
 	}
+	others := filter(similar, func(n Object) bool { return isOther(n) && strings.EqualFold(n.Name, text) })
 	similar = slices.DeleteFunc(similar, isOther)
 	found := filter(similar, func(n Object) bool { return n.Name == text })
 	if len(found) == 0 {
@@ -94,6 +98,8 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 	case len(found) > 1:
 		return Object{}, NotFound(fmt.Sprintf("%q matches several objects: %s. Pass an id "+
 			"instead", text, candidates(found, true)))
+	case len(others) > 0:
+		return Object{}, foreign(others[0])
 	case len(similar) > 0:
 		return Object{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", kind.noun, text,
 			candidates(similar, false)))

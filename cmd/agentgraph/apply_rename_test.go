@@ -112,6 +112,26 @@ func TestRenamedObjectWithoutIDIsNotDeleted(t *testing.T) {
 	require.Contains(t, o.out, "name: Reception → Desk")
 }
 
+func TestSimilarTestsAreNotRenamedOnes(t *testing.T) {
+	t.Parallel()
+	c := newApplyServer(t)
+	_, key := newCompany(t, c.store, "Alike")
+	suite := func(prefix, question string) string {
+		text := "agentTests:\n  - agent: A\n    simulations:\n"
+		for n := range 10 {
+			text += fmt.Sprintf("      - {name: %s%d, scenario: Wants %s., criteria: [stays kind to an angry guest]}\n",
+				prefix, n, fmt.Sprintf(question, n))
+		}
+		return write(t, text)
+	}
+	c.good(t, key, "apply", write(t, anAgent))
+	c.good(t, key, "test", "import", suite("t", "room %d"))
+	require.NotContains(t, c.good(t, key, "test", "import", suite("i", "table %d")), "looks like a renamed")
+	o := c.run(t, key, "test", "diff", suite("s", "room %d"))
+	require.Equal(t, 3, strings.Count(o.out, "looks like a renamed"), o.out)
+	require.Contains(t, o.out, `simulation test "s2" of agent "A" is new, but looks like a renamed simulation test "t2" of`)
+}
+
 func TestDiffAndApplyPrintJSON(t *testing.T) {
 	t.Parallel()
 	c := newApplyServer(t)

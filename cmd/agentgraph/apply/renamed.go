@@ -15,6 +15,10 @@ import (
 // longLine do not count, because most of them contain only the name of a member.
 const similarity, longLine = 0.6, 20
 
+// maxRenamedTests is how many notes there are about tests of a kind. Many tests are alike, so a note needs a test whose
+// whole content is the same, unless the old test would be deleted.
+const maxRenamedTests = 3
+
 // commonMembers lists members that many resources share, such as the name of an agent and the shared settings of its
 // tests. Equal values of these members do not make two resources similar.
 var commonMembers = []string{
@@ -35,6 +39,7 @@ func (c *company) noteRenames(o options) {
 		if len(left) == 0 {
 			continue
 		}
+		isTest, noted := k == simulation || k == classification, map[*resource]bool{}
 		for _, t := range c.resources[k] {
 			if t.raw == nil || t.actual != nil {
 				continue
@@ -48,6 +53,10 @@ func (c *company) noteRenames(o options) {
 						"object, apply once without --prune", old, old.id)
 					continue
 				}
+				if isTest && (noted[t] || noted[old] || len(noted) >= 2*maxRenamedTests || !isSameButForTheName(t, old)) {
+					continue
+				}
+				noted[t], noted[old] = true, true
 				c.notes = append(c.notes, fmt.Sprintf("%s is new, but looks like a renamed %s. If it is that object, add "+
 					"\"id: %s\" in the files", t, old, old.id))
 			}

@@ -68,6 +68,9 @@ func (c *importedTests) readFile(name string) ([]byte, error) {
 	case len(text) > maxForeign:
 		return nil, fmt.Errorf("%s has more than %d MiB", name, maxForeign>>20)
 	}
+	if err := cli.CheckUTF8(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
 	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
 }
 

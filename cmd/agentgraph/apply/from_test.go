@@ -95,6 +95,23 @@ func TestForeignFilesWithoutTestsAreRefused(t *testing.T) {
 	}
 }
 
+func TestForeignFilesInOtherEncodingsAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"latin.yaml": "prompts: [Hi]\ntests:\n- vars: {city: Z\xfcrich}\n  assert: [{type: contains, value: a}]\n",
+		"main.yaml":  "prompts: [Hi]\ntests: [latin.csv, {assert: [{type: contains, value: a}]}]\n",
+		"latin.csv":  "city,__expected\nZ\xfcrich,contains: a\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	_, err := importFile("promptfoo", filepath.Join(dir, "latin.yaml"))
+	require.ErrorContains(t, err, "latin.yaml: line 3 is not UTF-8")
+	carried, err := importFile("promptfoo", filepath.Join(dir, "main.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(carriedSample(t, carried)), "tests: latin.csv: line 2 is not UTF-8")
+}
+
 func TestFilesBecomeRows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,7 +119,7 @@ func TestFilesBecomeRows(t *testing.T) {
 		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n", "b.csv": "day;free\nMonday;9\n",
 		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n",
 		"f.txt": "day\nMonday\n", "i.csv": "\"name, first\";question\nAna;a\n", "j.csv": "\"a;\"\"b\"\n1\n",
-		"g.csv": "n\n" + strings.Repeat("1\n", 501), "h.csv": "a,b\n1\n",
+		"g.csv": "n\n" + strings.Repeat("1\n", 501), "h.csv": "a,b\n1\n", "latin.csv": "city\nZ\xfcrich\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
@@ -121,7 +138,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	}
 	for name, fault := range map[string]string{
 		"d.csv": "and then rows", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
-		"h.csv":    "wrong number of fields",
+		"h.csv": "wrong number of fields", "latin.csv": "latin.csv: line 2 is not UTF-8",
 		"../a.csv": "inside the directory of this file", "none.csv": "does not exist",
 	} {
 		_, err := readRows(dir, name)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -51,6 +52,9 @@ func readRows(directory, name string) (list, error) {
 	}
 	if len(text) > maxTable {
 		return nil, fmt.Errorf("the file %s has more than %d bytes", name, maxTable)
+	}
+	if err := cli.CheckUTF8(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var rows list

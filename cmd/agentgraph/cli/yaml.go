@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -23,11 +25,25 @@ const (
 	maxNodes, maxText = 2_000_000, 64 << 20
 )
 
-// ParseYAML parses a file with a single document, and expands its merge keys. It refuses files beyond the limits. The
-// document is nil if the file is empty.
+// CheckUTF8 returns an error with the first line of a file that is not UTF-8.
+func CheckUTF8(text []byte) error {
+	n := 0
+	for line := range bytes.Lines(text) {
+		if n++; !utf8.Valid(line) {
+			return fmt.Errorf("line %d is not UTF-8: save the file with the encoding UTF-8", n)
+		}
+	}
+	return nil
+}
+
+// ParseYAML parses a file with a single document, and expands its merge keys. It refuses files that are beyond the limits
+// or not UTF-8. The document is nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("must have at most %[2]d bytes, not %[1]d", len(text), MaxYAML)
+	}
+	if err := CheckUTF8(text); err != nil {
+		return nil, err
 	}
 	tokens := lexer.Tokenize(string(text))
 	if err := checkTokens(tokens); err != nil {

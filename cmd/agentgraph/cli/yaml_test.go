@@ -35,6 +35,7 @@ func TestYAMLThatExpandsTooFarIsRefused(t *testing.T) {
 			"levels",
 		strings.Repeat("# comment\n", MaxYAML/9): "must have at most 8388608 bytes",
 		"a: 1\n---\nb: 2\n":                      "must hold a single document",
+		"a: 1\nb: Z\xfcrich\n":                   "line 2 is not UTF-8",
 	} {
 		var value any
 		err := DecodeYAML([]byte(text), &value)

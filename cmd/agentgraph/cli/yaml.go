@@ -36,8 +36,8 @@ func CheckUTF8(text []byte) error {
 	return nil
 }
 
-// ParseYAML parses a file with a single document, and expands its merge keys. It refuses files that are beyond the limits
-// or not UTF-8. The document is nil if the file is empty.
+// ParseYAML parses a file with a single document, and expands its merge keys. It ignores a byte order mark, and
+// refuses files that are beyond the limits or not UTF-8. The document is nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("must have at most %[2]d bytes, not %[1]d", len(text), MaxYAML)
@@ -45,7 +45,7 @@ func ParseYAML(text []byte) (ast.Node, error) {
 	if err := CheckUTF8(text); err != nil {
 		return nil, err
 	}
-	tokens := lexer.Tokenize(string(text))
+	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err := checkTokens(tokens); err != nil {
 		return nil, err
 	}

@@ -61,6 +61,9 @@ func TestYAMLWithinTheBoundsIsDecoded(t *testing.T) {
 	require.Equal(t, []any{"one", "one", nil, []any{[]any{uint64(2)}}}, value.List)
 	require.Equal(t, map[string]any{"a": value.List, "b": "text\n"}, value.Merge)
 	require.NoError(t, DecodeYAML(nil, &value))
+	var marked map[string]any
+	require.NoError(t, DecodeYAML([]byte("\ufeffa: b\n"), &marked), "a byte order mark")
+	require.Equal(t, map[string]any{"a": "b"}, marked)
 	require.NoError(t, DecodeYAML([]byte("a: &a [*a]\n"), new(any)), "a self-reference has no value there")
 }
 

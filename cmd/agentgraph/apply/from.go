@@ -237,7 +237,7 @@ func (t *importedTest) enforceLimits() {
 // decoded returns the content of a YAML or JSON file.
 func decoded(text []byte) (any, error) {
 	if json.Valid(text) {
-		return decodeJSON(text)
+		return decodeExactly(text)
 	}
 	var value any
 	if err := cli.DecodeYAML(text, &value, yaml.UseOrderedMap()); err != nil {

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
 // collectCSV gathers the tests of a table, one for each row.
@@ -133,7 +135,10 @@ func (p *promptfoo) collectLines(file string) error {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		value, err := decodeJSON(bytes.TrimSpace(line))
+		value, err := decodeExactly(bytes.TrimSpace(line))
+		if changed, isChanged := errors.AsType[cli.LostDigits](err); isChanged {
+			return fmt.Errorf("%s:%d: %w", file, n, changed)
+		}
 		test, isObject := value.(object)
 		if err != nil || !isObject {
 			return fmt.Errorf("%s:%d: is not a JSON object", file, n)

@@ -95,6 +95,27 @@ func TestForeignFilesWithoutTestsAreRefused(t *testing.T) {
 	}
 }
 
+func TestForeignNumbersThatWouldChangeAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const large = `{"vars": {"iban": 12345678901234567890}, "assert": [{"type": "contains", "value": "a"}]}`
+	for name, text := range map[string]string{
+		"main.yaml":   "prompts: [Hi]\ntests: [rows.jsonl, {assert: [{type: contains, value: a}]}]\n",
+		"rows.jsonl":  large,
+		"large.json":  `{"prompts": ["Hi"], "tests": [` + large + `]}`,
+		"zeroes.yaml": "prompts: [Hi]\ntests:\n- vars: {plz: 01067}\n  assert: [{type: contains, value: a}]\n",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	for name, number := range map[string]string{"large.json": "12345678901234567890", "zeroes.yaml": "01067"} {
+		_, err := importFile("promptfoo", filepath.Join(dir, name))
+		require.ErrorContains(t, err, "the number "+number+" would be changed: put it in quotes to keep its digits")
+	}
+	carried, err := importFile("promptfoo", filepath.Join(dir, "main.yaml"))
+	require.NoError(t, err)
+	require.Contains(t, string(carriedSample(t, carried)), "rows.jsonl:1: the number 12345678901234567890 would be changed")
+}
+
 func TestForeignFilesInOtherEncodingsAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -118,7 +139,9 @@ func TestFilesBecomeRows(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n", "b.csv": "day;free\nMonday;9\n",
 		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n",
-		"f.txt": "day\nMonday\n", "i.csv": "\"name, first\";question\nAna;a\n", "j.csv": "\"a;\"\"b\"\n1\n",
+		"k.jsonl": "{\"iban\": 1}\n{\"iban\": 12345678901234567890}\n",
+		"l.jsonl": "{\"iban\": 1234567890123456789}\n",
+		"f.txt":   "day\nMonday\n", "i.csv": "\"name, first\";question\nAna;a\n", "j.csv": "\"a;\"\"b\"\n1\n",
 		"g.csv": "n\n" + strings.Repeat("1\n", 501), "h.csv": "a,b\n1\n", "latin.csv": "city\nZ\xfcrich\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -128,6 +151,7 @@ func TestFilesBecomeRows(t *testing.T) {
 		"b.csv":   `[{"values":{"day":"Monday","free":"9"}}]`,
 		"i.csv":   `[{"values":{"name, first":"Ana","question":"a"}}]`,
 		"j.csv":   `[{"values":{"a;\"b":"1"}}]`,
+		"l.jsonl": `[{"values":{"iban":1234567890123456789}}]`,
 		"c.jsonl": `[{"name":"First","values":{"free":[9,10]}},{"values":{"free":[]}}]`,
 	} {
 		rows, err := readRows(dir, name)
@@ -139,6 +163,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	for name, fault := range map[string]string{
 		"d.csv": "and then rows", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
 		"h.csv": "wrong number of fields", "latin.csv": "latin.csv: line 2 is not UTF-8",
+		"k.jsonl":  "line 2: the number 12345678901234567890 would be changed: put it in quotes",
 		"../a.csv": "inside the directory of this file", "none.csv": "does not exist",
 	} {
 		_, err := readRows(dir, name)

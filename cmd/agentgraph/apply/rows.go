@@ -114,7 +114,10 @@ func rowsOfLines(text []byte) (list, error) {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		value, err := decodeJSON(lines.Bytes())
+		value, err := decodeExactly(lines.Bytes())
+		if changed, isChanged := errors.AsType[cli.LostDigits](err); isChanged {
+			return nil, fmt.Errorf("line %d: %w", n, changed)
+		}
 		row, isObject := value.(object)
 		if err != nil || !isObject {
 			return nil, fmt.Errorf("line %d must be a JSON object", n)

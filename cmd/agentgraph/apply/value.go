@@ -3,11 +3,13 @@ package apply
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
@@ -122,7 +124,7 @@ func valueOf(decoded any) any {
 		}
 		return l
 	case uint64:
-		if d > 1<<62 {
+		if d > math.MaxInt64 {
 			return float64(d)
 		}
 		return int64(d)
@@ -214,11 +216,24 @@ func toJSONValue(value any) any {
 
 // decodeJSON returns the value that a JSON text holds.
 func decodeJSON(text []byte) (any, error) {
+	decoded, err := ordered.Decode(text, decodeNumber)
+	return valueOf(decoded), err
+}
+
+// decodeExactly does the same as decodeJSON, but returns cli.LostDigits for a number that would be changed.
+func decodeExactly(text []byte) (any, error) {
 	decoded, err := ordered.Decode(text, func(n json.Number) (any, error) {
-		if whole, err := n.Int64(); err == nil {
-			return whole, nil
+		if err := cli.CheckDigits(n.String()); err != nil {
+			return nil, err
 		}
-		return n.Float64()
+		return decodeNumber(n)
 	})
 	return valueOf(decoded), err
+}
+
+func decodeNumber(n json.Number) (any, error) {
+	if whole, err := n.Int64(); err == nil {
+		return whole, nil
+	}
+	return n.Float64()
 }

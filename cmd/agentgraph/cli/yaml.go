@@ -2,7 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -37,7 +40,7 @@ func CheckUTF8(text []byte) error {
 }
 
 // ParseYAML parses a file with a single document, and expands its merge keys. It ignores a byte order mark, and
-// refuses files that are beyond the limits or not UTF-8. The document is nil if the file is empty.
+// refuses files that are beyond the limits or not UTF-8, and numbers that would lose digits. The document is nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("must have at most %[2]d bytes, not %[1]d", len(text), MaxYAML)
@@ -110,6 +113,25 @@ func tooDeep(at *token.Token) error {
 	return &yaml.SyntaxError{Message: fmt.Sprintf("is nested deeper than %d levels", maxDepth), Token: at}
 }
 
+// LostDigits is the error for a number that the decoder would change. Its text is the number.
+type LostDigits string
+
+func (n LostDigits) Error() string {
+	return fmt.Sprintf("the number %s would be changed: put it in quotes to keep its digits", string(n))
+}
+
+// CheckDigits returns LostDigits for a number with leading zeros, which may be read as octal, and for an integer beyond
+// 64 bits, which would be rounded.
+func CheckDigits(number string) error {
+	digits := strings.TrimLeft(number, "+-")
+	_, err := strconv.ParseInt(number, 0, 64)
+	if len(digits) > 1 && digits[0] == '0' && strings.Contains("0123456789_", digits[1:2]) ||
+		errors.Is(err, strconv.ErrRange) {
+		return LostDigits(number)
+	}
+	return nil
+}
+
 // weight is the size of a node with all aliases expanded.
 type weight struct {
 	nodes, text int
@@ -138,6 +160,10 @@ func (w *weigher) weigh(node ast.Node, depth int) (total weight) {
 		total.text = len(t.Value)
 	}
 	switch n := node.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		if err := CheckDigits(node.GetToken().Value); err != nil {
+			w.err = &yaml.SyntaxError{Message: err.Error(), Token: node.GetToken()}
+		}
 	case *ast.AnchorNode:
 		name := n.Name.GetToken().Value
 		total = w.weigh(n.Value, depth)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -47,6 +48,22 @@ func TestYAMLThatExpandsTooFarIsRefused(t *testing.T) {
 	}
 	_, err := ParseYAML([]byte(deep.String()))
 	require.ErrorContains(t, err, "is nested deeper than 100 levels")
+}
+
+func TestYAMLNumbersThatWouldChangeAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, number := range []string{"01067", "-007", "007", "00.5", "!!str 01067", "12345678901234567890",
+		"9223372036854775808", "0xffffffffffffffff"} {
+		_, err := ParseYAML([]byte("a: 1\nb: [" + number + "]\n"))
+		written := strings.TrimPrefix(number, "!!str ")
+		require.ErrorContains(t, err, "the number "+written+" would be changed: put it in quotes to keep its digits")
+		require.ErrorContains(t, err, "[2:", "the line")
+	}
+	var value map[string][]any
+	require.NoError(t, DecodeYAML([]byte(`a: ["01067", 08001, 0, 0.5, -0.5, 0o17, 0x1f, 9223372036854775807, -1,
+  123456789012345678901234567890]`), &value))
+	require.Equal(t, []any{"01067", "08001", uint64(0), 0.5, -0.5, uint64(15), uint64(31), uint64(math.MaxInt64), int64(-1),
+		"123456789012345678901234567890"}, value["a"])
 }
 
 func TestYAMLWithinTheBoundsIsDecoded(t *testing.T) {

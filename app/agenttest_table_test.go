@@ -74,6 +74,7 @@ func TestDatasetTableBecomesTestRows(t *testing.T) {
 	require.Len(t, rows(given(document("fitting.csv", fitting[:most]))), 1, "as large as a table may be")
 	require.Len(t, rows(given(document("wide.csv", wide[:strings.LastIndex(wide, ",")]+"\n"+strings.Repeat("1,", 49)+
 		"1\n"))), 1)
+	require.Len(t, rows(given(document("unused.csv", "day,note,note\nMonday,1,2\n"), "day")), 1, "an unused column")
 	require.Len(t, rows(given(hours, "day", "hours")), 2)
 	for text, refused := range map[string]struct {
 		documentID string
@@ -84,6 +85,8 @@ func TestDatasetTableBecomesTestRows(t *testing.T) {
 		`has "when", which is not a column of the table`: {hours, "when", "UNPROCESSABLE"},
 		"names a document without a table": {
 			document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
+		`names a table with two columns "opens": rename or delete one of them`: {
+			document("doubled.csv", "row,day,opens,opens\na,Monday,1,2\nb,Tuesday,3,4\n"), "", "UNPROCESSABLE"},
 		"names a table of 501 rows": {document("many.csv", "day,hours\n"+
 			strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
 		"names a document of 4194305 bytes; a table has at most 4194304": {document("large.csv", fitting[:most+1]), "",

@@ -3,6 +3,7 @@ package knowledge
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -56,7 +57,7 @@ func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestR
 
 // rowsOf returns the rows of all tables of a text, up to the maximum of a test, and the number of all rows.
 func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err error) {
-	known := map[string]bool{}
+	known, twice := map[string]bool{}, map[string]bool{}
 	for _, block := range text.Blocks {
 		if block.Kind != Row || len(block.Header) == 0 {
 			continue
@@ -64,15 +65,19 @@ func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err 
 		if count++; count > model.MaxRows {
 			continue
 		}
-		row, values := &model.TestRow{}, map[string]string{}
+		row, values, seen := &model.TestRow{}, map[string]string{}, map[string]bool{}
 		for i, column := range block.Header {
-			known[column] = true
+			isWanted := column == nameColumn || column != "" && (len(columns) == 0 || slices.Contains(columns, column))
+			if isWanted && seen[column] {
+				twice[column] = true
+			}
+			known[column], seen[column] = true, true
 			switch cell := block.Cells[i]; {
 			case column == nameColumn:
 				if name := strings.TrimSpace(cell); name != "" {
 					row.Name = &name
 				}
-			case column != "" && (len(columns) == 0 || slices.Contains(columns, column)):
+			case isWanted:
 				values[column] = cell
 			}
 		}
@@ -80,6 +85,9 @@ func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err 
 		rows = append(rows, row)
 	}
 	var faults model.Fields
+	for _, column := range slices.Sorted(maps.Keys(twice)) {
+		faults.Add("documentId", "names a table with two columns %q: rename or delete one of them", column)
+	}
 	for _, column := range columns {
 		if count > 0 && !known[column] {
 			faults.Add("columns", "has %q, which is not a column of the table", column)

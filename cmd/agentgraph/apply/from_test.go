@@ -140,6 +140,7 @@ func TestFilesBecomeRows(t *testing.T) {
 		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n", "b.csv": "day;free\nMonday;9\n",
 		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n",
 		"k.jsonl": "{\"iban\": 1}\n{\"iban\": 12345678901234567890}\n",
+		"m.csv":   "row,opens, opens\na,1,2\n",
 		"l.jsonl": "{\"iban\": 1234567890123456789}\n",
 		"f.txt":   "day\nMonday\n", "i.csv": "\"name, first\";question\nAna;a\n", "j.csv": "\"a;\"\"b\"\n1\n",
 		"g.csv": "n\n" + strings.Repeat("1\n", 501), "h.csv": "a,b\n1\n", "latin.csv": "city\nZ\xfcrich\n",
@@ -163,6 +164,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	for name, fault := range map[string]string{
 		"d.csv": "and then rows", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
 		"h.csv": "wrong number of fields", "latin.csv": "latin.csv: line 2 is not UTF-8",
+		"m.csv":    `m.csv: has two columns "opens": rename or delete one of them`,
 		"k.jsonl":  "line 2: the number 12345678901234567890 would be changed: put it in quotes",
 		"../a.csv": "inside the directory of this file", "none.csv": "does not exist",
 	} {

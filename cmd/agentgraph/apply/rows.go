@@ -94,11 +94,19 @@ func rowsOfCSV(text []byte) (list, error) {
 	if len(table) < 2 {
 		return nil, errors.New("must have the names of the columns on its first line, and then rows")
 	}
+	known := map[string]bool{}
+	for i, name := range table[0] {
+		name = strings.TrimSpace(name)
+		if known[name] {
+			return nil, fmt.Errorf("has two columns %q: rename or delete one of them", name)
+		}
+		table[0][i], known[name] = name, true
+	}
 	rows := list{}
 	for _, cells := range table[1:] {
 		row := object{}
 		for i, cell := range cells {
-			row = append(row, member{strings.TrimSpace(table[0][i]), cell})
+			row = append(row, member{table[0][i], cell})
 		}
 		rows = append(rows, rowOf(row))
 	}

@@ -121,3 +121,9 @@ func FormatNumber(value float64, code string) string {
 	x := xlsx{formats: map[string]*numberFormat{}}
 	return x.number(value, code)
 }
+
+// CountRows returns the number of rows that a test gets from a table document.
+func CountRows(text Text) (int, error) {
+	_, count, err := rowsOf(text, nil)
+	return count, err
+}

@@ -208,3 +208,19 @@ func nested(depth int) string {
 	}
 	return message + "\r\nend"
 }
+
+func TestTablesInSeveralSheetsAreNoRows(t *testing.T) {
+	t.Parallel()
+	table := func(column string) string {
+		cell := func(text string) string { return `<c t="str"><v>` + text + `</v></c>` }
+		return `<row>` + cell(column) + cell("Note") + `</row><row>` + cell("a") + cell("b") + `</row>`
+	}
+	head := `<row><c t="str"><v>Only text</v></c></row>`
+	count, err := knowledge.CountRows(read(t, "a.xlsx", string(workbook(t, head, table("Day"), head, head))))
+	require.NoError(t, err)
+	require.Equal(t, 1, count, "sheets without a table have no rows")
+	for _, column := range []string{"Day", "Price"} {
+		_, err := knowledge.CountRows(read(t, "a.xlsx", string(workbook(t, table("Day"), table(column), head))))
+		require.ErrorContains(t, err, `names a document with more rows in the sheet or section "Sheet 1"`)
+	}
+}

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"net/url"
 	"reflect"
@@ -222,4 +223,24 @@ func TestTransactionOnClosedConnectionIsUnavailable(t *testing.T) {
 		return nil
 	})
 	_ = fails(t, err, model.Unavailable)
+}
+
+// database/sql returns the last error of a broken connection itself.
+func TestStatementOnClosedConnectionIsUnavailable(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	_, companyID := newCompany(t, store)
+	_, otherID := newCompany(t, store)
+	err := store.Tx(t.Context(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = "+
+			"current_database() AND pid <> pg_backend_pid()")
+		require.NoError(t, err)
+		_, err = db.Raw(tx.Tenant(companyID)).ExecContext(ctx, "SELECT 1")
+		require.Error(t, err)
+		_, err = db.Raw(tx.Tenant(otherID)).ExecContext(ctx, "SELECT 1") // it cannot be bound to the other company
+		require.ErrorIs(t, err, driver.ErrBadConn)
+		_ = fails(t, err, model.Unavailable)
+		return err
+	})
+	require.Error(t, err)
 }

@@ -161,7 +161,8 @@ func (c *reservingConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 		err = c.db.scopes.bind(ctx, conn, companyOf(ctx))
 	}
 	if err != nil && pgconn.SafeToRetry(err) {
-		return nil, driver.ErrBadConn // database/sql takes another one
+		// database/sql takes another one. After its last attempt, it returns this error.
+		return nil, c.db.Translate(errors.Join(driver.ErrBadConn, err))
 	}
 	return tx, c.db.Translate(err)
 }

@@ -74,7 +74,7 @@ var mayImport = map[string]string{
 		"gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
 	"cmd/agentgraph/generate": "model graph observe cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program " +
 		"cmd/agentgraph/server",
-	"cmd/agentgraph/admin":     "archive model db db/bucket cmd/agentgraph/cli db/schema",
+	"cmd/agentgraph/admin":     "archive model db db/bucket cmd/agentgraph/cli cmd/agentgraph/client db/schema",
 	"cmd/agentgraph/agenttest": "model cmd/agentgraph/cli cmd/agentgraph/client",
 	"cmd/agentgraph/api":       "cmd/agentgraph/cli cmd/agentgraph/client",
 	"cmd/agentgraph/apply":     "model cmd/agentgraph/cli cmd/agentgraph/client model/ordered",

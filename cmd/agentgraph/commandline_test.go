@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // ran runs a command line and returns the outcome.
@@ -272,5 +273,30 @@ func TestTablesPrintAsJSON(t *testing.T) {
 		require.Equal(t, 0, o.code, o.log)
 		require.Contains(t, o.out, holds, command)
 		require.NotContains(t, o.out, "hash", command)
+	}
+}
+
+// A name on a terminal neither moves the cursor nor begins another row.
+func TestTablesShowNamesOnOneLine(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	store := dbtest.Open(t, address, dbtest.Options())
+	const name, shown = "A\x1b[2J\ncompany_x\tB", "A[2J company_x B\n"
+	company, err := store.CreateCompany(t.Context(), name)
+	require.NoError(t, err)
+	tenant := store.Tenant(company.ID)
+	_, _, err = tenant.CreateAPIKey(t.Context(), model.CreateAPIKeyInput{Name: name,
+		Scopes: []model.APIKeyScope{model.APIKeyScopeRead}})
+	require.NoError(t, err)
+	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: name}))
+	for command, line := range map[string]string{
+		"companies list":                    company.ID + "  " + shown,
+		"keys list --company " + company.ID: "[read]  " + shown,
+		"plan show --company " + company.ID: "plan       " + shown,
+		"plan list":                         company.ID + "  A[2J company_x B  A[2J company_x B  ",
+	} {
+		o := ran(t, append(strings.Fields(command), "--database-url", address)...)
+		require.Equal(t, 0, o.code, o.log)
+		require.Contains(t, o.out, line, command)
 	}
 }

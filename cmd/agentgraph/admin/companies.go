@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 )
 
@@ -80,7 +81,7 @@ func (c *companiesList) Run(cmd *cobra.Command) error {
 		shown, table := []companyShown{}, [][]string{}
 		for _, company := range companies {
 			shown = append(shown, companyShown{company.ID, company.Name, company.CreatedAt})
-			table = append(table, []string{company.ID, company.Name})
+			table = append(table, []string{company.ID, client.Printable(company.Name)})
 		}
 		return c.Print(cmd.OutOrStdout(), shown, table)
 	})

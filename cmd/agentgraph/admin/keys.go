@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -168,7 +169,7 @@ func listKeys(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output
 		}
 		shown = append(shown, keyShown{key.ID, key.Prefix, state, key.Scopes, key.Name, key.CreatedAt, key.LastUsedAt,
 			key.ExpiresAt, key.RevokedAt})
-		table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), key.Name})
+		table = append(table, []string{key.ID, key.Prefix + "…", state, fmt.Sprint(key.Scopes), client.Printable(key.Name)})
 	}
 	return output.Print(cmd.OutOrStdout(), shown, table)
 }

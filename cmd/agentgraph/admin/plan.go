@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -108,7 +109,7 @@ func showPlan(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output
 		return output.Print(cmd.OutOrStdout(), plan, [][]string{{"no plan, and no budget"}})
 	}
 	return output.Print(cmd.OutOrStdout(), plan, [][]string{
-		{"plan", plan.Plan},
+		{"plan", client.Printable(plan.Plan)},
 		{"status", plan.Status},
 		{"month", plan.Month},
 		{"included", plan.Included.String()},
@@ -149,10 +150,10 @@ func (c *planList) Run(cmd *cobra.Command) error {
 		}
 		shown, table := []companyPlan{}, [][]string{}
 		err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
-			line := []string{company.ID, company.Name, "no plan"}
+			line := []string{company.ID, client.Printable(company.Name), "no plan"}
 			if s != nil {
-				line = append(line[:2], s.PlanName, string(s.Status()), s.CreditsUsed.String()+" used", s.CreditsIncluded.String()+
-					" included", "budget "+formatBudget(s))
+				line = append(line[:2], client.Printable(s.PlanName), string(s.Status()), s.CreditsUsed.String()+" used",
+					s.CreditsIncluded.String()+" included", "budget "+formatBudget(s))
 			}
 			shown, table = append(shown, companyPlan{company.ID, company.Name, planOf(s)}), append(table, line)
 		})
@@ -168,7 +169,7 @@ func BudgetWarnings(ctx context.Context, store *db.Store) ([]string, error) {
 	var warnings []string
 	err := eachSubscription(ctx, store, func(company *model.Company, s *model.CompanySubscription) {
 		if s != nil && s.Warning() != "" {
-			warnings = append(warnings, company.Name+": "+s.Warning())
+			warnings = append(warnings, client.Printable(company.Name)+": "+s.Warning())
 		}
 	})
 	return warnings, err

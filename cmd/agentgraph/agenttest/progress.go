@@ -31,8 +31,9 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, pluralize(execution.Counts.Total, "run")))
 	if cli.IsTerminal(out) {
 		p.bars = mpb.New(mpb.WithOutput(out))
-		p.bar = p.bars.AddBar(int64(execution.Counts.Total),
-			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d")),
+		// The bar's own spaces are left out on a narrow terminal, where there is no room for the bar.
+		p.bar = p.bars.New(int64(execution.Counts.Total), mpb.BarStyle().Rbound("] "), mpb.BarFillerTrim(),
+			mpb.PrependDecorators(decor.CountersNoUnit("%d/%d ")),
 			mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 				counts := p.counts.Load().(countsShown)
 				return fmt.Sprintf("%v, %d running", counts, counts.Running)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -107,7 +108,21 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 		with["to"]); err != nil {
 		return err
 	}
-	return writeTable(cmd.OutOrStdout(), usage.rows())
+	rows := usage.rows()
+	shortenNames(rows, client.Width(cmd.OutOrStdout()))
+	return writeTable(cmd.OutOrStdout(), rows)
+}
+
+// shortenNames cuts the first column, so that the second one fits into lines of the given width.
+func shortenNames(rows [][]string, width int) {
+	const gap = 2 // columns are two spaces apart
+	room := width
+	for _, row := range rows {
+		room = min(room, width-gap-utf8.RuneCountInString(row[1]))
+	}
+	for _, row := range rows {
+		row[0] = truncate(row[0], max(room, 1))
+	}
 }
 
 // rows returns the table: the total, then each axis below its name.

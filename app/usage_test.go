@@ -73,6 +73,11 @@ func TestCreditsStayExactOnEveryPath(t *testing.T) {
 			`, at: "2026-03-01T09:30:00Z"}]}) { recorded } }`, nil)
 		require.Equal(t, []string{"BAD_INPUT"}, a.codes(), wrong)
 	}
+	for _, wrong := range []string{"1000000.000001", "1e30", "-1e30"} {
+		a := g.query(t, key, recordUsage, map[string]any{"entries": []any{
+			spend("8", agent, "2026-03-01T09:30:00Z", json.Number(wrong))}})
+		require.Equal(t, "entries.0.credits must be between -1000000 and 1000000", a.Errors[0].Message, wrong)
+	}
 
 	const agentCredits, total = "1000007.299999", "1123460.954323"
 	a := g.query(t, key, `{ consumptionBreakdown(from: "2026-03-01", to: "2026-03-01") { totalCredits byAgent { agentId

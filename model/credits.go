@@ -21,15 +21,24 @@ const (
 
 // ParseCredits reads a decimal number with at most six decimals, such as 12, -0.5 or 1e-3.
 func ParseCredits(text string) (Credits, error) {
+	c, isInRange, err := parseCredits(text)
+	if err == nil && !isInRange {
+		return 0, Errorf(BadInput, "credits must be between -9223372036854.775808 and 9223372036854.775807")
+	}
+	return c, err
+}
+
+// parseCredits is ParseCredits, except that it returns the nearest possible amount if the number is too large.
+func parseCredits(text string) (c Credits, isInRange bool, err error) {
 	mantissa, exponent, err := splitExponent(text)
 	if err != nil {
-		return 0, notCredits(text)
+		return 0, false, notCredits(text)
 	}
 	unsigned := strings.TrimPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(unsigned, ".")
 	digits := whole + fraction
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
-		return 0, notCredits(text)
+		return 0, false, notCredits(text)
 	}
 	// The position of the decimal point from the left, after applying the exponent and converting to micro-credits.
 	point := len(whole) + exponent + decimals
@@ -40,14 +49,11 @@ func ParseCredits(text string) (Credits, error) {
 		digits += strings.Repeat("0", point-len(digits))
 	}
 	if strings.Trim(digits[point:], "0") != "" {
-		return 0, Errorf(BadInput, "credits must have at most six decimals")
+		return 0, false, Errorf(BadInput, "credits must have at most six decimals")
 	}
 	sign := mantissa[:len(mantissa)-len(unsigned)]
 	micro, err := strconv.ParseInt(sign+"0"+digits[:point], 10, 64)
-	if err != nil {
-		return 0, Errorf(BadInput, "credits must be between -9223372036854.775808 and 9223372036854.775807")
-	}
-	return Credits(micro), nil
+	return Credits(micro), err == nil, nil
 }
 
 // longestNumber and largestExponent bound the numbers that are parsed. Amounts have further bounds.
@@ -111,15 +117,16 @@ func (c *Credits) UnmarshalJSON(text []byte) (err error) {
 // MarshalGQL writes a number.
 func (c Credits) MarshalGQL(w io.Writer) { _, _ = io.WriteString(w, c.String()) }
 
-// UnmarshalGQL parses a number in its original spelling, or a string with a number.
+// UnmarshalGQL parses a number in its original spelling, or a string with a number. If the number is too large, it
+// stores the nearest possible amount, so that the check of the field returns an error with the field and its bound.
 func (c *Credits) UnmarshalGQL(v any) (err error) {
 	switch number := v.(type) {
 	case string:
-		*c, err = ParseCredits(number)
+		*c, _, err = parseCredits(number)
 	case json.Number:
-		*c, err = ParseCredits(number.String())
+		*c, _, err = parseCredits(number.String())
 	case int64:
-		*c, err = ParseCredits(strconv.FormatInt(number, 10))
+		*c, _, err = parseCredits(strconv.FormatInt(number, 10))
 	default:
 		err = Errorf(BadInput, "credits must be a number, or a string such as \"12.5\"")
 	}

@@ -68,7 +68,10 @@ func TestCreditsAreParsedFromGraphQLValues(t *testing.T) {
 	for _, v := range []any{nil, true, 0.1, []any{}} {
 		require.Error(t, c.UnmarshalGQL(v))
 	}
-	require.Error(t, c.UnmarshalGQL(int64(math.MaxInt64)))
+	for v, nearest := range map[any]model.Credits{int64(math.MaxInt64): math.MaxInt64, "-1e30": math.MinInt64} {
+		require.NoError(t, c.UnmarshalGQL(v), "the field has a bound of its own")
+		require.Equal(t, nearest, c)
+	}
 }
 
 func TestPricesAreAddedAndRoundedOnce(t *testing.T) {

@@ -240,6 +240,8 @@ func TestSettingsAreReadFromAFile(t *testing.T) {
 	for _, source := range []string{"file", "flag"} {
 		require.Contains(t, listed.out, `"name": "From the `+source+`"`, "as JSON, as the file says")
 	}
+	write("\ufeffdatabase-url: " + address + "\n")
+	require.Equal(t, outcome{0, listed.out, ""}, ran(t, "companies", "list", "--json"), "after a byte order mark")
 	for text, says := range map[string]string{
 		"databse-url: x":             "databse-url is not a setting",
 		"serve: {listne: x}":         "serve.listne is not a setting",

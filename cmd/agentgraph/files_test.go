@@ -21,6 +21,9 @@ func TestSecretsComeFromFiles(t *testing.T) {
 	}
 	code, text := list()
 	require.Zero(t, code, text)
+	require.NoError(t, os.WriteFile(file, []byte("\ufeff"+dbtest.URL(t)+"\r\n"), 0o600))
+	code, text = list()
+	require.Zero(t, code, "a byte order mark is not part of the value: %s", text)
 
 	t.Setenv("DATABASE_URL", "postgres://elsewhere")
 	code, text = list()

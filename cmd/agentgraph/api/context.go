@@ -98,7 +98,7 @@ func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error
 	}
 	select {
 	case got := <-read:
-		key := strings.TrimSpace(string(got.text))
+		key := strings.TrimSpace(strings.TrimPrefix(string(got.text), "\ufeff")) // PowerShell pipes a byte order mark
 		if key == "" {
 			return "", client.Exit(client.ExitUsage, errors.New("standard input is empty; it must hold the API key"))
 		}

@@ -86,8 +86,8 @@ func (v *value) find(setting string, isSetting bool) (text, source string, err e
 	return "", "", nil
 }
 
-// readSecret reads a value from a secret file, such as containers mount. It removes surrounding white space, such as a
-// final newline.
+// readSecret reads a value from a secret file, such as containers mount. It removes a byte order mark, and
+// surrounding white space such as a final newline.
 func (v *value) readSecret(text, path string) (secret, source string, err error) {
 	variable := v.Env + "_FILE"
 	if text != "" {
@@ -97,7 +97,7 @@ func (v *value) readSecret(text, path string) (secret, source string, err error)
 	if err != nil {
 		return "", "", fmt.Errorf("read %s: %w", variable, err)
 	}
-	return strings.TrimSpace(string(content)), variable, nil
+	return strings.TrimSpace(strings.TrimPrefix(string(content), byteOrderMark)), variable, nil
 }
 
 // checkFlagSet refuses missing required flags, and combinations of flags that exclude each other.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 )
+
+// byteOrderMark is what some editors and shells write before a text in UTF-8.
+const byteOrderMark = "\ufeff"
 
 // configFlag is the name of the flag for the settings file.
 const configFlag = "config"
@@ -26,6 +30,7 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
 	values := map[string]any{}
 	if err := DecodeYAML(text, &values); err != nil {
 		// The library's error would repeat the line, which may contain a secret.

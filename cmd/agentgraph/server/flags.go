@@ -22,12 +22,15 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// Validate refuses limits that would block everything, settings of models that are not configured, and invalid prices.
+// Validate refuses limits that would block everything, settings of models that are not configured, an invalid address,
+// and invalid prices.
 func (f agentFlags) Validate() error {
 	return errors.Join(f.validateModels(), f.validateKnowledge(), cmp.Or(
 		cli.Refuse(f.TurnTimeout <= 0 || f.MaxModelCalls <= 0, "--turn-timeout and --max-model-calls must be above 0"),
 		cli.Refuse(f.Workers < 0, "--workers must not be negative; 0 starts no workers"),
 		cli.Refuse(f.RunsPerCompany <= 0, "--runs-per-company must be above 0"),
+		cli.Refuse(f.TransferWebhook != "" && !isWebAddress(f.TransferWebhook),
+			"--transfer-webhook must be an address such as https://phone.example.com/transfers"),
 	), f.validatePrices())
 }
 
@@ -87,14 +90,19 @@ func (f auditFlags) Validate() error {
 	if f.AuditWebhook == "" {
 		return nil
 	}
-	address, err := url.Parse(f.AuditWebhook)
-	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" {
+	if !isWebAddress(f.AuditWebhook) {
 		return errors.New("--audit-webhook must be an address such as https://siem.example.com/agentgraph")
 	}
 	if utf8.RuneCountInString(f.AuditWebhookSecret) < minSecret {
 		return fmt.Errorf("--audit-webhook-secret must have at least %d characters", minSecret)
 	}
 	return nil
+}
+
+// isWebAddress reports whether the text is an http or https URL with a host.
+func isWebAddress(text string) bool {
+	address, err := url.Parse(text)
+	return err == nil && (address.Scheme == "http" || address.Scheme == "https") && address.Host != ""
 }
 
 func (f auditFlags) webhook() db.AuditWebhook {

@@ -91,3 +91,21 @@ func TestAuditFlagsAreValidated(t *testing.T) {
 	}
 	require.Error(t, agentFlags{MaxStored: -1}.Validate())
 }
+
+func TestTransferWebhookMustBeAnAddress(t *testing.T) {
+	t.Parallel()
+	const says = "--transfer-webhook must be an address such as https://phone.example.com/transfers"
+	var flags agentFlags
+	flags.Provider.Timeout, flags.TurnTimeout, flags.MaxModelCalls, flags.RunsPerCompany = time.Second, time.Second, 1, 1
+	for address, isRefused := range map[string]bool{
+		"": false, "http://10.0.0.1:8080/calls": false, "https://phone.example.com": false,
+		"foo": true, "ftp://phone.example.com": true, "https://": true, "phone.example.com:443": true,
+	} {
+		flags.TransferWebhook = address
+		if isRefused {
+			require.EqualError(t, flags.Validate(), says, address)
+		} else {
+			require.NoError(t, flags.Validate(), address)
+		}
+	}
+}

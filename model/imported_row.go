@@ -148,7 +148,7 @@ func (r *Retention) CheckImported() error {
 	_, err := NewRetention(SetRetentionInput{Kind: r.Kind, Days: r.Days})
 	if r.Days == 0 && err == nil {
 		var faults Fields
-		faults.Add("days", "must be between 1 and %d", maxRetentionDays)
+		faults.Add("days", "must be between 1 and %d", MaxRetentionDays)
 		return faults.Err()
 	}
 	return err

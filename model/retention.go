@@ -40,8 +40,8 @@ type Retention struct {
 	Days int32
 }
 
-// maxRetentionDays is a little more than a hundred years.
-const maxRetentionDays = 40_000
+// MaxRetentionDays is a little more than a hundred years.
+const MaxRetentionDays = 40_000
 
 // SetRetentionInput sets the number of days for which data of a kind is kept. 0 means no limit.
 type SetRetentionInput struct {
@@ -56,8 +56,8 @@ func NewRetention(in SetRetentionInput) (*Retention, error) {
 	if !slices.Contains(AllRetentionKinds, in.Kind) {
 		faults.Add("kind", "must be one of %v", AllRetentionKinds)
 	}
-	if in.Days < 0 || in.Days > maxRetentionDays {
-		faults.Add("days", "must be between 0 and %d", maxRetentionDays)
+	if in.Days < 0 || in.Days > MaxRetentionDays {
+		faults.Add("days", "must be between 0 and %d", MaxRetentionDays)
 	}
 	return &Retention{Kind: in.Kind, Days: in.Days}, faults.Err()
 }

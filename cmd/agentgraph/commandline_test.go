@@ -58,6 +58,7 @@ func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 		"export --company": "--company needs a value",
 		"erase --phone --json --company x --database-url y": "write --phone=VALUE to use it as the value",
 		"erase --database-url y":                            "missing flags: --company=STRING, --phone=NUMBER",
+		"dev --log-level v":                                 `--log-level: expected debug, info, warn or error but got "v"`,
 		"query":                                             `expected "<file>"`,
 		"agents --channel Fax":                              `--channel must be one of "Phone","SMS","Web","WhatsApp" but got "Fax"`,
 		"usage --from yesterday":                            "--from: expected a day such as 2026-03-01",

@@ -27,8 +27,11 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 		command(0, "", "retention", "show"))
 	require.Equal(t, "Chats 365 days Executions 90 days CampaignItems forever Tombstones forever Ledger forever",
 		command(0, "", "retention", "set", "--chats", "365", "--executions", "90"))
-	require.Contains(t, command(1, "", "retention", "set", "--chats", "0", "--executions=-1"),
-		"days must be between 0 and 40000")
+	for flag, value := range map[string]string{"--chats": "99999999999", "--executions": "-1", "--ledger": "40001",
+		"--tombstones": "x"} {
+		require.Contains(t, command(2, "", "retention", "set", "--campaign-items", "0", flag+"="+value),
+			flag+`: expected a number of days between 0 and 40000 but got "`+value+`"`)
+	}
 	require.Equal(t, `{"Chats":365,"Executions":90}`, strings.ReplaceAll(command(0, "", "retention", "show", "--json"),
 		" ", ""))
 

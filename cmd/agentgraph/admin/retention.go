@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -33,18 +34,30 @@ func newRetentionSet() *cobra.Command {
 		Use: "set", Short: "Set how many days data is kept, 0 for no limit. Older data is deleted within minutes.",
 		Example: `agentgraph retention set --company "Your company" --chats 365 --executions 90`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
-		{Into: &c.Chats, Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, counted " +
+		{Into: days(&c.Chats), Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, counted " +
 			"from their last message."},
-		{Into: &c.Executions, Name: "executions", Placeholder: "DAYS",
+		{Into: days(&c.Executions), Name: "executions", Placeholder: "DAYS",
 			Help: "Finished test executions with their runs, counted from their end."},
-		{Into: &c.CampaignItems, Name: "campaign-items", Placeholder: "DAYS",
+		{Into: days(&c.CampaignItems), Name: "campaign-items", Placeholder: "DAYS",
 			Help: "Campaign items that are Processed or in Error, with their events, counted from their last call."},
-		{Into: &c.Tombstones, Name: "tombstones", Placeholder: "DAYS",
+		{Into: days(&c.Tombstones), Name: "tombstones", Placeholder: "DAYS",
 			Help: "Records of deleted agents and campaigns. Without them, usage shows Unknown instead of Deleted."},
-		{Into: &c.Ledger, Name: "ledger", Placeholder: "DAYS",
+		{Into: days(&c.Ledger), Name: "ledger", Placeholder: "DAYS",
 			Help: "Usage entries, counted from when the usage happened. Older entries can no longer be recorded. " +
 				"Daily sums are kept."},
 	})
+}
+
+// days returns a setter for a number of days. It refuses numbers outside 0 to model.MaxRetentionDays.
+func days(into **int32) func(string) error {
+	return func(text string) error {
+		n, err := strconv.ParseInt(text, 0, 32)
+		if err != nil || n < 0 || n > model.MaxRetentionDays {
+			return fmt.Errorf("expected a number of days between 0 and %d but got %q", model.MaxRetentionDays, text)
+		}
+		*into = new(int32(n))
+		return nil
+	}
 }
 
 // Run sets all the given values or none, and prints the resulting values.

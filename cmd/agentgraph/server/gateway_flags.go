@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path"
@@ -96,6 +97,16 @@ func existingDirectory(into *string) func(string) error {
 			return fmt.Errorf("%q exists but is not a directory", path)
 		}
 		*into = path
+		return nil
+	}
+}
+
+// logLevel returns a setter for a level. Its error names the levels.
+func logLevel(into *slog.Level) func(string) error {
+	return func(text string) error {
+		if into.UnmarshalText([]byte(text)) != nil {
+			return fmt.Errorf("expected debug, info, warn or error but got %q", text)
+		}
 		return nil
 	}
 }

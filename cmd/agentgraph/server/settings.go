@@ -186,7 +186,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH",
 			Help: "Path prefix of the gateway behind a proxy, such as /agents. Addresses in responses start with it. " +
 				"Requests may omit it."},
-		{Into: &f.LogLevel, Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
+		{Into: logLevel(&f.LogLevel), Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
 			Help: "debug, info, warn or error."},
 	}
 }

@@ -70,7 +70,7 @@ var mayImport = map[string]string{
 	"cmd/agentgraph": "model cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program db/pg",
 	"cmd/agentgraph/program": "cmd/agentgraph/cli cmd/agentgraph/server cmd/agentgraph/admin cmd/agentgraph/agenttest " +
 		"cmd/agentgraph/api cmd/agentgraph/apply",
-	"cmd/agentgraph/server": "app model db db/local engine/llm/provider gateway gateway/auth " +
+	"cmd/agentgraph/server": "app model db db/local engine/endpoint engine/llm/provider gateway gateway/auth " +
 		"gateway/console observe cmd/agentgraph/admin cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/demo db/schema",
 	"cmd/agentgraph/generate": "model graph observe cmd/agentgraph/cli cmd/agentgraph/client cmd/agentgraph/program " +
 		"cmd/agentgraph/server",

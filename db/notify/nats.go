@@ -37,6 +37,17 @@ type NATS struct {
 	Log *slog.Logger
 }
 
+// Validate returns an error unless all addresses are URLs of NATS servers.
+func (o NATS) Validate() error {
+	for address := range strings.SplitSeq(o.URL, ",") {
+		parsed, err := url.Parse(strings.TrimSpace(address))
+		if err != nil || parsed.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, parsed.Scheme) {
+			return errors.New("an address is not a URL such as nats://nats.example.com:4222")
+		}
+	}
+	return nil
+}
+
 // natsBus has a subject for each key, and subscribes only to the subjects of followed keys, so that the server sends
 // nothing else. The hub's own signals are delivered directly.
 type natsBus struct {
@@ -87,11 +98,8 @@ func OpenNATS(o NATS) (Bus, error) {
 			log.Warn("NATS reported an error", "error", err)
 		}),
 	}
-	for address := range strings.SplitSeq(o.URL, ",") {
-		parsed, err := url.Parse(strings.TrimSpace(address))
-		if err != nil || parsed.Host == "" || !slices.Contains([]string{"nats", "tls", "ws", "wss"}, parsed.Scheme) {
-			return nil, errors.New("connect to NATS: an address is not a URL such as nats://nats.example.com:4222")
-		}
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("connect to NATS: %w", err)
 	}
 	if o.Credentials != "" {
 		options = append(options, nats.UserCredentials(o.Credentials))

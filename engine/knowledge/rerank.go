@@ -50,7 +50,7 @@ func (r Reranker) Validate() error {
 	// The error does not repeat the URL, because URLs may contain passwords.
 	address, err := url.Parse(r.URL)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return errors.New("the reranker's address is not an http or https URL")
+		return errors.New("the reranker's address is not an http or https URL: set AGENTGRAPH_RERANK_URL")
 	}
 	if len(r.Models) == 0 || slices.Contains(r.Models, "") {
 		return errors.New("the reranker needs at least one model: set AGENTGRAPH_RERANK_MODELS")

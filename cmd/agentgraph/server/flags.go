@@ -17,14 +17,18 @@ import (
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// Validate refuses limits that would block everything, settings of models that are not configured, an invalid address,
-// and invalid prices.
+// Validate refuses limits that would block everything, settings of models that are not configured, and invalid
+// addresses and prices.
 func (f agentFlags) Validate() error {
+	if _, err := endpoint.New(endpoint.Options{Allow: f.ToolAllow}); err != nil {
+		return fmt.Errorf("--tool-allow: %w", err)
+	}
 	return errors.Join(f.validateModels(), f.validateKnowledge(), cmp.Or(
 		cli.Refuse(f.TurnTimeout <= 0 || f.MaxModelCalls <= 0, "--turn-timeout and --max-model-calls must be above 0"),
 		cli.Refuse(f.Workers < 0, "--workers must not be negative; 0 starts no workers"),
@@ -34,10 +38,16 @@ func (f agentFlags) Validate() error {
 	), f.validatePrices())
 }
 
-// validateModels refuses a timeout of 0 or less, and an address or a key without a model.
+// validateModels refuses a timeout of 0 or less, an invalid address, and an address or a key without a model.
 func (f agentFlags) validateModels() error {
 	isUnnamed := func(c provider.Config) bool { return c.Model == "" && (c.BaseURL != "" || c.Key != "") }
+	isInvalid := func(c provider.Config) bool { return c.BaseURL != "" && !isWebAddress(c.BaseURL) }
+	const says = " must be an address such as https://api.example.com/v1"
 	return errors.Join(cli.Refuse(f.Provider.Timeout <= 0, "--model-timeout must be above 0"), cmp.Or(
+		cli.Refuse(isInvalid(f.Provider), "--openai-base-url"+says),
+		cli.Refuse(isInvalid(f.Judge), "--judge-base-url"+says),
+		cli.Refuse(isInvalid(f.Contact), "--contact-base-url"+says),
+		cli.Refuse(isInvalid(f.Embedder), "--embedding-base-url"+says),
 		cli.Refuse(isUnnamed(f.Judge), "--judge-base-url and --judge-api-key need a --judge-model"),
 		cli.Refuse(isUnnamed(f.Contact), "--contact-base-url and --contact-api-key need a --contact-model"),
 	))
@@ -115,8 +125,11 @@ func (f auditFlags) retention() time.Duration { return time.Duration(f.AuditDays
 // natsSubject matches valid prefixes of subjects.
 var natsSubject = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
-// Validate refuses an invalid subject, and credentials without a NATS server.
+// Validate refuses an invalid subject or address, and credentials without a NATS server.
 func (f busFlags) Validate() error {
+	if err := f.NATS.Validate(); f.URL != "" && err != nil {
+		return fmt.Errorf("--nats-url: %w", err)
+	}
 	return cmp.Or(
 		cli.Refuse(!natsSubject.MatchString(f.Subject) || len(f.Subject) > 100,
 			"--nats-subject must be up to 100 letters, digits, - and _, with single dots between them"),

@@ -2,6 +2,7 @@ package server
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +91,29 @@ func TestAuditFlagsAreValidated(t *testing.T) {
 		require.Error(t, f.Validate(), f)
 	}
 	require.Error(t, agentFlags{MaxStored: -1}.Validate())
+}
+
+func TestErrorsOfAddressesNameTheSetting(t *testing.T) {
+	t.Parallel()
+	const says = " must be an address such as https://api.example.com/v1"
+	for args, want := range map[string]string{
+		"--openai-base-url hunter2":                           "--openai-base-url" + says,
+		"--judge-model m --judge-base-url hunter2":            "--judge-base-url" + says,
+		"--contact-model m --contact-base-url ftp://hunter2":  "--contact-base-url" + says,
+		"--embedding-model m --embedding-base-url hunter2:80": "--embedding-base-url" + says,
+		"--rerank-model m --rerank-url hunter2":               "is not an http or https URL: set AGENTGRAPH_RERANK_URL",
+		"--nats-url http://hunter2":                           "--nats-url: an address is not a URL such as nats://nats.example.com",
+		"--tool-allow 10.0.0.0/99":                            `--tool-allow: "10.0.0.0/99" in the list of allowed networks is`,
+	} {
+		program := cli.NewProgram("agentgraph", "", "")
+		program.AddCommand(NewServe())
+		err := cli.Execute(t.Context(), program,
+			append([]string{"serve", "--database-url", "postgres://127.0.0.1:1/none"}, strings.Fields(args)...))
+		var wrong *cli.UsageError
+		require.ErrorAs(t, err, &wrong, args)
+		require.ErrorContains(t, err, want)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
 }
 
 func TestTransferWebhookMustBeAnAddress(t *testing.T) {

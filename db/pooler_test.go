@@ -132,15 +132,15 @@ func TestUnsafePoolersAreRefused(t *testing.T) {
 	address := dbtest.URL(t)
 	pooled := dbtest.Pooled(t, address)
 	for why, options := range map[string]db.Options{
-		"unsupported startup parameter":  {},
-		"leads to another database than": {SessionAddress: dbtest.URL(t)},
-		"the address for sessions":       {SessionAddress: "postgres://127.0.0.1:1/none"},
+		"pool_mode = session in PgBouncer": {},
+		"leads to another database than":   {SessionAddress: dbtest.URL(t)},
+		"the address for sessions":         {SessionAddress: "postgres://127.0.0.1:1/none"},
 	} {
 		_, err := db.Open(t.Context(), pooled, options)
 		require.ErrorContains(t, err, why)
 	}
 	_, err := db.Open(t.Context(), pooled, db.Options{SessionAddress: pooled})
-	require.ErrorContains(t, err, "the address for sessions: unsupported startup parameter")
+	require.ErrorContains(t, err, "the address for sessions: the pooler in front of Postgres shares")
 	migrator, err := schema.NewMigrator(t.Context(), pooled)
 	require.NoError(t, err)
 	defer func() { _ = migrator.Close() }()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -52,9 +53,7 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 		return p, err
 	}
 	if scopes.isPooled {
-		for _, name := range sessionParameters {
-			delete(config.ConnConfig.RuntimeParams, name)
-		}
+		removeSessionParameters(config)
 	}
 	config.PrepareConn = scopes.prepare
 	if p.writes, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -68,7 +67,7 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 	go func() { reached <- p.reads.Ping(ctx) }()
 	err = p.writes.Ping(ctx)
 	if err = cmp.Or(err, <-reached); err != nil {
-		return p, Reason(err)
+		return p, advise(ctx, config, err)
 	}
 	if p.sessions = p.writes; !scopes.isPooled {
 		return p, CheckSessions(ctx, p.writes, p.reads)
@@ -81,7 +80,7 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 		return p, err
 	}
 	if err := p.sessions.Ping(ctx); err != nil {
-		return p, fmt.Errorf("the address for sessions: %w", Reason(err))
+		return p, fmt.Errorf("the address for sessions: %w", advise(ctx, config, err))
 	}
 	return p, errors.Join(checkSame(ctx, p.writes, p.sessions), CheckSessions(ctx, p.sessions, p.sessions))
 }
@@ -89,6 +88,31 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 // sessionParameters are the startup parameters that a pooler would refuse or forget. Behind a pooler, the statements
 // that bind a transaction to its company set them instead.
 var sessionParameters = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
+
+func removeSessionParameters(config *pgxpool.Config) {
+	for _, name := range sessionParameters {
+		delete(config.ConnConfig.RuntimeParams, name)
+	}
+}
+
+// advise returns why a connection failed. If a pooler refuses a startup parameter, it says what to change.
+func advise(ctx context.Context, config *pgxpool.Config, err error) error {
+	if err = Reason(err); !strings.Contains(err.Error(), "unsupported startup parameter") {
+		return err
+	}
+	config = config.Copy()
+	config.PrepareConn = nil
+	removeSessionParameters(config)
+	pool, failed := pgxpool.NewWithConfig(ctx, config)
+	if failed != nil {
+		return err
+	}
+	defer pool.Close()
+	if errors.Is(CheckSessions(ctx, pool, pool), errPooled) {
+		return errPooled
+	}
+	return fmt.Errorf("%w: add it to ignore_startup_parameters of PgBouncer", err)
+}
 
 func configOf(address string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -117,6 +119,26 @@ func TestDoctorReportsFindings(t *testing.T) {
 		require.NotContains(t, shown.out, "\x1b")
 	}
 	require.Equal(t, 2, ran(t, "doctor", "--workers=-1").code)
+}
+
+func TestDoctorReadsTheSettingsOfServe(t *testing.T) {
+	t.Parallel()
+	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { _ = taken.Close() }()
+	path := filepath.Join(t.TempDir(), "settings.yaml")
+	const free = "listen: 127.0.0.1:0\n"
+	serving := "serve:\n  document-bucket: s3://key:hunter2@documents\n  listen: " + taken.Addr().String() + "\n"
+	for text, says := range map[string]string{
+		free + serving:                        "cannot listen on " + taken.Addr().String(),
+		free + serving + "doctor:\n  " + free: "127.0.0.1:0 is free",
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		o := ran(t, "doctor", "--config", path)
+		require.Equal(t, 1, o.code, o.log)
+		require.Contains(t, o.out, says)
+		require.Contains(t, o.out, "must not contain credentials", "the bucket of serve")
+	}
 }
 
 func TestServeReportsAWrongModelKeyAtStart(t *testing.T) {

@@ -49,6 +49,7 @@ func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	if file, err = readSettings(config.Value.String(), cmd.Root()); err != nil {
 		return nil, err
 	}
+	file.inherit(cmd)
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if err == nil && flag != config {
 			err = set(flag)

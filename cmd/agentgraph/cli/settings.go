@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 
@@ -15,6 +16,10 @@ const byteOrderMark = "\ufeff"
 
 // configFlag is the name of the flag for the settings file.
 const configFlag = "config"
+
+// SettingsOf is the annotation of a command that also uses the settings of another command, which it names. Both are
+// at the top of the program.
+const SettingsOf = "settings-of"
 
 // settings is a settings file: values of flags by name. Values at the top apply to all commands. Values below the name
 // of a command apply to that command only. A nil *settings has no values.
@@ -72,6 +77,19 @@ func (s *settings) valueOf(command []string, flag string) (text string, found bo
 		parts[i] = fmt.Sprint(part)
 	}
 	return strings.Join(parts, ","), true
+}
+
+// inherit gives the command the values for the command that its annotation SettingsOf names. Its own take precedence.
+func (s *settings) inherit(cmd *cobra.Command) {
+	if s == nil || cmd.Annotations[SettingsOf] == "" {
+		return
+	}
+	values := map[string]any{}
+	for _, name := range []string{cmd.Annotations[SettingsOf], cmd.Name()} {
+		below, _ := s.values[name].(map[string]any)
+		maps.Copy(values, below)
+	}
+	s.values[cmd.Name()] = values
 }
 
 func isMap(value any) bool {

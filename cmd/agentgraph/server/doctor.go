@@ -38,7 +38,7 @@ type Doctor struct {
 // NewDoctor returns the command "doctor".
 func NewDoctor() *cobra.Command {
 	c := &Doctor{}
-	return cli.New(c, &cobra.Command{
+	cmd := cli.New(c, &cobra.Command{
 		Use: "doctor", Short: "Check the settings, the database, the bucket, the model, the disk and the ports, and say " +
 			"what to fix.",
 		Example: `agentgraph doctor
@@ -50,6 +50,8 @@ agentgraph doctor --json`,
 		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address of the metrics."},
 	}, &c.OutputFlag)
+	cmd.Annotations[cli.SettingsOf] = "serve"
+	return cmd
 }
 
 // finding is the result of one check.

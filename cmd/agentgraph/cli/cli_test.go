@@ -206,6 +206,9 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		"group: {probe: {txet: a}}":           "group.probe.txet is not a setting",
 		"gruop: {probe: {text: a}}":           "gruop is not a command",
 		"- hunter2":                           "must be a YAML map of names to values",
+		"text: a\none: \"hunter2":             "settings.yaml: line 2 is not valid YAML",
+		"text: a\n\nhunter2\n":                "settings.yaml: line 3 is not valid YAML",
+		"text: a\none: hunter2: b":            "settings.yaml: line 2 is not valid YAML",
 		"group: {probe: {number: x}}":         `--number: expected a whole number but got "x" (from the settings)`,
 		"group: {probe: {most: 1, other: x}}": "--most (from the settings) and --other (from the settings) cannot be combined",
 	} {

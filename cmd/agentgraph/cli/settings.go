@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 )
 
@@ -39,6 +40,10 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	values := map[string]any{}
 	if err := DecodeYAML(text, &values); err != nil {
 		// The library's error would repeat the line, which may contain a secret.
+		var invalid *yaml.SyntaxError
+		if errors.As(err, &invalid) && invalid.Token != nil {
+			return nil, fmt.Errorf("read settings: %s: line %d is not valid YAML", path, invalid.Token.Position.Line)
+		}
 		return nil, fmt.Errorf("read settings: %s must be a YAML map of names to values", path)
 	}
 	if err := checkKeys(program, "", values); err != nil {

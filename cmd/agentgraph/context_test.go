@@ -35,8 +35,8 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 
 	require.Equal(t, outcome{2, "", "agentgraph: standard input is empty; it must hold the API key\n"},
 		process(t, "", env, "context", "add", "one", "--url", url))
-	require.Equal(t, outcome{0, "context one is " + url + "\n", ""}, process(t, "\ufeff"+one+"\n", env, "context", "add", "one",
-		"--url", url))
+	require.Equal(t, outcome{0, "context one is " + url + "\n", ""}, process(t, "\ufeff"+one+"\n", env, "context",
+		"add", "one", "--url", url))
 	require.Equal(t, 0, process(t, two, env, "context", "add", "two", "--url", url+"/").code)
 	info, err := os.Stat(filepath.Join(settings, "agentgraph", "contexts.yaml"))
 	require.NoError(t, err)

@@ -113,7 +113,7 @@ func TestForeignNumbersThatWouldChangeAreRefused(t *testing.T) {
 	}
 	carried, err := importFile("promptfoo", filepath.Join(dir, "main.yaml"))
 	require.NoError(t, err)
-	require.Contains(t, string(carriedSample(t, carried)), "rows.jsonl:1: the number 12345678901234567890 would be changed")
+	require.Contains(t, string(carriedSample(t, carried)), "rows.jsonl:1: the number 12345678901234567890 would be")
 }
 
 func TestForeignFilesInOtherEncodingsAreRefused(t *testing.T) {

@@ -40,7 +40,8 @@ func CheckUTF8(text []byte) error {
 }
 
 // ParseYAML parses a file with a single document, and expands its merge keys. It ignores a byte order mark, and
-// refuses files that are beyond the limits or not UTF-8, and numbers that would lose digits. The document is nil if the file is empty.
+// refuses files that are beyond the limits or not UTF-8, and numbers that would lose digits. The
+// document is nil if the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("must have at most %[2]d bytes, not %[1]d", len(text), MaxYAML)
@@ -125,7 +126,7 @@ func (n LostDigits) Error() string {
 func CheckDigits(number string) error {
 	digits := strings.TrimLeft(number, "+-")
 	_, err := strconv.ParseInt(number, 0, 64)
-	if len(digits) > 1 && digits[0] == '0' && strings.Contains("0123456789_", digits[1:2]) ||
+	if len(digits) > 1 && digits[0] == '0' && strings.IndexByte("0123456789_", digits[1]) >= 0 ||
 		errors.Is(err, strconv.ErrRange) {
 		return LostDigits(number)
 	}

@@ -62,8 +62,8 @@ func TestYAMLNumbersThatWouldChangeAreRefused(t *testing.T) {
 	var value map[string][]any
 	require.NoError(t, DecodeYAML([]byte(`a: ["01067", 08001, 0, 0.5, -0.5, 0o17, 0x1f, 9223372036854775807, -1,
   123456789012345678901234567890]`), &value))
-	require.Equal(t, []any{"01067", "08001", uint64(0), 0.5, -0.5, uint64(15), uint64(31), uint64(math.MaxInt64), int64(-1),
-		"123456789012345678901234567890"}, value["a"])
+	require.Equal(t, []any{"01067", "08001", uint64(0), 0.5, -0.5, uint64(15), uint64(31), uint64(math.MaxInt64),
+		int64(-1), "123456789012345678901234567890"}, value["a"])
 }
 
 func TestYAMLWithinTheBoundsIsDecoded(t *testing.T) {

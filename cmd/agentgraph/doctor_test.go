@@ -88,6 +88,8 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"document bucket": {"problem", "must not contain credentials"}}},
 		"no judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right"}, 0,
 			map[string][2]string{"judge": {"warning", "judges itself"}}},
+		"no embedding model": {[]string{"--embedding-model", "/nope"}, 1,
+			map[string][2]string{"engine": {"problem", "choose the embedding model: "}}},
 		"wrong secret key": {[]string{"--secret-key", "hunter2"}, 1,
 			map[string][2]string{"secret key": {"problem", "32 bytes"}}},
 		"port taken": {[]string{"--listen", taken.Addr().String()}, 1,

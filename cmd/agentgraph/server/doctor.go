@@ -90,6 +90,7 @@ func (c *Doctor) Run(cmd *cobra.Command) error {
 	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
 	findings = append(findings, c.database(ctx)...)
 	findings = append(findings, c.bucket(ctx)...)
+	findings = append(findings, c.engine()...)
 	findings = append(findings, c.models(ctx)...)
 	findings = append(findings, disk(os.TempDir()), files(), c.port(ctx, "port", c.Listen))
 	if c.MetricsListen != "" {

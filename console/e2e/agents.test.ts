@@ -189,8 +189,13 @@ journeys("agents and chats", () => {
       const language = page.getByLabel("Language", { exact: true });
       await language.fill("fr-CA");
       await page.getByLabel("Name of tag 1", { exact: true }).fill("Retour demandé");
-      await page.getByRole("link", { name: /^Versions/ }).click();
+      await page.getByRole("link", { name: "Prompt", exact: true }).click();
+      const prompt = page.getByRole("textbox", { name: "Prompt" });
+      await prompt.fill(`${await prompt.inputValue()}\n`);
+      await page.keyboard.press("Control+s");
+      await page.getByText("Saved as v2.").waitFor();
       await page.getByRole("link", { name: "Settings" }).click();
+      await page.getByText("Not saved yet.").waitFor();
       assert.equal(await language.inputValue(), "fr-CA");
       assert.equal(await page.getByLabel("Name of tag 1", { exact: true }).inputValue(), "Retour demandé");
       await page.getByRole("button", { name: "Save settings" }).click();

@@ -9,6 +9,7 @@ import { Conflict } from "../../ui/Conflict";
 import { Field, FormFailure } from "../../ui/Field";
 import type { AgentOfPage } from "./query";
 import { useForeign } from "./AgentPrompt";
+import { keepIn, keptIn } from "./draft";
 import { ExtractedData, rowPaths } from "./ExtractedData";
 
 const SaveAgent = graphql(`
@@ -41,15 +42,19 @@ interface Unsaved {
   extracted: AgentOfPage["extractedValues"];
 }
 
-/** Unsaved settings by the id of the agent, for when the form opens again. */
-const unsaved = new Map<string, Unsaved>();
+/** The unsaved settings of the agent in this tab. If nobody changed its settings since, they are edits of the current agent. */
+function keptSettings(agent: AgentOfPage): Unsaved | undefined {
+  const kept = keptIn<Unsaved>("settings", agent.id);
+  if (kept && !changesOf(inWords(kept.began), inWords(agent))) kept.began = agent;
+  return kept;
+}
 
 /** Name, channel, welcome messages, fields and extracted data. */
 export default function AgentSettings({ agent }: { agent: AgentOfPage }) {
   // A new key resets the form to the current agent.
   const [form, setForm] = useState(0);
   const takeTheirs = () => {
-    unsaved.delete(agent.id);
+    keepIn("settings", agent.id, undefined);
     setForm(form + 1);
   };
   return <SettingsForm key={form} agent={agent} takeTheirs={takeTheirs} />;
@@ -59,7 +64,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
   const save = useAction(SaveAgent);
   const isForeign = useForeign(agent.id, save.error);
   // The form shows the agent as it was when the form opened, whatever the cache receives later.
-  const [kept] = useState(unsaved.get(agent.id));
+  const [kept] = useState(() => keptSettings(agent));
   const [began, setBegan] = useState(kept?.began ?? agent);
   const [tags, setTags] = useState(kept?.tags ?? agent.classificationTags);
   const [extracted, setExtracted] = useState(kept?.extracted ?? agent.extractedValues);
@@ -67,13 +72,16 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
   const form = useRef<HTMLFormElement>(null);
   const store = async (expectedUpdatedAt: string) => {
     if (!form.current?.reportValidity()) return;
+    const before = JSON.stringify(keptIn("settings", agent.id));
     const changes = changesOf(valuesOf(began), { ...readValues(new FormData(form.current), began), classificationTags: tags, extractedValues: extracted });
     if (changes) {
       const saved = await save.run({ input: { agentId: agent.id, ...changes, expectedUpdatedAt } });
       if (!saved?.updateAgent) return;
       setBegan({ ...began, ...saved.updateAgent.agent });
     }
-    unsaved.delete(agent.id);
+    // What was edited during the save stays unsaved.
+    if (JSON.stringify(keptIn("settings", agent.id)) !== before) return;
+    keepIn("settings", agent.id, undefined);
     setSaved(true);
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -81,7 +89,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
     void store(began.updatedAt);
   };
   const keep = (part: Partial<Unsaved>) => {
-    unsaved.set(agent.id, { began, edited: began, tags, extracted, ...unsaved.get(agent.id), ...part });
+    keepIn<Unsaved>("settings", agent.id, { edited: began, tags, extracted, ...keptIn<Unsaved>("settings", agent.id), ...part, began });
     setSaved(false);
   };
   const keepFields = (event: FormEvent<HTMLFormElement>) => {
@@ -110,7 +118,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
               Save settings
             </Act>
             <span role="status" className="muted">
-              {isSaved && "Saved."}
+              {isSaved ? "Saved." : kept && "Not saved yet."}
             </span>
           </div>
         </fieldset>

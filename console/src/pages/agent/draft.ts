@@ -6,15 +6,24 @@ export interface Draft {
 
 /** The unsaved prompt of the agent in this tab. */
 export function keptDraft(agentId: string): Draft | undefined {
-  const kept = sessionStorage.getItem(nameOf(agentId));
-  return kept ? (JSON.parse(kept) as Draft) : undefined;
+  return keptIn<Draft>("prompt", agentId);
 }
 
 export function keepDraft(agentId: string, draft: Draft | undefined): void {
-  if (draft) sessionStorage.setItem(nameOf(agentId), JSON.stringify(draft));
-  else sessionStorage.removeItem(nameOf(agentId));
+  keepIn("prompt", agentId, draft);
 }
 
-function nameOf(agentId: string): string {
-  return `agentgraph:prompt:${agentId}`;
+/** What is unsaved of a part of the agent in this tab. Signing out removes it. */
+export function keptIn<Unsaved>(part: "prompt" | "settings", agentId: string): Unsaved | undefined {
+  const kept = sessionStorage.getItem(nameOf(part, agentId));
+  return kept ? (JSON.parse(kept) as Unsaved) : undefined;
+}
+
+export function keepIn<Unsaved>(part: "prompt" | "settings", agentId: string, unsaved: Unsaved | undefined): void {
+  if (unsaved) sessionStorage.setItem(nameOf(part, agentId), JSON.stringify(unsaved));
+  else sessionStorage.removeItem(nameOf(part, agentId));
+}
+
+function nameOf(part: string, agentId: string): string {
+  return `agentgraph:${part}:${agentId}`;
 }

@@ -52,10 +52,16 @@ export function useView(drawing: { width: number; height: number }): {
       zoomAt(Math.exp(-event.deltaY / 400), event.clientX - frame.left, event.clientY - frame.top);
     };
     element.addEventListener("wheel", onWheel, { passive: false });
-    addEventListener("resize", fit);
+    let fitted = innerWidth;
+    const onResize = () => {
+      if (fitted === innerWidth) return; // a phone hides its address bar
+      fitted = innerWidth;
+      fit();
+    };
+    addEventListener("resize", onResize);
     return () => {
       element.removeEventListener("wheel", onWheel);
-      removeEventListener("resize", fit);
+      removeEventListener("resize", onResize);
     };
   }, [width, height]);
   return {

@@ -25,10 +25,10 @@ func TestReadWorkbookOfOpenpyxl(t *testing.T) {
 	text := readFile(t, "openpyxl.xlsx")
 	prices, days := []string{"Category", "Article", "Price", "VAT", ""}, []string{"Day", "From", "To"}
 	requireBlocks(t, []knowledge.Block{
-		heading(1, "Prices"), heading(2, "Price list 2026"), para("Valid from March"),
+		sheet("Prices"), heading(2, "Price list 2026"), para("Valid from March"),
 		row(prices, "Kitchen", "Kettle", "49.90 €", "19%", ""), row(prices, "Kitchen", "Lamp", "1,234.50 €", "7%", ""),
 		heading(2, "Opening hours"), row(days, "Monday", "09:00", "17:30"), para("Closed on public holidays."),
-		heading(1, "Totals"), row([]string{"Article", "Net", "Gross"}, "Kettle", "10", ""),
+		sheet("Totals"), row([]string{"Article", "Net", "Gross"}, "Kettle", "10", ""),
 	}, text)
 	require.Equal(t, "these formulas have no stored result: Totals!C2; open the file in a spreadsheet program and save "+
 		"it; "+
@@ -39,9 +39,9 @@ func TestReadWorkbookOfPandas(t *testing.T) {
 	t.Parallel()
 	members, rates := []string{"Name", "Since", "Rate", "Active"}, []string{"Name", "Rate min", "Rate max"}
 	requireBlocks(t, []knowledge.Block{
-		heading(1, "Members"), row(members, "Ann", "2026-01-02", "0.5", "TRUE"), row(members, "Bob", "2026-03-04 10:30:00",
+		sheet("Members"), row(members, "Ann", "2026-01-02", "0.5", "TRUE"), row(members, "Bob", "2026-03-04 10:30:00",
 			"", "FALSE"),
-		heading(1, "Rates"), row(rates, "Ann", "0.5", "0.5"), row(rates, "Bob", "", ""),
+		sheet("Rates"), row(rates, "Ann", "0.5", "0.5"), row(rates, "Bob", "", ""),
 	}, readFile(t, "pandas.xlsx"))
 }
 
@@ -157,7 +157,7 @@ func TestReadTextsOfLibreOffice(t *testing.T) {
 	t.Parallel()
 	table := row([]string{"Day", "Hours"}, "Monday", "9 to 5")
 	requireBlocks(t, []knowledge.Block{
-		heading(1, "Visible head"), para("Seen  end"), plain("one"), plain("two"), table, para("Note here  spaced\nline"),
+		sheet("Visible head"), para("Seen  end"), plain("one"), plain("two"), table, para("Note here  spaced\nline"),
 	}, readFile(t, "libreoffice.odt"))
 	for _, name := range []string{"libreoffice.docx", "libreoffice.rtf", "libreoffice.epub"} {
 		text := readFile(t, name).String()

@@ -45,7 +45,7 @@ func TestReadXLSX(t *testing.T) {
 		row(header, "TRUE", "", "7days", "2023-03-15 12:00:00"),
 	}
 	requireBlocks(t, want, read(t, "a.xlsx", string(workbook(t, head+rows))))
-	requireBlocks(t, append(append([]knowledge.Block{heading(1, "Sheet 0")}, want...), heading(1, "Sheet 1"),
+	requireBlocks(t, append(append([]knowledge.Block{sheet("Sheet 0")}, want...), sheet("Sheet 1"),
 		row(nil, "Article", "Price", "", "Since")),
 		read(t, "a", string(workbook(t, head+rows, head, head))))
 }
@@ -219,8 +219,12 @@ func TestTablesInSeveralSheetsAreNoRows(t *testing.T) {
 	count, err := knowledge.CountRows(read(t, "a.xlsx", string(workbook(t, head, table("Day"), head, head))))
 	require.NoError(t, err)
 	require.Equal(t, 1, count, "sheets without a table have no rows")
+	captions := table("Day") + `<row></row>` + head + `<row><c t="str"><v>c</v></c><c t="str"><v>d</v></c></row>`
+	count, err = knowledge.CountRows(read(t, "a.xlsx", string(workbook(t, captions))))
+	require.NoError(t, err)
+	require.Equal(t, 2, count, "a caption is no sheet")
 	for _, column := range []string{"Day", "Price"} {
 		_, err := knowledge.CountRows(read(t, "a.xlsx", string(workbook(t, table("Day"), table(column), head))))
-		require.ErrorContains(t, err, `names a document with more rows in the sheet or section "Sheet 1"`)
+		require.ErrorContains(t, err, `names a workbook with more rows in the sheet "Sheet 1"`)
 	}
 }

@@ -128,7 +128,7 @@ func (o *ods) endElement(name string) {
 
 func (o *ods) writeSheet(name string, sheet *grid) {
 	if len(sheet.rows) > 0 {
-		o.text.addBlock(Block{Kind: Heading, Level: 1, Text: name})
+		o.text.addBlock(Block{Kind: Heading, Level: 1, IsSheet: true, Text: name})
 	}
 	sheet.write(&o.text, 2)
 }

@@ -39,6 +39,10 @@ func heading(level int, text string) knowledge.Block {
 	return knowledge.Block{Kind: knowledge.Heading, Level: level, Text: text}
 }
 
+func sheet(name string) knowledge.Block {
+	return knowledge.Block{Kind: knowledge.Heading, Level: 1, IsSheet: true, Text: name}
+}
+
 func row(header []string, cells ...string) knowledge.Block {
 	return knowledge.Block{Kind: knowledge.Row, Header: header, Cells: cells}
 }

@@ -62,7 +62,7 @@ func (x *xlsx) readSheet(sheet sheetPart, isNamed bool) error {
 	}
 	level := 1
 	if isNamed && len(x.rows) > 0 {
-		x.text.addBlock(Block{Kind: Heading, Level: level, Text: sheet.name})
+		x.text.addBlock(Block{Kind: Heading, Level: level, IsSheet: true, Text: sheet.name})
 		level = 2
 	}
 	x.write(&x.text, level)

@@ -58,19 +58,19 @@ func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestR
 // rowsOf returns the rows of all tables of a text, up to the maximum of a test, and the number of all rows.
 func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err error) {
 	known, twice := map[string]bool{}, map[string]bool{}
-	// title is the sheet or heading above the next rows. first and other are those above the first rows and other rows.
-	var title, first, other string
+	// sheet is the sheet of the next rows. first and other are those of the first rows and of other rows.
+	var sheet, first, other string
 	for _, block := range text.Blocks {
-		if block.Kind == Heading && block.Level == 1 {
-			title = block.Text
+		if block.IsSheet {
+			sheet = block.Text
 		}
 		if block.Kind != Row || len(block.Header) == 0 {
 			continue
 		}
 		if count == 0 {
-			first = title
-		} else if title != first && other == "" {
-			other = title
+			first = sheet
+		} else if sheet != first && other == "" {
+			other = sheet
 		}
 		if count++; count > model.MaxRows {
 			continue
@@ -96,7 +96,7 @@ func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err 
 	}
 	var faults model.Fields
 	if other != "" {
-		faults.Add("documentId", "names a document with more rows in the sheet or section %q: keep only the table to import",
+		faults.Add("documentId", "names a workbook with more rows in the sheet %q: keep only the table to import",
 			clip(other, maxPath))
 	}
 	for _, column := range slices.Sorted(maps.Keys(twice)) {

@@ -29,6 +29,8 @@ type Block struct {
 	Kind Kind
 	// Level is 1 to 6 for a heading, where 1 is the outermost, and 0 for other kinds.
 	Level int
+	// IsSheet is set for a heading that names a sheet of a workbook.
+	IsSheet bool
 	// Text is the text of every kind except Row.
 	Text string
 	// Header and Cells are the columns of a Row. Header may be empty, and is never longer than Cells.

@@ -17,9 +17,10 @@ var (
 	dayMonth    = lazyregexp.New(`\b(\d{1,2})(?:st|nd|rd|th|er)?(?: of| de)? (` + monthNames +
 		`)[a-z]*\.?,?(?: (\d{4}))?\b`)
 	monthDay = lazyregexp.New(`\b(` + monthNames + `)[a-z]*\.? (\d{1,2})(?:st|nd|rd|th)?,?(?: (\d{4}))?\b`)
-	// dayOfMonth matches "on the 12th" and "avant le 12", but not "the 2nd one".
+	// dayOfMonth matches "on the 12th" and "avant le 12", but not "for the 2nd time".
 	dayOfMonth = lazyregexp.New(`\b(?:(?:on|by|from|for|before|after|until) the (\d{1,2})(?:st|nd|rd|th)` +
-		`|(?:pour|avant|apres|des) le (\d{1,2})|a partir du (\d{1,2}))\b`)
+		`|(?:pour|avant|apres|des) le (\d{1,2})|a partir du (\d{1,2}))` +
+		`(?: (?:at|around|in|if|please|pls|and|or|but|a|vers|si|svp|et|ou|mais|s'il)\b|$)`)
 	clockTime   = lazyregexp.New(`\b([01]?\d|2[0-3])(?: ?[h:] ?([0-5]\d)| ?(h|heures?|o'?clock)\b)`)
 	atHour      = lazyregexp.New(`\b(?:at|around|about|vers) ([01]?\d|2[0-3])$`)
 	halfDayTime = lazyregexp.New(`\b(1[0-2]|0?[1-9])(?:[:.]([0-5]\d))? ?([ap])\.?m\b`)
@@ -95,8 +96,8 @@ func Today(instructions string) time.Time {
 	return time.Time{}
 }
 
-// Date returns a date in a text. Dates with a month precede "tomorrow", which precedes weekdays. Dates without a year,
-// weekdays, days of a month and "tomorrow" need today, and mean the next such day.
+// Date returns a date in a text. Dates with a month precede "tomorrow", which precedes weekdays, which precede days of a
+// month. Dates without a year, weekdays, days of a month and "tomorrow" need today, and mean the next such day.
 func Date(text string, today time.Time) (time.Time, bool) {
 	text = Plain(text)
 	if m := isoDate().FindStringSubmatch(text); m != nil {
@@ -114,9 +115,6 @@ func Date(text string, today time.Time) (time.Time, bool) {
 	if today.IsZero() {
 		return today, false
 	}
-	if m := dayOfMonth().FindStringSubmatch(text); m != nil {
-		return nextDay(m[1]+m[2]+m[3], today)
-	}
 	for _, relative := range relativeDays {
 		if strings.Contains(" "+text+" ", " "+relative.words+" ") {
 			return today.AddDate(0, 0, relative.days), true
@@ -131,6 +129,9 @@ func Date(text string, today time.Time) (time.Time, bool) {
 			days := (int(weekday)-int(today.Weekday())+6)%7 + 1
 			return today.AddDate(0, 0, days), true
 		}
+	}
+	if m := dayOfMonth().FindStringSubmatch(text); m != nil {
+		return nextDay(m[1]+m[2]+m[3], today)
 	}
 	return today, false
 }

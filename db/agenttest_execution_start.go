@@ -104,7 +104,8 @@ type plannedTest struct {
 	// testName and rowName describe the test in the report if it was deleted.
 	testName string
 	rowName  *string
-	// isListed is set if the client did not name the test, so that it is skipped if it was deleted since it was listed.
+	// isListed is set if no client named the test, or a schedule starts it. It is skipped if it was deleted since it was
+	// listed.
 	isListed bool
 }
 

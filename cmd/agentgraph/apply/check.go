@@ -51,7 +51,7 @@ func (c *company) checkTags(ch *change) {
 	tags := t.agent.whole().list("classificationTags")
 	checkTag := func(at path, tag, format string, args ...any) {
 		isTag := func(one any) bool { return one.(object).text("name") == tag }
-		if tag != "" && !slices.ContainsFunc(tags, isTag) {
+		if !slices.ContainsFunc(tags, isTag) {
 			c.faults.addFault(at, "agent %q has no classification tag %q"+format,
 				append([]any{t.agent.name(), tag}, args...)...)
 		}

@@ -220,7 +220,7 @@ func decodeJSON(text []byte) (any, error) {
 	return valueOf(decoded), err
 }
 
-// decodeExactly does the same as decodeJSON, but returns cli.LostDigits for a number that would be changed.
+// decodeExactly does the same as decodeJSON, but returns cli.LostDigits for numbers that cli.CheckDigits refuses.
 func decodeExactly(text []byte) (any, error) {
 	decoded, err := ordered.Decode(text, func(n json.Number) (any, error) {
 		if err := cli.CheckDigits(n.String()); err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,13 +35,16 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if err := CheckUTF8(text); err != nil {
+		return nil, fmt.Errorf("read settings: %s: %w", path, err)
+	}
 	values := map[string]any{}
 	if err := DecodeYAML(text, &values); err != nil {
 		// The library's error would repeat the line, which may contain a secret.
 		var invalid *yaml.SyntaxError
 		if errors.As(err, &invalid) && invalid.Token != nil {
-			return nil, fmt.Errorf("read settings: %s: line %d is not valid YAML", path, invalid.Token.Position.Line)
+			return nil, fmt.Errorf("read settings: %s: line %d cannot be read: check its syntax, and put numbers with "+
+				"leading zeros in quotes", path, invalid.Token.Position.Line)
 		}
 		return nil, fmt.Errorf("read settings: %s must be a YAML map of names to values", path)
 	}

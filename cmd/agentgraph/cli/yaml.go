@@ -40,8 +40,8 @@ func CheckUTF8(text []byte) error {
 }
 
 // ParseYAML parses a file with a single document, and expands its merge keys. It ignores a byte order mark, and
-// refuses files that are beyond the limits or not UTF-8, and numbers that would lose digits. The
-// document is nil if the file is empty.
+// refuses files that are beyond the limits or not UTF-8, and numbers that CheckDigits refuses. The document is nil if
+// the file is empty.
 func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("must have at most %[2]d bytes, not %[1]d", len(text), MaxYAML)
@@ -49,7 +49,7 @@ func ParseYAML(text []byte) (ast.Node, error) {
 	if err := CheckUTF8(text); err != nil {
 		return nil, err
 	}
-	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte(byteOrderMark))))
 	if err := checkTokens(tokens); err != nil {
 		return nil, err
 	}
@@ -114,6 +114,16 @@ func tooDeep(at *token.Token) error {
 	return &yaml.SyntaxError{Message: fmt.Sprintf("is nested deeper than %d levels", maxDepth), Token: at}
 }
 
+// checkDigits records an error if the node is a number that CheckDigits refuses.
+func (w *weigher) checkDigits(node ast.Node) {
+	switch node.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		if err := CheckDigits(node.GetToken().Value); err != nil {
+			w.err = &yaml.SyntaxError{Message: err.Error(), Token: node.GetToken()}
+		}
+	}
+}
+
 // LostDigits is the error for a number that the decoder would change. Its text is the number.
 type LostDigits string
 
@@ -162,9 +172,7 @@ func (w *weigher) weigh(node ast.Node, depth int) (total weight) {
 	}
 	switch n := node.(type) {
 	case *ast.IntegerNode, *ast.FloatNode:
-		if err := CheckDigits(node.GetToken().Value); err != nil {
-			w.err = &yaml.SyntaxError{Message: err.Error(), Token: node.GetToken()}
-		}
+		w.checkDigits(n)
 	case *ast.AnchorNode:
 		name := n.Name.GetToken().Value
 		total = w.weigh(n.Value, depth)
@@ -180,6 +188,7 @@ func (w *weigher) weigh(node ast.Node, depth int) (total weight) {
 	case *ast.MappingValueNode:
 		total.addChild(w.weigh(n.Value, depth+1))
 		total.text += len(n.Key.String())
+		w.checkDigits(n.Key)
 	case *ast.SequenceNode:
 		for _, value := range n.Values {
 			total.addChild(w.weigh(value, depth+1))

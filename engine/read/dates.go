@@ -96,8 +96,8 @@ func Today(instructions string) time.Time {
 	return time.Time{}
 }
 
-// Date returns a date in a text. Dates with a month precede "tomorrow", which precedes weekdays, which precede days of a
-// month. Dates without a year, weekdays, days of a month and "tomorrow" need today, and mean the next such day.
+// Date returns a date in a text. Dates with a month precede "tomorrow", which precedes weekdays, which precede days of
+// a month. Dates without a year, weekdays, days of a month and "tomorrow" need today, and mean the next such day.
 func Date(text string, today time.Time) (time.Time, bool) {
 	text = Plain(text)
 	if m := isoDate().FindStringSubmatch(text); m != nil {

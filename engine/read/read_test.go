@@ -122,7 +122,7 @@ func TestDayOfAMonthIsItsNextDate(t *testing.T) {
 		require.True(t, ok, text)
 		require.Equal(t, want, day.Format(time.DateOnly), text)
 	}
-	for _, text := range []string{"the 2nd one", "I take it for the 2nd time", "on the 3rd floor", "pour le 14 rue Pasteur",
+	for _, text := range []string{"the 2nd one", "for the 2nd time", "on the 3rd floor", "pour le 14 rue Pasteur",
 		"on the 40th", "un rendez-vous pour mon mari"} {
 		_, ok := Date(text, today)
 		require.False(t, ok, text)

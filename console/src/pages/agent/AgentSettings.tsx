@@ -74,13 +74,16 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
     if (!form.current?.reportValidity()) return;
     const before = JSON.stringify(keptIn("settings", agent.id));
     const changes = changesOf(valuesOf(began), { ...readValues(new FormData(form.current), began), classificationTags: tags, extractedValues: extracted });
+    let now = began;
     if (changes) {
       const saved = await save.run({ input: { agentId: agent.id, ...changes, expectedUpdatedAt } });
       if (!saved?.updateAgent) return;
-      setBegan({ ...began, ...saved.updateAgent.agent });
+      now = { ...began, ...saved.updateAgent.agent };
+      setBegan(now);
     }
-    // What was edited during the save stays unsaved.
-    if (JSON.stringify(keptIn("settings", agent.id)) !== before) return;
+    // What was edited during the save stays unsaved, over the saved settings.
+    const edits = keptIn<Unsaved>("settings", agent.id);
+    if (edits && JSON.stringify(edits) !== before) return keepIn("settings", agent.id, { ...edits, began: now });
     keepIn("settings", agent.id, undefined);
     setSaved(true);
   };

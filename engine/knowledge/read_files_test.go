@@ -157,7 +157,7 @@ func TestReadTextsOfLibreOffice(t *testing.T) {
 	t.Parallel()
 	table := row([]string{"Day", "Hours"}, "Monday", "9 to 5")
 	requireBlocks(t, []knowledge.Block{
-		sheet("Visible head"), para("Seen  end"), plain("one"), plain("two"), table, para("Note here  spaced\nline"),
+		heading(1, "Visible head"), para("Seen  end"), plain("one"), plain("two"), table, para("Note here  spaced\nline"),
 	}, readFile(t, "libreoffice.odt"))
 	for _, name := range []string{"libreoffice.docx", "libreoffice.rtf", "libreoffice.epub"} {
 		text := readFile(t, name).String()

@@ -145,20 +145,27 @@ func TestInvalidVariablesAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": "5"}).status)
 }
 
-// A nullable variable may be the condition of @skip and @include if it has a default. An explicit null is a fault.
-func TestNullConditionIsRefused(t *testing.T) {
+// A nullable variable may stand where null may not if it, or what it is given to, has a default. The value null is a
+// fault all the same.
+func TestNullIsRefusedWhereValueIsNeeded(t *testing.T) {
 	t.Parallel()
 	f := start(t)
-	for _, query := range []string{
-		"query($x: Boolean = true) { hello @include(if: $x) }", "query($x: Boolean = true) { ... @skip(if: $x) { hello } }",
-		"query($x: Boolean = true) { ...f } fragment f on Query { hello ...g @include(if: $x) } fragment g on Query { hello }",
-		"query($x: Boolean = true) { ...f @include(if: true) } fragment f on Query { tree { name @skip(if: $x) } }",
+	for query, used := range map[string]string{
+		"query($x: Boolean = true) { hello @include(if: $x) }":                                                      "Boolean!",
+		"query($x: Boolean = true) { ... @skip(if: $x) { hello } }":                                                 "Boolean!",
+		"query($x: Boolean = true) { ...f @include(if: true) } fragment f on Query { tree { name @skip(if: $x) } }": "Boolean!",
+		"query($x: Boolean = true) { ...f } fragment f on Query { hello ...g @include(if: $x) } " +
+			"fragment g on Query { hello }": "Boolean!",
+		"query($x: Int = 1) { slow(milliseconds: $x) }":                                           "Int!",
+		"query($x: Int) { slow(milliseconds: $x) }":                                               "Int!",
+		"query($x: Int = 1) { hello list(of: [2, $x]) }":                                          "Int!",
+		"query($x: Int = 1) { ...f } fragment f on Query { echo(input: {nested: {list: [$x]}}) }": "Int!",
 	} {
 		a := f.post(t, query, map[string]any{"x": nil})
 		require.Equal(t, http.StatusBadRequest, a.status, a.text)
 		err, code := a.fault(t)
 		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
-		require.Equal(t, `Variable "$x" must not be null: @skip and @include need true or false.`, err["message"])
+		require.Equal(t, `Variable "$x" must not be null: it is used as a value of type "`+used+`".`, err["message"])
 		require.Equal(t, http.StatusOK, f.post(t, query).status, query)
 	}
 	require.Equal(t, http.StatusOK, f.post(t, "query($n: Int = 1, $x: Boolean = true) { echo(input: {int: $n}) "+

@@ -24,8 +24,7 @@ func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 			return
 		}
 		if slices.ContainsFunc(operation.Operation.VariableDefinitions, func(v *ast.VariableDefinition) bool {
-			_, hasValue := operation.Variables[v.Variable].(bool)
-			return v.Type.NamedType == "Boolean" && !hasValue && isCondition(set, v.Variable, map[string]bool{})
+			return lacksCondition(operation, v)
 		}) {
 			return
 		}
@@ -35,6 +34,20 @@ func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 			}
 		}
 	}
+}
+
+// lacksCondition reports whether a Boolean variable has no value though it is used where nothing else gives one, as in
+// @skip and @include.
+func lacksCondition(operation *graphql.OperationContext, v *ast.VariableDefinition) bool {
+	if _, hasValue := operation.Variables[v.Variable].(bool); hasValue || v.Type.NamedType != "Boolean" {
+		return false
+	}
+	for use := range nonNullUses(operation.Operation.SelectionSet, v.Variable) {
+		if !use.ExpectedTypeHasDefault {
+			return true
+		}
+	}
+	return false
 }
 
 // isCollected reports whether a selection has only a few distinct fields without directives, so that

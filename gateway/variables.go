@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"math"
 	"reflect"
@@ -33,10 +34,12 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 		case value == nil && definition.Type.NonNull:
 			c.addFault(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable,
 				definition.Type)
-		case value == nil && definition.DefaultValue != nil &&
-			isCondition(operation.SelectionSet, definition.Variable, map[string]bool{}):
-			c.addFault(definition.Variable, `Variable "$%s" must not be null: @skip and @include need true or false.`,
-				definition.Variable)
+		case value == nil:
+			for use := range nonNullUses(operation.SelectionSet, definition.Variable) {
+				c.addFault(definition.Variable, `Variable "$%s" must not be null: it is used as a value of type "%s".`,
+					definition.Variable, use.ExpectedType)
+				break
+			}
 		default:
 			c.value(definition.Type, definition.Variable, value)
 		}
@@ -44,29 +47,59 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 	return c.faults
 }
 
-// isCondition reports whether the variable is the condition of @skip or @include in a selection. Without a default,
-// validation refuses such a variable if it may be null. visited are the fragments that were searched before.
-func isCondition(set ast.SelectionSet, variable string, visited map[string]bool) bool {
-	return slices.ContainsFunc(set, func(selection ast.Selection) bool {
+// nonNullUses yields where a selection uses the variable as a value that must not be null. A default, of the variable
+// or of the place, lets a variable that may be null stand there.
+func nonNullUses(set ast.SelectionSet, variable string) iter.Seq[*ast.Value] {
+	return func(yield func(*ast.Value) bool) {
+		search := useSearch{variable: variable, visited: map[string]bool{}, yield: yield}
+		search.selection(set)
+	}
+}
+
+// useSearch visits each fragment once. Its methods report whether to go on.
+type useSearch struct {
+	variable string
+	visited  map[string]bool
+	yield    func(*ast.Value) bool
+}
+
+func (u useSearch) selection(set ast.SelectionSet) bool {
+	for _, selection := range set {
+		var arguments ast.ArgumentList
 		var directives ast.DirectiveList
 		var below ast.SelectionSet
 		switch s := selection.(type) {
 		case *ast.Field:
-			directives, below = s.Directives, s.SelectionSet
+			arguments, directives, below = s.Arguments, s.Directives, s.SelectionSet
 		case *ast.InlineFragment:
 			directives, below = s.Directives, s.SelectionSet
 		case *ast.FragmentSpread:
-			if directives = s.Directives; !visited[s.Name] {
-				visited[s.Name] = true
+			if directives = s.Directives; !u.visited[s.Name] {
+				u.visited[s.Name] = true
 				below = s.Definition.SelectionSet
 			}
 		}
-		return slices.ContainsFunc(directives, func(d *ast.Directive) bool {
-			condition := d.Arguments.ForName("if")
-			return (d.Name == "skip" || d.Name == "include") && condition != nil &&
-				condition.Value.Kind == ast.Variable && condition.Value.Raw == variable
-		}) || isCondition(below, variable, visited)
-	})
+		goesOn := u.arguments(arguments)
+		for _, directive := range directives {
+			goesOn = goesOn && u.arguments(directive.Arguments)
+		}
+		if !goesOn || !u.selection(below) {
+			return false
+		}
+	}
+	return true
+}
+
+func (u useSearch) arguments(arguments ast.ArgumentList) bool {
+	return !slices.ContainsFunc(arguments, func(argument *ast.Argument) bool { return !u.value(argument.Value) })
+}
+
+func (u useSearch) value(value *ast.Value) bool {
+	isUse := value.Kind == ast.Variable && value.Raw == u.variable
+	if isUse && value.ExpectedType != nil && value.ExpectedType.NonNull && !u.yield(value) {
+		return false
+	}
+	return !slices.ContainsFunc(value.Children, func(child *ast.ChildValue) bool { return !u.value(child.Value) })
 }
 
 type variableCheck struct {

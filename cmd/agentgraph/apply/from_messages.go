@@ -23,7 +23,11 @@ func importMessages(t *importedTest, history list, member string) (messages list
 		if !calls.addMessage(message, role) {
 			t.noteLeftOut(calls.owner, "its call is in no earlier message")
 		}
-		if role != "assistant" && role != "user" || strings.TrimSpace(text) == "" {
+		isSpoken := role == "assistant" || role == "user"
+		if !isSpoken && role != "tool" {
+			t.noteLeftOut(calls.owner, "its role %q is neither user, assistant nor tool", role)
+		}
+		if !isSpoken || strings.TrimSpace(text) == "" {
 			continue
 		}
 		carried := object{{"role", role}, {"text", truncate(convertPlaceholders(text), 10_000)}}

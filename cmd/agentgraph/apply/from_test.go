@@ -307,3 +307,12 @@ func TestReportListsCutCalls(t *testing.T) {
 	require.Contains(t, report, "message 23: of the result of its call, only the first 10,000 characters are kept")
 	require.Contains(t, report, "message 24: of its 21 calls, only the first 20 are kept")
 }
+
+func TestReportListsMessagesOfOtherRoles(t *testing.T) {
+	t.Parallel()
+	tests, report := imported(t, "tau2-bench", `[{"user_scenario":{"instructions":"Pay"},"evaluation_criteria":
+		{"nl_assertions":["Is polite"],"reward_basis":["NL_ASSERTION"]},"initial_state":{"message_history":[
+		{"role":"system","content":"Be kind"},{"role":"user","content":"Pay"},{"role":"assistant","content":"Done"}]}}]`)
+	require.NotContains(t, tests, "Be kind")
+	require.Contains(t, report, `message 1: its role "system" is neither user, assistant nor tool`)
+}

@@ -18,7 +18,7 @@ func TestRunComparesVariants(t *testing.T) {
 		map[string]any{"agent": b.agent}, &struct{}{})
 	dir := t.TempDir()
 	draft, report, junit := filepath.Join(dir, "draft.md"), filepath.Join(dir, "out.json"), filepath.Join(dir, "junit.xml")
-	require.NoError(t, os.WriteFile(draft, []byte("# Hours\n- We open at 8 am, every day.\n"), 0o600))
+	require.NoError(t, os.WriteFile(draft, []byte("\ufeff# Hours\n- We open at 8 am, every day.\n"), 0o600))
 
 	got := b.test(t, "run", "--agent", b.agent, "--variant", "now", "--variant", "first:version=1", "--variant",
 		"draft:prompt=@"+draft, "--repeat", "4", "--json", report, "--junit", junit)

@@ -45,7 +45,7 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	require.Equal(t, "* one  "+url+"\n  two  "+url+"/\n", listed.out)
 
 	asked := func(env []string, args ...string) outcome {
-		return process(t, "{ company { name } }", env, append([]string{"query", "-"}, args...)...)
+		return process(t, "\ufeff{ company { name } }", env, append([]string{"query", "-"}, args...)...)
 	}
 	company := func(name string) string { return `{"data":{"company":{"name":"` + name + "\"}}}\n" }
 	require.Equal(t, outcome{0, company("One"), ""}, asked(env))

@@ -25,7 +25,7 @@ func TestImportedKeysWork(t *testing.T) {
 		return out.String() + log.String()
 	}
 	const secret = "sk-live-0123456789abcdef"
-	said := command(0, secret+"\r\n", "--company", "Acme", "--secret-from-stdin", "--name", "The shop", "--scope",
+	said := command(0, "\ufeff"+secret+"\r\n", "--company", "Acme", "--secret-from-stdin", "--name", "The shop", "--scope",
 		"browse,simulate")
 	require.Regexp(t, `^key_[0-9a-z]{26}\tsk-l…\n$`, said)
 	_, key, err := store.ImportedKey(t.Context(), secret)

@@ -117,6 +117,9 @@ const maxSecretInput = 4096
 func (c *keysImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxSecretInput))
+	if err == nil {
+		text, err = cli.DecodeText(text)
+	}
 	if err != nil {
 		return fmt.Errorf("read the secret: %w", err)
 	}

@@ -123,7 +123,10 @@ func (c *labelsImport) readLabels(in io.Reader) ([]labelLine, error) {
 	if len(text) > maxLabelsFile {
 		return nil, fmt.Errorf("has more than %d bytes", maxLabelsFile)
 	}
-	return parseLabels(csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff")))))
+	if text, err = cli.DecodeText(text); err != nil {
+		return nil, err
+	}
+	return parseLabels(csv.NewReader(bytes.NewReader(text)))
 }
 
 // parseLabels returns the labels of a table whose first line names its columns.

@@ -99,6 +99,9 @@ func parseVariant(text string) (client.Variables, error) {
 				return nil, wrong("prompt must be @ and the path of a file")
 			}
 			prompt, err := os.ReadFile(file)
+			if err == nil {
+				prompt, err = cli.DecodeText(prompt)
+			}
 			if err != nil {
 				return nil, wrong("%w", err)
 			}

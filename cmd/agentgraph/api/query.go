@@ -115,7 +115,7 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 	}
 	request := client.Request{Query: string(text), OperationName: c.Operation, Variables: client.Variables{}}
 	if c.Variables != "" {
-		text, err := readInput(c.Variables, in)
+		text, err := readText(c.Variables, in)
 		if err != nil {
 			return client.Request{}, "", fmt.Errorf("--variables: %w", err)
 		}
@@ -144,12 +144,21 @@ func (c *Query) isInline() bool {
 // document returns the document.
 func (c *Query) document(in io.Reader) ([]byte, error) {
 	if !c.isInline() {
-		return readInput(c.File, in)
+		return readText(c.File, in)
 	}
 	if _, err := os.Stat(c.File); err == nil {
-		return os.ReadFile(c.File)
+		return readText(c.File, in)
 	}
 	return []byte(c.File), nil
+}
+
+// readText reads a text from a file, or from standard input for "-".
+func readText(path string, in io.Reader) ([]byte, error) {
+	content, err := readInput(path, in)
+	if err != nil {
+		return nil, err
+	}
+	return cli.DecodeText(content)
 }
 
 // readInput reads a file, or standard input for "-".

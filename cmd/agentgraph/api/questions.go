@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
 const (
@@ -39,7 +41,9 @@ func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelledQuestion, error) 
 	if len(text) > maxQuestions {
 		return nil, fmt.Errorf("%s has more than %d bytes", c.File, maxQuestions)
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if text, err = cli.DecodeText(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", c.File, err)
+	}
 	questionsOf := questionsOfLines
 	if strings.EqualFold(filepath.Ext(c.File), ".csv") {
 		questionsOf = questionsOfCSV

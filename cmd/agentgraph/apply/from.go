@@ -1,7 +1,6 @@
 package apply
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,10 +67,10 @@ func (c *importedTests) readFile(name string) ([]byte, error) {
 	case len(text) > maxForeign:
 		return nil, fmt.Errorf("%s has more than %d MiB", name, maxForeign>>20)
 	}
-	if err := cli.CheckUTF8(text); err != nil {
+	if text, err = cli.DecodeText(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return bytes.TrimPrefix(text, []byte("\ufeff")), nil
+	return text, nil
 }
 
 // newTest returns a new test with a unique name.

@@ -53,10 +53,9 @@ func readRows(directory, name string) (list, error) {
 	if len(text) > maxTable {
 		return nil, fmt.Errorf("the file %s has more than %d bytes", name, maxTable)
 	}
-	if err := cli.CheckUTF8(text); err != nil {
+	if text, err = cli.DecodeText(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var rows list
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":

@@ -87,18 +87,21 @@ func (v *value) find(setting string, isSetting bool) (text, source string, err e
 	return "", "", nil
 }
 
-// readSecret reads a value from a secret file, such as containers mount. It removes a byte order mark, and
-// surrounding white space such as a final newline.
+// readSecret reads a value from a secret file, such as containers mount. It removes surrounding white space, such as a
+// final newline.
 func (v *value) readSecret(text, path string) (secret, source string, err error) {
 	variable := v.Env + "_FILE"
 	if text != "" {
 		return "", "", fmt.Errorf("%s and %s are both set. Set only one of them", v.Env, variable)
 	}
 	content, err := os.ReadFile(path)
+	if err == nil {
+		content, err = DecodeText(content)
+	}
 	if err != nil {
 		return "", "", fmt.Errorf("read %s: %w", variable, err)
 	}
-	return strings.TrimSpace(strings.TrimPrefix(string(content), byteOrderMark)), variable, nil
+	return strings.TrimSpace(string(content)), variable, nil
 }
 
 // checkFlagSet refuses missing required flags, and combinations of flags that exclude each other.

@@ -11,9 +11,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// byteOrderMark is what some editors and shells write before a text in UTF-8.
-const byteOrderMark = "\ufeff"
-
 // configFlag is the name of the flag for the settings file.
 const configFlag = "config"
 
@@ -35,7 +32,7 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read settings: %w", err)
 	}
-	if err := CheckUTF8(text); err != nil {
+	if _, err := DecodeText(text); err != nil {
 		return nil, fmt.Errorf("read settings: %s: %w", path, err)
 	}
 	values := map[string]any{}

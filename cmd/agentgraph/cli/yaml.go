@@ -28,15 +28,16 @@ const (
 	maxNodes, maxText = 2_000_000, 64 << 20
 )
 
-// CheckUTF8 returns an error with the first line of a file that is not UTF-8.
-func CheckUTF8(text []byte) error {
+// DecodeText returns the text of a file without a byte order mark, which some editors and shells write first. If a
+// line is not UTF-8, it returns an error with the number of the line.
+func DecodeText(content []byte) ([]byte, error) {
 	n := 0
-	for line := range bytes.Lines(text) {
+	for line := range bytes.Lines(content) {
 		if n++; !utf8.Valid(line) {
-			return fmt.Errorf("line %d is not UTF-8: save the file with the encoding UTF-8", n)
+			return nil, fmt.Errorf("line %d is not UTF-8: save the file with the encoding UTF-8", n)
 		}
 	}
-	return nil
+	return bytes.TrimPrefix(content, []byte("\ufeff")), nil
 }
 
 // ParseYAML parses a file with a single document, and expands its merge keys. It ignores a byte order mark, and
@@ -46,10 +47,11 @@ func ParseYAML(text []byte) (ast.Node, error) {
 	if len(text) > MaxYAML {
 		return nil, fmt.Errorf("must have at most %[2]d bytes, not %[1]d", len(text), MaxYAML)
 	}
-	if err := CheckUTF8(text); err != nil {
+	text, err := DecodeText(text)
+	if err != nil {
 		return nil, err
 	}
-	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte(byteOrderMark))))
+	tokens := lexer.Tokenize(string(text))
 	if err := checkTokens(tokens); err != nil {
 		return nil, err
 	}

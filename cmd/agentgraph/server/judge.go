@@ -136,7 +136,10 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 	text := shippedVerdicts
 	if c.File != "" {
 		var err error
-		if text, err = os.ReadFile(c.File); err != nil {
+		if text, err = os.ReadFile(c.File); err == nil {
+			text, err = cli.DecodeText(text)
+		}
+		if err != nil {
 			return client.Exit(client.ExitUsage, err)
 		}
 	}

@@ -132,6 +132,9 @@ func (m listedModel) key() (string, error) {
 		return key, nil
 	case m.KeyFile != "":
 		key, err := os.ReadFile(cli.ExpandPath(m.KeyFile))
+		if err == nil {
+			key, err = cli.DecodeText(key)
+		}
 		if err == nil && len(strings.TrimSpace(string(key))) == 0 {
 			err = fmt.Errorf("%s is empty", m.KeyFile)
 		}

@@ -23,7 +23,7 @@ func modelsOf(t *testing.T, text string) ([]app.ModelOptions, error) {
 
 func TestModelsAreReadWithTheirKeys(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "key")
-	require.NoError(t, os.WriteFile(secret, []byte("from-file\n"), 0o600))
+	require.NoError(t, os.WriteFile(secret, []byte("\ufefffrom-file\n"), 0o600))
 	t.Setenv("TEST_MODEL_KEY", "from-env")
 	path := filepath.Join(t.TempDir(), "models.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(`

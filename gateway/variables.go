@@ -47,8 +47,8 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 	return c.faults
 }
 
-// nonNullUses yields where a selection uses the variable as a value that must not be null. A default, of the variable
-// or of the place, lets a variable that may be null stand there.
+// nonNullUses yields where a selection uses the variable as a value that must not be null. If the variable, the argument
+// or the input field has a default, the variable's own type may be nullable.
 func nonNullUses(set ast.SelectionSet, variable string) iter.Seq[*ast.Value] {
 	return func(yield func(*ast.Value) bool) {
 		search := useSearch{variable: variable, visited: map[string]bool{}, yield: yield}
@@ -56,7 +56,7 @@ func nonNullUses(set ast.SelectionSet, variable string) iter.Seq[*ast.Value] {
 	}
 }
 
-// useSearch visits each fragment once. Its methods report whether to go on.
+// useSearch visits each fragment once. Its methods report whether to continue.
 type useSearch struct {
 	variable string
 	visited  map[string]bool
@@ -79,11 +79,11 @@ func (u useSearch) selection(set ast.SelectionSet) bool {
 				below = s.Definition.SelectionSet
 			}
 		}
-		goesOn := u.arguments(arguments)
+		continues := u.arguments(arguments)
 		for _, directive := range directives {
-			goesOn = goesOn && u.arguments(directive.Arguments)
+			continues = continues && u.arguments(directive.Arguments)
 		}
-		if !goesOn || !u.selection(below) {
+		if !continues || !u.selection(below) {
 			return false
 		}
 	}

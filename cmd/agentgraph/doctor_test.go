@@ -18,6 +18,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db/bucket/s3test"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/notify/natstest"
 )
 
 // provider starts a stub model provider that accepts one key.
@@ -48,7 +49,11 @@ func TestDoctorReportsFindings(t *testing.T) {
 	model := provider(t)
 	running := serve(t, address, "", "--workers", "0", "--metrics-listen", "127.0.0.1:0")
 	serving := strings.TrimPrefix(running.url, "http://")
-	bucket := s3test.Start(t)
+	bucket, bus := s3test.Start(t), natstest.Start(t)
+	free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	same := free.Addr().String()
+	require.NoError(t, free.Close())
 	const secretKey = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
 	for name, c := range map[string]struct {
@@ -96,6 +101,19 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"port": {"problem", "address already in use"}}},
 		"serving": {[]string{"--listen", serving, "--metrics-listen", running.metrics}, 0, map[string][2]string{
 			"port": {"ok", "agentgraph serves on"}, "metrics": {"ok", "agentgraph serves on"}}},
+		"equal ports": {[]string{"--listen", same, "--metrics-listen", same}, 1,
+			map[string][2]string{"port": {"ok", same + " is free"}, "metrics": {"problem", "address already in use"}}},
+		"NATS": {[]string{"--nats-url", bus.URL}, 0, map[string][2]string{"NATS": {"ok", "accepts connections"}}},
+		"wrong password of NATS": {[]string{"--nats-url", strings.Replace(bus.URL, "a-secret-of-the-test", "hunter2", 1)}, 1,
+			map[string][2]string{"NATS": {"problem", "Authorization Violation"}}},
+		"no NATS": {[]string{"--nats-url", "nats://user:hunter2@127.0.0.1:1"}, 1,
+			map[string][2]string{"NATS": {"problem", "no servers available"}}},
+		"address of another protocol": {[]string{"--nats-url", "http://user:hunter2@127.0.0.1"}, 1,
+			map[string][2]string{"NATS": {"problem", "not a URL such as nats://"}}},
+		"sessions": {[]string{"--database-url", address, "--session-database-url", address}, 0,
+			map[string][2]string{"sessions": {"ok", "the same database"}}},
+		"sessions elsewhere": {[]string{"--database-url", address, "--session-database-url", empty}, 1,
+			map[string][2]string{"sessions": {"problem", "leads to another database"}}},
 		"metrics taken": {[]string{"--metrics-listen", serving}, 1,
 			map[string][2]string{"metrics": {"problem", "address already in use"}}},
 	} {

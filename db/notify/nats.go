@@ -48,6 +48,27 @@ func (o NATS) Validate() error {
 	return nil
 }
 
+// Check returns an error if no server accepts a connection before the deadline of the context.
+func (o NATS) Check(ctx context.Context) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	deadline, hasDeadline := ctx.Deadline()
+	if !hasDeadline {
+		deadline = time.Now().Add(natsWait)
+	}
+	options := []nats.Option{nats.Name("agentgraph"), nats.Timeout(time.Until(deadline))}
+	if o.Credentials != "" {
+		options = append(options, nats.UserCredentials(o.Credentials))
+	}
+	conn, err := nats.Connect(o.URL, options...)
+	if err != nil {
+		return fmt.Errorf("connect to NATS: %w", err)
+	}
+	conn.Close()
+	return nil
+}
+
 // natsBus has a subject for each key, and subscribes only to the subjects of followed keys, so that the server sends
 // nothing else. The hub's own signals are delivered directly.
 type natsBus struct {

@@ -1,13 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -29,9 +26,11 @@ type Doctor struct {
 	agentFlags
 	admin.SecretKeyFlag
 	admin.BucketFlag
-	DatabaseURL   string
-	Listen        string
-	MetricsListen string
+	busFlags
+	DatabaseURL        string
+	SessionDatabaseURL string
+	Listen             string
+	MetricsListen      string
 	cli.OutputFlag
 }
 
@@ -39,13 +38,15 @@ type Doctor struct {
 func NewDoctor() *cobra.Command {
 	c := &Doctor{}
 	cmd := cli.New(c, &cobra.Command{
-		Use: "doctor", Short: "Check the settings, the database, the bucket, the model, the disk and the ports, and say " +
-			"what to fix.",
+		Use: "doctor", Short: "Check the settings, the database, the bucket, NATS, the models, the disk and the ports, " +
+			"and say what to fix.",
 		Example: `agentgraph doctor
 agentgraph doctor --json`,
-	}, nil, &c.agentFlags, &c.SecretKeyFlag, &c.BucketFlag, cli.Flags{
+	}, nil, &c.agentFlags, &c.SecretKeyFlag, &c.BucketFlag, &c.busFlags, cli.Flags{
 		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL",
 			Help: "Address of the Postgres database. Without it, the database is not checked."},
+		{Into: &c.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
+			Placeholder: "URL", Secret: true, Help: "Address of Postgres itself, if DATABASE_URL leads to a pooler."},
 		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address of the metrics."},
@@ -53,6 +54,9 @@ agentgraph doctor --json`,
 	cmd.Annotations[cli.SettingsOf] = "serve"
 	return cmd
 }
+
+// Validate refuses invalid settings of the models. A wrong address of NATS is a finding.
+func (c *Doctor) Validate() error { return c.agentFlags.Validate() }
 
 // finding is the result of one check.
 type finding struct {
@@ -90,12 +94,11 @@ func (c *Doctor) Run(cmd *cobra.Command) error {
 	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
 	findings = append(findings, c.database(ctx)...)
 	findings = append(findings, c.bucket(ctx)...)
+	findings = append(findings, c.bus(ctx)...)
 	findings = append(findings, c.engine()...)
 	findings = append(findings, c.models(ctx)...)
-	findings = append(findings, disk(os.TempDir()), files(), c.port(ctx, "port", c.Listen))
-	if c.MetricsListen != "" {
-		findings = append(findings, c.port(ctx, "metrics", c.MetricsListen))
-	}
+	findings = append(findings, disk(os.TempDir()), files())
+	findings = append(findings, c.ports(ctx)...)
 	if err := c.write(cmd.OutOrStdout(), findings); err != nil {
 		return err
 	}
@@ -161,6 +164,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	findings := []finding{server(contents), c.schema(ctx, contents)}
 	if contents.IsOurs {
 		findings = append(findings, rowSecurity(contents))
+		findings = append(findings, c.sessions(ctx)...)
 	}
 	if skew > maxSkew {
 		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+
@@ -300,49 +304,4 @@ func files() finding {
 		return warning("open files", found, "each socket needs an open file: raise ulimit -n, or LimitNOFILE in systemd")
 	}
 	return ok("open files", "%s", found)
-}
-
-// port checks that the address is free, or that an agentgraph already serves on it.
-func (c *Doctor) port(ctx context.Context, name, address string) finding {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err == nil {
-		_ = listener.Close()
-		return ok(name, "%s is free", address)
-	}
-	if serves(ctx, name, address) {
-		return ok(name, "agentgraph serves on %s", address)
-	}
-	return problem(name, fmt.Sprintf("cannot listen on %s: %v", address, err),
-		"stop the program that uses the address, or choose another one with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
-}
-
-// serves reports whether an agentgraph serves its API at the address, or its metrics if that is the name.
-func serves(ctx context.Context, name, address string) bool {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	if host == "" || net.ParseIP(host).IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
-	defer cancel()
-	path := "/healthz"
-	if name == "metrics" {
-		path = "/metrics"
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
-	if err != nil {
-		return false
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = response.Body.Close() }()
-	if name == "metrics" {
-		text, _ := io.ReadAll(io.LimitReader(response.Body, maxMetrics))
-		return response.StatusCode == http.StatusOK && bytes.Contains(text, []byte("agentgraph_build_info"))
-	}
-	return response.StatusCode == http.StatusOK && response.Header.Get("X-Api-Version") != ""
 }

@@ -1,0 +1,39 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/agentgraph/agentgraph/db"
+)
+
+// sessions returns a problem if serve could not open the database, for example because a pooler in transaction mode is
+// in front of it and there is no address for sessions, or because that address leads elsewhere.
+func (c *Doctor) sessions(ctx context.Context) []finding {
+	const name = "sessions"
+	store, err := db.Open(ctx, c.DatabaseURL, db.Options{SessionAddress: c.SessionDatabaseURL,
+		Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return []finding{problem(name, err.Error(), "check DATABASE_URL and AGENTGRAPH_SESSION_DATABASE_URL")}
+	}
+	store.Close()
+	if c.SessionDatabaseURL == "" {
+		return nil
+	}
+	return []finding{ok(name, "AGENTGRAPH_SESSION_DATABASE_URL leads to the same database")}
+}
+
+// bus checks that a NATS server accepts a connection, if signals use NATS.
+func (c *Doctor) bus(ctx context.Context) []finding {
+	const name, advice = "NATS", "check AGENTGRAPH_NATS_URL and AGENTGRAPH_NATS_CREDENTIALS"
+	nats := c.nats(nil)
+	if nats == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	if err := nats.Check(ctx); err != nil {
+		return []finding{problem(name, err.Error(), advice)}
+	}
+	return []finding{ok(name, "a server accepts connections")}
+}

@@ -18,14 +18,14 @@ var (
 		it we they my your his her our their its this that these those of to for with from in at by
 		what which who when where why how can could would will should shall may must not no yes if then there here
 		please about after before any some so just want need like know tell give get let hello hi hey good morning
-		afternoon evening thanks thank bye goodbye up out all also only even than too very us him them re ve ll don t`)
+		afternoon evening thanks thank bye goodbye up out all also only even than too very us him them re ve ll don`)
 	frenchWords = Set(`le la les un une des du de et ou mais est sont etait etre ai avons avez ont je
 		tu il elle nous vous ils elles mon ma mes ton tes son sa ses notre nos votre vos leur leurs ce cet cette ces
 		au aux pour avec dans par sur sous chez sans que qui quoi quel quelle quels quelles quand comment
 		pourquoi combien peux peut pouvez puis voudrais veux voulez dois faut pas ne non oui si alors y en
 		svp plait merci bonjour bonsoir salut revoir c d j l n qu suis etes aimerais sais savoir dites
 		donner avoir fait faire plus tres bien aussi`)
-	shared = Set(`a as on me m s ok okay hm`)
+	shared = Set(`a as on me m s t ok okay hm`)
 )
 
 // IsEnglish reports whether a folded word is a small word of English.

@@ -30,6 +30,7 @@ func TestMessagesInOtherLanguagesAreAnsweredInTheirLanguage(t *testing.T) {
 		"Can you find Frau Müller? She had the morgen…": "",
 		"SN 40-2291-AX":                                 "",
 		"rien ne marche plus":                           "",
+		"t'es un robot ?":                               "",
 		"in am Main Street, is that in the area":        "",
 	} {
 		got := foreign(text)

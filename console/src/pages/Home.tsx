@@ -48,7 +48,7 @@ export default function Home() {
             <Icon name="chat" />
             New chat
           </Link>
-          {data && <RunAllTests agents={data.agents.nodes} isRunning={data.executions.nodes.length > 0} onStarted={answer.refresh} />}
+          {data && <RunAllTests all={data.tests.totalCount} agents={data.agents.nodes} isRunning={data.executions.nodes.length > 0} onStarted={answer.refresh} />}
         </>
       }
     >
@@ -71,7 +71,7 @@ function NoAgents() {
         </Link>
       }
     >
-      An agent has a prompt, tools and tests. Create one here, or start <code>agentgraph dev</code> on an empty database for a company with eight of them.
+      An agent has a prompt, tools and tests. Create one here, or start <code>agentgraph dev</code> on an empty database for eight examples.
     </Empty>
   );
 }
@@ -98,8 +98,7 @@ function Content({ data }: { data: HomeData }) {
 
 /** One sentence about the state of the tests, and the numbers behind it. */
 function News({ data, fresh }: { data: HomeData; fresh: number }) {
-  const sum = (of: "all" | "passed") => data.agents.nodes.reduce((total, agent) => total + agent[of].totalCount, 0);
-  const [all, passed, red] = [sum("all"), sum("passed"), data.red.totalCount];
+  const [all, passed, red] = [data.tests.totalCount, data.passed.totalCount, data.red.totalCount];
   const never = all - passed - red;
   const details = [
     `${count(passed)} of ${count(all)} pass.`,

@@ -17,8 +17,8 @@ const PlacesQuery = graphql(`
   query Places($text: String) {
     agents(first: 100, filter: { nameContains: $text }) { pageInfo { hasNextPage } nodes { id name } }
     campaigns(first: 100, filter: { nameContains: $text }) { pageInfo { hasNextPage } nodes { id name } }
-    datasets(first: 50) { nodes { id name } }
-    knowledgeBaseChats(first: 50) { nodes { id name } }
+    datasets(first: 100) { nodes { id name } }
+    knowledgeBaseChats(first: 100) { nodes { id name } }
   }
 `);
 

@@ -20,13 +20,22 @@ const PlanQuery = graphql(`
   }
 `);
 
+interface Props {
+  agents: readonly AgentOfHome[];
+  total: number;
+  /** How many tests the agents have that the home page does not show. */
+  others: number;
+  onStarted: () => void;
+  close: () => void;
+}
+
 interface RunPlan {
   coverage: Coverage;
   price: string;
 }
 
 /** Says what a run of all tests takes and which calls would be real, and starts an execution for each agent. */
-export default function RunAll({ agents, total, onStarted, close }: { agents: readonly AgentOfHome[]; total: number; onStarted: () => void; close: () => void }) {
+export default function RunAll({ agents, total, others, onStarted, close }: Props) {
   const client = useClient();
   const [plan, setPlan] = useState<RunPlan>();
   const [isBusy, setBusy] = useState(false);
@@ -56,6 +65,7 @@ export default function RunAll({ agents, total, onStarted, close }: { agents: re
     <Dialog title={isRisky ? "Run with real calls?" : "Run all tests?"} onClose={close}>
       <div className="stack">
         <p>{plan?.price ?? "Reading the price…"}</p>
+        {others > 0 && <p>{plural(others, "test")} of older agents do not run: only the newest 100 agents are read here.</p>}
         {isRisky && plan && <RealCalls coverage={plan.coverage} />}
         <ConfirmRun verb={`Run ${plural(total, "test")}`} isDanger={isRisky} disabled={!plan || isBusy} run={() => void run()} close={close} />
       </div>

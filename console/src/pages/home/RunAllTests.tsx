@@ -7,7 +7,7 @@ import type { AgentOfHome } from "./query";
 const RunAll = lazy(() => import("./RunAll"));
 
 /** Runs the tests of all agents once, after a dialog with the price. */
-export function RunAllTests({ agents, isRunning, onStarted }: { agents: readonly AgentOfHome[]; isRunning: boolean; onStarted: () => void }) {
+export function RunAllTests({ all, agents, isRunning, onStarted }: { all: number; agents: readonly AgentOfHome[]; isRunning: boolean; onStarted: () => void }) {
   const [isAsking, setAsking] = useState(false);
   const tested = agents.filter((agent) => agent.all.totalCount > 0);
   const total = tested.reduce((sum, agent) => sum + agent.all.totalCount, 0);
@@ -25,7 +25,7 @@ export function RunAllTests({ agents, isRunning, onStarted }: { agents: readonly
         Run all tests
         <span className="unseen"> ({count(total)})</span>
       </Act>
-      <Suspense>{isAsking && <RunAll agents={tested} total={total} onStarted={onStarted} close={() => setAsking(false)} />}</Suspense>
+      <Suspense>{isAsking && <RunAll agents={tested} total={total} others={all - total} onStarted={onStarted} close={() => setAsking(false)} />}</Suspense>
     </>
   );
 }

@@ -16,6 +16,8 @@ export const HomeQuery = graphql(`
         history(first: 20) { id status promptVersion isDraft }
       }
     }
+    tests: agentTests(first: 1) { totalCount }
+    passed: agentTests(first: 1, filter: { lastRunStatuses: [Passed] }) { totalCount }
     agents(first: 100) {
       totalCount
       nodes {

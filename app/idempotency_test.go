@@ -101,6 +101,9 @@ func TestRepeatedPostRunsOnce(t *testing.T) {
 	requireReplay(t, first, replica.post(t, "/Dataset", key, body, onceOnly))
 	_, again := g.keyOf(t, idOf(t, tenant), model.APIKeyScopeAdmin)
 	requireReplay(t, first, g.post(t, "/Dataset", again, body, onceOnly))
+	for _, spelling := range []string{"/dataset", "/Dataset/", "/v1/Dataset", "//Dataset", "/%44ataset"} {
+		requireReplay(t, first, g.post(t, spelling, key, body, onceOnly))
+	}
 	require.Equal(t, 1, countDatasets(t, g, key))
 
 	another := g.post(t, "/Dataset", otherKey, body, onceOnly)
@@ -128,6 +131,9 @@ func TestRepeatedPostRunsOnce(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(first.text), &dataset))
 	document := g.post(t, "/Dataset/"+dataset.ID+"/document", key, body, onceOnly)
 	require.Equal(t, http.StatusBadRequest, document.status, "another path is another request")
+	requireReplay(t, document, g.post(t, "/v1/dataset/"+dataset.ID+"/DOCUMENT/", key, body, onceOnly))
+	other := g.post(t, "/Dataset/"+strings.ToUpper(dataset.ID)+"/document", key, body, onceOnly)
+	require.False(t, other.isReplayed(), "ids do not ignore case")
 
 	bad := g.post(t, "/Dataset", key, body, "Idempotency-Key: "+strings.Repeat("k", 256))
 	require.Equal(t, http.StatusBadRequest, bad.status)

@@ -92,7 +92,7 @@ func (s *Server) serveIdempotent(w http.ResponseWriter, r *http.Request) {
 			idempotencyHeader))
 		return
 	}
-	k := &idempotentWriter{ResponseWriter: w, id: requestID(r, keys[0]), url: r.URL.RawQuery, body: digestOf(r)}
+	k := &idempotentWriter{ResponseWriter: w, id: s.requestID(r, keys[0]), url: r.URL.RawQuery, body: digestOf(r)}
 	r = r.WithContext(context.WithValue(r.Context(), keyedKey{}, k))
 	r.Body = k.body
 	answered := false
@@ -109,8 +109,12 @@ func (s *Server) serveIdempotent(w http.ResponseWriter, r *http.Request) {
 }
 
 // requestID returns the id of a request with the key. The same key on another path is another request.
-func requestID(r *http.Request, key string) []byte {
-	id := sha256.Sum256([]byte(r.Method + "\x00" + r.URL.EscapedPath() + "\x00" + key))
+func (s *Server) requestID(r *http.Request, key string) []byte {
+	path := r.URL.EscapedPath()
+	if t, ok := transportOf(s.otherTransports, r).(Canonicalizer); ok {
+		path = t.CanonicalPath(r)
+	}
+	id := sha256.Sum256([]byte(r.Method + "\x00" + path + "\x00" + key))
 	return id[:]
 }
 

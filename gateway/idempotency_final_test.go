@@ -91,6 +91,7 @@ func TestKeysBelongToOneRequest(t *testing.T) {
 	request := func(path string) *http.Request {
 		return httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("a"))
 	}
+	requestID := (&Server{}).requestID
 	id := requestID(request("/v1/agents"), "key")
 	require.Equal(t, id, requestID(request("/v1/agents?dry=1"), "key"))
 	require.NotEqual(t, id, requestID(request("/v1/agents"), "other"))

@@ -74,6 +74,13 @@ type Refuser interface {
 	Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error)
 }
 
+// Canonicalizer is a transport whose paths have several spellings. Requests of the same operation with the same
+// parameters have the same canonical path.
+type Canonicalizer interface {
+	graphql.Transport
+	CanonicalPath(r *http.Request) string
+}
+
 // Server serves GraphQL and the other paths of Options. It is an http.Handler, made by New.
 type Server struct {
 	settings          Settings

@@ -148,7 +148,21 @@ func (e *endpoint) serves(method string) bool {
 // find returns the endpoint of a request and its path parameters, or a problem. If the path has only other methods, it
 // sets the Allow header.
 func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map[string]any, *problem) {
-	var allowed []string
+	e, values, allowed := t.lookup(r)
+	if e != nil {
+		return e, values, nil
+	}
+	if allowed == nil {
+		return nil, nil, t.problem(model.Errorf(model.NotFound, "there is nothing at this path"))
+	}
+	slices.Sort(allowed)
+	allow := strings.Join(slices.Compact(allowed), ", ")
+	w.Header().Set("Allow", allow)
+	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
+}
+
+// lookup returns the endpoint of a request and its path parameters, or the other methods that the path has.
+func (t *Transport) lookup(r *http.Request) (found *endpoint, values map[string]any, allowed []string) {
 	given := segments(pathOf(r.URL.EscapedPath()))
 	for _, e := range t.endpoints {
 		values, ok := e.match(given)
@@ -163,13 +177,17 @@ func (t *Transport) find(w http.ResponseWriter, r *http.Request) (*endpoint, map
 			allowed = append(allowed, http.MethodHead)
 		}
 	}
-	if allowed == nil {
-		return nil, nil, t.problem(model.Errorf(model.NotFound, "there is nothing at this path"))
+	return nil, nil, allowed
+}
+
+// CanonicalPath returns the path of a request in the table's spelling, which is the same for all spellings that reach
+// the same operation with the same parameters.
+func (t *Transport) CanonicalPath(r *http.Request) string {
+	e, values, _ := t.lookup(r)
+	if e == nil {
+		return r.URL.EscapedPath()
 	}
-	slices.Sort(allowed)
-	allow := strings.Join(slices.Compact(allowed), ", ")
-	w.Header().Set("Allow", allow)
-	return nil, nil, problemf(http.StatusMethodNotAllowed, model.BadInput, "the method is not allowed here; use %s", allow)
+	return fillPath(e.path, values)
 }
 
 // MatchesPath reports whether a route or export has the path, with any method.

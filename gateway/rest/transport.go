@@ -257,10 +257,15 @@ func fillLocation(location string, result []byte) string {
 	if err := json.Unmarshal(result, &members); err != nil {
 		return ""
 	}
-	parts := segments(location)
+	return fillPath(location, members)
+}
+
+// fillPath replaces the {name} segments of a path with the escaped values.
+func fillPath(path string, values map[string]any) string {
+	parts := segments(path)
 	for i, segment := range parts {
 		if name, ok := parameter(segment); ok {
-			parts[i] = url.PathEscape(fmt.Sprint(members[name]))
+			parts[i] = url.PathEscape(fmt.Sprint(values[name]))
 		}
 	}
 	return "/" + strings.Join(parts, "/")

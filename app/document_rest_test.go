@@ -41,6 +41,17 @@ func TestRESTManagesDocuments(t *testing.T) {
 	status, _, text = g.sendForm(t, path, key, nil, part{name: "text", content: "x"},
 		part{"file", "a.txt", "text/plain", "x"})
 	require.Equal(t, 400, status, text)
+	file := part{"file", "a.txt", "text/plain", "x"}
+	for want, parts := range map[string][]part{
+		`"file":["must be given once"]`:                        {file, file},
+		`"name":["must be given once"]`:                        {{name: "name", content: "a"}, {name: "Name", content: "b"}, file},
+		`"folder":["is not a known part; the parts are name, `: {{name: "folder", content: "a"}, file},
+		`"file":["must be a file`:                              {{name: "file", content: "a"}},
+	} {
+		status, _, text = g.sendForm(t, path, key, nil, parts...)
+		require.Equal(t, 400, status, text)
+		require.Contains(t, text, want)
+	}
 	status, _, text = g.sendForm(t, path, key, nil, part{"file", "a.txt", "text/plain", strings.Repeat("a", 25<<20+1)})
 	require.Equal(t, 413, status, text)
 	require.Contains(t, text, "LIMIT_EXCEEDED")

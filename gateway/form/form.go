@@ -193,6 +193,9 @@ func (f *Form) Names() []string { return slices.Collect(maps.Keys(f.form.Value))
 // Files returns the names of the form's files.
 func (f *Form) Files() []string { return slices.Collect(maps.Keys(f.form.File)) }
 
+// Count returns how many parts have the name.
+func (f *Form) Count(name string) int { return len(f.form.Value[name]) + len(f.form.File[name]) }
+
 // Upload returns the file with the name. The result given is false if there is none. Each call returns its own reader.
 func (f *Form) Upload(name string) (upload graphql.Upload, given bool, err error) {
 	headers := f.form.File[name]

@@ -153,7 +153,7 @@ func (d *describer) body(r rest.Route) *openapi3.RequestBodyRef {
 	d.Definitions[name] = object
 	body.Content["application/json"] = &openapi3.MediaType{Schema: componentSchema(name)}
 	if r.Upload != nil {
-		form := openapi3.NewObjectSchema()
+		form := openapi3.NewObjectSchema().WithoutAdditionalProperties()
 		for _, member := range r.InBody {
 			form.WithPropertyRef(member.Name, d.schemaRef(d.Input(member)))
 		}

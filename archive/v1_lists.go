@@ -152,7 +152,8 @@ func (m *v1Move) item(campaignID string, item v1Object) {
 	ended := cmp.Or(item.timestamp("processedAt"), item.timestamp("lastCallDate"), created)
 	switch status {
 	case "Processed":
-		row["processed_at"], row["result"] = ended, clean(item.raw("result"))
+		row["processed_at"], row["result"] = ended, conversation(item.raw("result"), "conversation",
+			"messages")
 	case "Error":
 		row["error"] = "the v1 server does not say why"
 	default:

@@ -22,11 +22,7 @@ func clean(text json.RawMessage, without ...string) json.RawMessage {
 	if decoder.Decode(&value) != nil {
 		return text
 	}
-	cleaned, err := json.Marshal(withoutNulls(value, without))
-	if err != nil {
-		return text
-	}
-	return cleaned
+	return encoded(withoutNulls(value, without), text)
 }
 
 func withoutNulls(value any, without []string) any {
@@ -47,19 +43,70 @@ func withoutNulls(value any, without []string) any {
 	return value
 }
 
+// readTime parses a date or a date-time, which may lack its seconds or its offset. It returns false for anything else.
+func readTime(text string) (time.Time, bool) {
+	at, err := model.UnmarshalDateTime(text)
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, text)
+	}
+	return at, err == nil
+}
+
 // timestamp returns a time in the archive's format. It returns nil without a time, and for times before 1970: .NET
 // writes an unset time as year 1.
 func (o v1Object) timestamp(name string) any {
-	text := o.text(name)
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
-		if at, err := time.Parse(layout, text); err == nil {
-			if at.Year() < 1970 {
-				return nil
-			}
-			return at.UTC().Format(time.RFC3339Nano)
+	at, isTime := readTime(o.text(name))
+	if !isTime || at.Year() < 1970 {
+		return nil
+	}
+	return at.Format(time.RFC3339Nano)
+}
+
+// conversation cleans JSON in which the path leads to messages, and writes their times in the archive's format. It
+// removes times before 1970, and leaves values that are not times for the import to refuse.
+func conversation(text json.RawMessage, path ...string) json.RawMessage {
+	text = clean(text)
+	if len(path) > 0 {
+		whole := map[string]json.RawMessage{}
+		if json.Unmarshal(text, &whole) != nil || whole[path[0]] == nil {
+			return text
+		}
+		whole[path[0]] = conversation(whole[path[0]], path[1:]...)
+		return encoded(whole, text)
+	}
+	messages := []map[string]json.RawMessage{}
+	if json.Unmarshal(text, &messages) != nil {
+		return text
+	}
+	for _, message := range messages {
+		at, isTime := readTime(v1Object(message).text("timestamp"))
+		switch {
+		case isTime && at.Year() < 1970:
+			delete(message, "timestamp")
+		case isTime:
+			message["timestamp"] = json.RawMessage(at.Format(`"` + time.RFC3339Nano + `"`))
 		}
 	}
-	return nil
+	return encoded(messages, text)
+}
+
+// encoded returns the JSON of a value, or the fallback if the value has none.
+func encoded(value any, fallback json.RawMessage) json.RawMessage {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fallback
+	}
+	return text
+}
+
+// withDataBag adds an empty data bag to the context of a classification test that has none.
+func withDataBag(text json.RawMessage) json.RawMessage {
+	whole := map[string]json.RawMessage{}
+	if json.Unmarshal(text, &whole) != nil || whole["dataBag"] != nil {
+		return text
+	}
+	whole["dataBag"] = json.RawMessage("{}")
+	return encoded(whole, text)
 }
 
 // writeAgents adds the rows of agents, their tools and sub-agents.
@@ -180,16 +227,17 @@ func (m *v1Move) test(test v1Object) {
 		for column, name := range map[string]string{
 			"criteria": "criteria", "max_turns": "maxTurns", "variables": "variables", "tool_mocking": "toolMocking",
 			"persona": "persona",
-			"pass_at": "passAt", "judge_sees": "judgeSees", "conversation_messages": "conversationMessages",
+			"pass_at": "passAt", "judge_sees": "judgeSees",
 		} {
 			row[column] = clean(test.raw(name))
 		}
+		row["conversation_messages"] = conversation(test.raw("conversationMessages"))
 		row["checks"] = clean(test.raw("checks"), "description")
 		// In these lists null has a meaning.
 		row["criteria_weights"], row["contact_says"] = test.raw("criteriaWeights"), test.raw("contactSays")
 	case test.raw("conversationContext") != nil:
 		row["kind"], row["tag_expected"] = model.AgentTestKindClassification, test.text("tagExpected")
-		row["conversation_context"] = clean(test.raw("conversationContext"))
+		row["conversation_context"] = withDataBag(conversation(test.raw("conversationContext"), "messages"))
 	default:
 		m.left("the test %q (%s): the server shows neither a scenario nor a conversation", test.text("name"), id)
 		return

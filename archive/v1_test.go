@@ -177,6 +177,41 @@ func TestCompanyMovesFromV1Server(t *testing.T) {
 	require.Equal(t, unpacked(t, file.Bytes()), unpacked(t, again.Bytes()), "the same server gives the same archive")
 }
 
+// A v1 server may leave out the offset of a time, the data bag, and members that are null.
+func TestV1ValuesAreConverted(t *testing.T) {
+	t.Parallel()
+	s := newOldServer(0)
+	s.lists["/AgentTest"] = []string{
+		`{"id":"s","agentId":"a1","name":"S","scenario":"x","criteria":["y"],"createdAt":"2024-06-01T08:00",
+			"conversationMessages":[{"role":"user","text":"a","timestamp":"2024-06-01T08:00:00"},
+			{"role":"assistant","text":"b","timestamp":"0001-01-01T00:00:00"},
+			{"role":"user","text":"c","timestamp":"2024-06-01T08:00+02:00"}]}`,
+		`{"id":"c","agentId":"a1","name":"C","tagExpected":"New",
+			"conversationContext":{"messages":[{"role":"user","text":"a","timestamp":"2024-06-01T08:00:00.5"}]}}`,
+		`{"id":"n","agentId":"a1","name":"N","tagExpected":"New",
+			"conversationContext":{"messages":[{"role":"user","text":"a"}],"dataBag":null}}`,
+	}
+	s.lists["/CampaignItem/c1"] = []string{`{"id":"i1","runningStatus":"Processed","attemptCount":1,"phoneNumber":"+4912",
+		"createdAt":"2024-06-01T08:00:00","result":{"summary":"Done","conversation":{"id":"k",
+		"messages":[{"role":"user","text":"a","timestamp":"2024-06-01T08:00:00"}]}}}`}
+	file, _, err := fromOld(t, s, "old-key")
+	require.NoError(t, err)
+	store := dbtest.New(t)
+	require.NoError(t, take(t, store, file.Bytes()))
+	rows := map[string]string{}
+	for _, e := range unpacked(t, file.Bytes()) {
+		rows[e.name] = e.content
+	}
+	for _, says := range []string{
+		`"created_at":"2024-06-01T08:00:00Z"`, `"text":"a","timestamp":"2024-06-01T08:00:00Z"`, `{"role":"assistant","text":"b"}`,
+		`"text":"c","timestamp":"2024-06-01T06:00:00Z"`, `"timestamp":"2024-06-01T08:00:00.5Z"`,
+	} {
+		require.Contains(t, rows["agent_tests.jsonl"], says)
+	}
+	require.Equal(t, 2, strings.Count(rows["agent_tests.jsonl"], `"dataBag":{}`))
+	require.Contains(t, rows["campaign_items.jsonl"], `"timestamp":"2024-06-01T08:00:00Z"`)
+}
+
 func TestImportReportsMissingV1Data(t *testing.T) {
 	t.Parallel()
 	_, _, err := fromOld(t, newOldServer(1), "another-key")

@@ -28,7 +28,7 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 		id := d.text("id")
 		m.report.Written["datasets"]++
 		m.addRow("datasets", id, map[string]any{
-			"id": id, "name": d.text("name"), "description": d.text("description"), "chunk_method": d.text("chunkMethod"),
+			"id": id, "name": d.text("name"), "description": d.raw("description"), "chunk_method": d.text("chunkMethod"),
 			"parser_config": clean(d.raw("parserConfig")), "created_at": d.timestamp("createdAt"),
 		})
 		documents, err := m.list(ctx, "documents", "/Dataset/"+url.PathEscape(id)+"/document", nil)

@@ -194,10 +194,16 @@ func TestV1ValuesAreConverted(t *testing.T) {
 	s.lists["/CampaignItem/c1"] = []string{`{"id":"i1","runningStatus":"Processed","attemptCount":1,"phoneNumber":"+4912",
 		"createdAt":"2024-06-01T08:00:00","result":{"summary":"Done","conversation":{"id":"k",
 		"messages":[{"role":"user","text":"a","timestamp":"2024-06-01T08:00:00"}]}}}`}
+	s.lists["/Dataset"] = []string{`{"id":"d1","name":"A","description":""}`, `{"id":"d2","name":"B","description":null}`}
 	file, _, err := fromOld(t, s, "old-key")
 	require.NoError(t, err)
 	store := dbtest.New(t)
 	require.NoError(t, take(t, store, file.Bytes()))
+	for id, want := range map[string]*string{"d1": new(""), "d2": nil} {
+		dataset, err := store.Tenant("acme").Dataset(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, want, dataset.Description)
+	}
 	rows := map[string]string{}
 	for _, e := range unpacked(t, file.Bytes()) {
 		rows[e.name] = e.content

@@ -237,21 +237,23 @@ func isDeleted(named v1Object) bool {
 
 // readAgents reads the agents whose ids were recorded.
 func (m *v1Move) readAgents(ctx context.Context) error {
+	missing := 0
 	for i, id := range m.agentIDs {
 		agent := v1Object{}
 		err := m.client.get(ctx, "/Agent/"+url.PathEscape(id), nil, &agent)
-		if m.Progress != nil {
-			m.Progress("agents", int64(i+1), int64(len(m.agentIDs)))
-		}
-		if hasStatus(err, http.StatusNotFound, http.StatusForbidden) {
+		switch {
+		case hasStatus(err, http.StatusNotFound, http.StatusForbidden):
 			m.left("agent %s: %v", id, err)
-			continue
-		}
-		if err != nil {
+			missing++
+		case err != nil:
 			return err
+		default:
+			m.report.Read["agents"]++
+			m.agents[id] = agent
 		}
-		m.report.Read["agents"]++
-		m.agents[id] = agent
+		if m.Progress != nil {
+			m.Progress("agents", int64(i+1-missing), int64(len(m.agentIDs)-missing))
+		}
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ type oldServer struct {
 	// lists are the entries by path.
 	lists map[string][]string
 	ones  map[string]string
+	// progress has the lines about the progress of a move.
+	progress []string
 }
 
 func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -125,6 +127,9 @@ func fromOld(t *testing.T, s *oldServer, key string) (*bytes.Buffer, *archive.V1
 	report, err := archive.FromV1(t.Context(), file, archive.V1Options{
 		Address: server.URL, Key: key, Company: archive.Company{ID: "acme", Name: "Acme",
 			CreatedAt: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}, Pause: time.Millisecond,
+		Progress: func(what string, read, total int64) {
+			s.progress = append(s.progress, fmt.Sprintf("read %d of %d %s", read, total, what))
+		},
 	})
 	return file, report, err
 }
@@ -232,6 +237,7 @@ func TestImportReportsMissingV1Data(t *testing.T) {
 		`{"id":"i2","runningStatus":"Pending","phoneNumber":"030/123"}`}
 	_, report, err := fromOld(t, s, "old-key")
 	require.NoError(t, err)
+	require.Contains(t, s.progress, "read 1 of 1 agents")
 	left := strings.Join(report.Left, "\n")
 	for _, says := range []string{
 		"agent a2: GET /Agent/a2: the v1 server answered 404", `the test "Short" (short): its agent a2 is not moved`,

@@ -1,9 +1,15 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // fileError is an error of an archive's file. It does not wrap its cause, because a disk error could be mistaken for an
@@ -49,4 +55,50 @@ func (t errorWriter) Write(p []byte) (int, error) {
 		err = fileErrorf("the archive cannot be written: %v", err)
 	}
 	return n, err
+}
+
+// entryError names the entry, unless the error is about the database.
+func entryError(name string, err error) error {
+	if pg.IsUnavailable(err) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", name, withFields(err))
+}
+
+// withFields returns the error's message, with all fields if there are several.
+func withFields(err error) error {
+	var known *model.Error
+	switch {
+	case !errors.As(err, &known):
+		return err
+	case len(known.Fields) < 2:
+		return errors.New(known.Message)
+	}
+	return errors.New(known.Error())
+}
+
+// maxRefused bounds the refused lines that an error lists. An import with more of them stops.
+const maxRefused = 50
+
+// refusal returns an error that lists the refused lines, and the error that ended the import, if any. It returns only
+// the latter if it is about the database.
+func (r *reader) refusal(err error) error {
+	if len(r.refused) == 0 || pg.IsUnavailable(err) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	lines := r.refused[:min(len(r.refused), maxRefused)]
+	lines = slices.Clip(lines)
+	if more := len(r.refused) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	if len(r.refused) >= maxRefused {
+		lines = append(lines, "the lines after these were not checked")
+	}
+	if err != nil {
+		lines = append(lines, err.Error())
+	}
+	if len(lines) == 1 {
+		return errors.New(lines[0])
+	}
+	return fmt.Errorf("%d lines are refused:\n%s", len(r.refused), strings.Join(lines, "\n"))
 }

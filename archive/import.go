@@ -15,7 +15,6 @@ import (
 	"path"
 
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -51,7 +50,7 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	r.onProgress = o.Progress
 	err = store.ImportCompany(ctx, company, r.manifest.ID, o.IsRehearsal,
 		func(ctx context.Context, in *db.CompanyImport) error {
-			if err := r.importAll(ctx, in); err != nil {
+			if err := r.refusal(r.importAll(ctx, in)); err != nil {
 				return err
 			}
 			if err := r.compare(); err != nil {
@@ -106,6 +105,8 @@ type reader struct {
 	rows  map[string]int64
 	files int64
 	done  int64
+	// refused describes the refused lines.
+	refused []string
 	// place is the index of the last entry's kind in the variable order.
 	place int
 }
@@ -215,8 +216,9 @@ func (r *reader) readManifest() error {
 	return nil
 }
 
+// importAll imports the entries. After a refused line it only looks for further ones.
 func (r *reader) importAll(ctx context.Context, in *db.CompanyImport) error {
-	for {
+	for len(r.refused) < maxRefused {
 		header, err := r.next()
 		if errors.Is(err, io.EOF) {
 			return r.verifyChecksum()
@@ -233,17 +235,19 @@ func (r *reader) importAll(ctx context.Context, in *db.CompanyImport) error {
 			return fmt.Errorf("entry %q must come before the entries of %s", header.Name, order[r.place])
 		}
 		r.place = place
-		if kind == filesName {
+		switch {
+		case kind != filesName:
+			err = r.lines(ctx, in, header.Name, kind, r.content(header))
+		case len(r.refused) == 0:
 			err = in.File(ctx, documentID, header.Size, r.content(header))
 			r.files++
 			r.addProgress(1)
-		} else {
-			err = r.lines(ctx, in, kind, r.content(header))
 		}
 		if err != nil {
 			return entryError(header.Name, err)
 		}
 	}
+	return nil
 }
 
 // verifyChecksum reads the rest of the file after the last entry, so that gzip verifies its checksum.
@@ -254,28 +258,8 @@ func (r *reader) verifyChecksum() error {
 	return nil
 }
 
-// entryError names the entry, unless the error is about the database.
-func entryError(name string, err error) error {
-	if pg.IsUnavailable(err) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return fmt.Errorf("%s: %w", name, withFields(err))
-}
-
-// withFields returns the error's message, with all fields if there are several.
-func withFields(err error) error {
-	var known *model.Error
-	switch {
-	case !errors.As(err, &known):
-		return err
-	case len(known.Fields) < 2:
-		return errors.New(known.Message)
-	}
-	return errors.New(known.Error())
-}
-
-// lines imports the rows of an entry. It skips empty lines.
-func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, content io.Reader) error {
+// lines imports the rows of an entry, and records the refused ones. It skips empty lines.
+func (r *reader) lines(ctx context.Context, in *db.CompanyImport, entry, table string, content io.Reader) error {
 	lines := bufio.NewScanner(content)
 	lines.Buffer(make([]byte, 0, 1<<16), maxLine)
 	batch, numbers, size, number := []json.RawMessage{}, []int{}, 0, 0
@@ -284,16 +268,19 @@ func (r *reader) lines(ctx context.Context, in *db.CompanyImport, table string, 
 			return nil
 		}
 		err := in.Rows(ctx, table, batch)
-		var wrong *db.RowError
+		var wrong db.RowErrors
 		if errors.As(err, &wrong) {
-			return fmt.Errorf("line %d: %w", numbers[wrong.Index], withFields(wrong.Err))
+			for _, row := range wrong {
+				r.refused = append(r.refused, fmt.Sprintf("%s: line %d: %v", entry, numbers[row.Index], withFields(row.Err)))
+			}
+			err = nil
 		}
 		r.rows[table] += int64(len(batch))
 		r.addProgress(int64(len(batch)))
 		batch, numbers, size = batch[:0], numbers[:0], 0
 		return err
 	}
-	for lines.Scan() && lines.Err() == nil { // before an error, Scan returns a partial line
+	for len(r.refused) < maxRefused && lines.Scan() && lines.Err() == nil { // before an error, Scan returns a partial line
 		number++
 		line := bytes.TrimSpace(lines.Bytes())
 		if len(line) == 0 {

@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,14 +32,14 @@ func TestArchiveLinesAreValidated(t *testing.T) {
 		{"agent_tests", `"tool_mocking": {"mockedTools": [{"toolId": "t", "Rules": []}]}`,
 			"tool_mocking.mockedTools.0.Rules is unknown"},
 		{"agent_tests", `"persona": "kind"`, "persona must be a JSON object"},
-		{"agent_tests", `"persona": {"mood": "Fine"}`, "persona.mood must be a value of ContactMood"},
+		{"agent_tests", `"persona": {"mood": "Fine"}`, "persona.mood must be a value of ContactMood: Friendly, "},
 		{"agent_tests", `"persona": {"patience": 1.5}`, "persona.patience must be a whole number of at most 32 bits"},
 		{"agent_tests", `"criteria": "x"`, "criteria must be a list"},
 		{"agent_tests", `"criteria": [5]`, "criteria.0 must be a string"},
 		{"agent_tests", `"criteria": [null]`, "criteria.0 must be a string"},
 		{"agent_tests", `"variables": []`, "variables must be a JSON object"},
 		{"agent_tests", `"checks": [{"expect": {"says": {"text": "a", "role": "boss"}}}]`,
-			"checks.0.expect.says.role must be a value of MessageRole"},
+			"checks.0.expect.says.role must be a value of MessageRole: assistant, user"},
 		{"agent_tests", `"conversation_messages": [{"role": "user", "text": "a", "timestamp": "now"}]`,
 			"conversation_messages.0.timestamp must be a date-time"},
 		{"agent_tests", `"persona": {"language": "en", "language": "de"}`, "persona.language occurs twice"},
@@ -74,6 +75,41 @@ func TestArchiveLinesAreValidated(t *testing.T) {
 			require.NotContains(t, err.Error(), internal, c.line)
 		}
 	}
+}
+
+// An import lists all refused lines, but not the lines that only refer to them.
+func TestImportListsAllRefusedLines(t *testing.T) {
+	t.Parallel()
+	store := dbtest.New(t)
+	test := func(id, agent, more string) string {
+		return `{"id": "` + id + `", "agent_id": "` + agent + `", "name": "` + id + `", "scenario": "B", "criteria": ["C"]` +
+			more + "}\n"
+	}
+	manyTests := ""
+	for i := range 60 {
+		manyTests += test(fmt.Sprint("many", i), "a1", `, "max_turns": 99`)
+	}
+	err := take(t, store, packed(t, entry{"manifest.json", manifest},
+		entry{"datasets.jsonl", `{"id": "d1", "name": ""}`},
+		entry{"agents.jsonl", byHand + "}\n" + strings.Replace(byHand, "a1", "a2", 1) + `, "channel": "Pigeon"}`},
+		entry{"agent_test_folders.jsonl", `{"id": "f2", "agent_id": "a2", "name": "F"}`},
+		entry{"agent_tests.jsonl", test("t1", "a1", `, "max_turns": 99`) + test("t2", "a2", `, "folder_id": "f2"`) + "\n" +
+			test("t3", "a1", `, "persona": 5`) + test("t4", "a1", "") + test("t5", "none", "")}))
+	require.EqualError(t, err, strings.Join([]string{"5 lines are refused:",
+		"datasets.jsonl: line 1: name must not be empty",
+		"agents.jsonl: line 2: channel occurs twice",
+		"agent_tests.jsonl: line 1: maxTurns must be between 1 and 30",
+		"agent_tests.jsonl: line 4: persona must be a JSON object",
+		`agent_tests.jsonl: line 6: agent_id "none" refers to a row that does not come before this row in the archive`,
+	}, "\n"))
+	err = take(t, store, packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", byHand + "}"},
+		entry{"agent_tests.jsonl", manyTests}))
+	require.ErrorContains(t, err, "60 lines are refused:\nagent_tests.jsonl: line 1: ")
+	require.ErrorContains(t, err, "agent_tests.jsonl: line 50: maxTurns must be between 1 and 30\nand 10 more\n"+
+		"the lines after these were not checked")
+	companies, err := store.Companies(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, companies)
 }
 
 // A handwritten test row gets the same key as from createSimulationTest.

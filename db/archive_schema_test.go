@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -168,6 +169,9 @@ func (e enums) schemaOf(t reflect.Type, isNullable bool) map[string]any {
 	}
 	if values := e[strings.ToLower(t.Name())]; t.Kind() == reflect.String && values != nil {
 		schema["enum"] = values
+		if !strings.Contains(db.DescribeType(t), fmt.Sprintf(": %v", values[0])) {
+			panic("archivedEnums lacks " + t.Name())
+		}
 		if isNullable {
 			schema["enum"] = append(slices.Clone(values), nil)
 		}

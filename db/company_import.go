@@ -42,6 +42,8 @@ type CompanyImport struct {
 	// table is the table of the last rows, and inserted the number of its rows.
 	table    string
 	inserted int
+	// refused has the ids of refused rows, as JSON.
+	refused map[string]bool
 	// versions has, by campaign, the last version that the import gave to an item without a version.
 	versions map[string]int
 }
@@ -55,6 +57,11 @@ type RowError struct {
 func (e *RowError) Error() string { return e.Err.Error() }
 
 func (e *RowError) Unwrap() error { return e.Err }
+
+// RowErrors are the faulty rows, sorted by their index.
+type RowErrors []*RowError
+
+func (e RowErrors) Error() string { return fmt.Sprintf("%d rows are refused: %v", len(e), e[0]) }
 
 // ImportCompany makes the company from the rows that the function fill adds. It imports nothing if fill returns an
 // error or the rows are inconsistent. A rehearsal imports nothing, and returns the same errors. It returns CONFLICT
@@ -70,7 +77,8 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 		if err := tx.addCompany(ctx, company, archiveID); err != nil {
 			return err
 		}
-		in := &CompanyImport{tx: tx, tenant: tenantTx{tenant}, versions: map[string]int{}}
+		in := &CompanyImport{tx: tx, tenant: tenantTx{tenant}, versions: map[string]int{},
+			refused: map[string]bool{}}
 		if err := in.begin(ctx); err != nil {
 			return err
 		}
@@ -142,7 +150,8 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 }
 
 // Rows adds rows to one of ArchivedTables. Each row is a JSON object whose keys are the columns. Add the rows that they
-// refer to before them, or in the same call. A RowError names the first faulty row.
+// refer to before them, or in the same call. RowErrors names all faulty rows, except those that only refer to a faulty
+// row. The other rows are added, so that the rows after them can be checked.
 func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.RawMessage) error {
 	if table != i.table {
 		if err := i.analyze(ctx); err != nil {
@@ -151,35 +160,33 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 		i.table, i.inserted = table, 0
 	}
 	i.inserted += len(lines)
-	complete := make([]json.RawMessage, len(lines))
+	var faults RowErrors
+	complete, indexes := []json.RawMessage{}, []int{}
 	for n, line := range lines {
-		var err error
-		if complete[n], err = i.complement(table, line); err != nil {
-			return &RowError{n, err}
+		whole, err := i.complement(table, line)
+		if err != nil {
+			faults = append(faults, i.refuse(n, line, err))
+			continue
 		}
+		complete, indexes = append(complete, whole), append(indexes, n)
 	}
-	err := i.attempt(ctx, func() error { return i.insert(ctx, table, complete) })
-	if err == nil || pg.IsUnavailable(err) || ctx.Err() != nil {
-		return err
-	}
-	// Postgres does not name the faulty row, and returned rows are in no reliable order. So check and insert the rows one
-	// by one.
-	for n := range complete {
-		err := i.attempt(ctx, func() error {
-			if err := i.check(ctx, table, complete[n]); err != nil {
+	if len(complete) > 0 {
+		err := i.attempt(ctx, func() error { return i.insert(ctx, table, complete) })
+		if err != nil {
+			more, err := i.insertEach(ctx, table, complete, err)
+			if err != nil {
 				return err
 			}
-			return i.insert(ctx, table, complete[n:n+1])
-		})
-		var out *RowError
-		switch {
-		case errors.As(err, &out):
-			return &RowError{n, out.Err}
-		case err != nil:
-			return &RowError{n, i.explainRefusal(ctx, err, table, complete[n])}
+			for _, fault := range more {
+				faults = append(faults, &RowError{indexes[fault.Index], fault.Err})
+			}
 		}
 	}
-	return i.explainRefusal(ctx, err, table, nil)
+	if len(faults) == 0 {
+		return nil
+	}
+	slices.SortFunc(faults, func(a, b *RowError) int { return a.Index - b.Index })
+	return faults
 }
 
 // complement fills in missing columns of a row, and returns an error if the row does not match the table.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -38,6 +39,61 @@ func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.R
 	text.WriteString("]")
 	return i.checkRows(ctx, table, "INSERT INTO ?0 (company_id, ?1) SELECT ?2, ?1 FROM json_populate_recordset(NULL::?0, "+
 		"?3::json) RETURNING ?4", identifiers(i.columns[table]), i.tenant.CompanyID(), text.String())
+}
+
+// insertEach checks and adds rows one by one after their common statement failed with an error. Postgres does not name
+// the faulty row, and returned rows are in no reliable order. It returns the faulty rows, except those that refer to a
+// refused row.
+func (i *CompanyImport) insertEach(ctx context.Context, table string, lines []json.RawMessage,
+	cause error) (faults RowErrors, err error) {
+	if pg.IsUnavailable(cause) || ctx.Err() != nil {
+		return nil, cause
+	}
+	found := false
+	for n := range lines {
+		err := i.attempt(ctx, func() error {
+			if err := i.check(ctx, table, lines[n]); err != nil {
+				return err
+			}
+			return i.insert(ctx, table, lines[n:n+1])
+		})
+		if err == nil {
+			continue
+		}
+		if pg.IsUnavailable(err) || ctx.Err() != nil {
+			return nil, err
+		}
+		found = true
+		var out *RowError
+		switch {
+		case errors.As(err, &out):
+			faults = append(faults, i.refuse(n, lines[n], out.Err))
+		case pg.SQLState(err) == "23503" && i.refersToRefused(lines[n]):
+			_ = i.refuse(n, lines[n], err) // its reference is not a fault of its own
+		default:
+			faults = append(faults, i.refuse(n, lines[n], i.explainRefusal(ctx, err, table, lines[n])))
+		}
+	}
+	if !found {
+		return nil, i.explainRefusal(ctx, cause, table, nil)
+	}
+	return faults, nil
+}
+
+// refuse records that a row is refused.
+func (i *CompanyImport) refuse(index int, line json.RawMessage, err error) *RowError {
+	_ = eachMember(line, func(name string, value json.RawMessage) { // a line that is not an object has no id
+		if name == "id" {
+			i.refused[string(value)] = true
+		}
+	})
+	return &RowError{index, err}
+}
+
+// refersToRefused reports whether a column of the row has the id of a refused row.
+func (i *CompanyImport) refersToRefused(line json.RawMessage) (refers bool) {
+	_ = eachMember(line, func(_ string, value json.RawMessage) { refers = refers || i.refused[string(value)] })
+	return refers
 }
 
 // check checks a row without adding it.

@@ -140,6 +140,9 @@ var TypeOfColumn = typeOfColumn
 // JSONTypeOf returns the type and the format in a JSON Schema for a Go type.
 var JSONTypeOf = jsonTypeOf
 
+// DescribeType says in words what a value of a Go type must be.
+var DescribeType = describeType
+
 // JSONColumn returns the Go type of a JSON column, or nil.
 func JSONColumn(table, column string) reflect.Type {
 	return archivedTableOf(table).jsonColumn(column, nil)

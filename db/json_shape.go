@@ -66,7 +66,7 @@ func describeType(t reflect.Type) string {
 	case format == "date-time":
 		return "a date-time such as 2026-03-01T09:30:00Z"
 	case isEnum(t):
-		return "a value of " + t.Name()
+		return "a value of " + t.Name() + enumValues(t)
 	case name == "boolean":
 		return "true or false"
 	case name == "integer":
@@ -75,6 +75,24 @@ func describeType(t reflect.Type) string {
 		return "a number"
 	}
 	return "a string"
+}
+
+// archivedEnums are the values of the enums in archived JSON.
+var archivedEnums = []any{
+	model.AllAgentTestKind, model.AllAgentTestRunStatus, model.AllCallTransferFailure, model.AllChannel,
+	model.AllContactMood, model.AllConversationEnder, model.AllDirection, model.AllEvidenceKind,
+	model.AllExtractedValueType, model.AllHTTPMethod, model.AllJudgeSight, model.AllMessageRole, model.AllMockFailureKind,
+	model.AllRunErrorCause, model.AllSideEffects, model.AllToolCallApproval, model.AllToolCallKind,
+}
+
+// enumValues returns the values of an enum, as the end of a message.
+func enumValues(t reflect.Type) string {
+	for _, values := range archivedEnums {
+		if reflect.TypeOf(values).Elem() == t {
+			return ": " + strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ", ")
+		}
+	}
+	return ""
 }
 
 func isEnum(t reflect.Type) bool {

@@ -52,5 +52,5 @@ export async function useClient(baseUrl: string, key: string, agentId: string): 
 
 /** Tells the kinds of tests apart. */
 function criteriaOf(test: AgentTest): string[] {
-  return "criteria" in test ? test.criteria : [];
+  return test.kind === "Simulation" ? test.criteria : [];
 }

@@ -35,10 +35,33 @@ func Describe(schema *ast.Schema, routes []rest.Route, exports []rest.Export) (*
 	for _, e := range exports {
 		d.addOperation(e.Path, http.MethodGet, ast.NamedType(e.RowType, nil), d.export(e))
 	}
+	discriminators := d.discriminate()
 	for name, definition := range d.Definitions {
 		d.document.Components.Schemas[name] = d.schemaRef(definition)
+		d.document.Components.Schemas[name].Value.Discriminator = discriminators[name]
 	}
 	return d.document, d.Err
+}
+
+// discriminate lets clients tell the types of a union apart by the property kind: a type such as SimulationTest has the
+// value that its name begins with. It returns the discriminators by the name of the union.
+func (d *describer) discriminate() map[string]*openapi3.Discriminator {
+	discriminators := map[string]*openapi3.Discriminator{}
+	for name, union := range d.Definitions {
+		mapping := map[string]openapi3.MappingRef{}
+		for _, one := range union.OneOf {
+			variant := strings.TrimPrefix(one.Ref, schemaPrefix)
+			kinds := d.Schema.Types[d.Schema.Types[variant].Fields.ForName("kind").Type.Name()].EnumValues
+			i := slices.IndexFunc(kinds, func(v *ast.EnumValueDefinition) bool { return strings.HasPrefix(variant, v.Name) })
+			d.Definitions[variant].Properties["kind"] = &jsonschema.Schema{Type: "string", Enum: []any{kinds[i].Name},
+				Description: kinds[i].Description}
+			mapping[kinds[i].Name] = openapi3.MappingRef{Ref: one.Ref}
+		}
+		if len(mapping) > 0 {
+			discriminators[name] = &openapi3.Discriminator{PropertyName: "kind", Mapping: mapping}
+		}
+	}
+	return discriminators
 }
 
 // schemaPrefix precedes the name of a component in references.

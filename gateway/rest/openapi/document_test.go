@@ -118,6 +118,12 @@ func TestDocumentUsesTheSchemaDescriptions(t *testing.T) {
 	require.True(t, schema("Agent", "knowledgeBaseChatId").Type.Includes("null"))
 	require.False(t, schema("Agent", "prompt").Type.Includes("null"))
 	require.Len(t, schema("AgentTest").OneOf, 2)
+	kinds := schema("AgentTest").Discriminator
+	require.Equal(t, "kind", kinds.PropertyName)
+	require.Equal(t, "#/components/schemas/SimulationTest", kinds.Mapping["Simulation"].Ref)
+	require.Equal(t, "#/components/schemas/ClassificationTest", kinds.Mapping["Classification"].Ref)
+	require.Equal(t, []any{"Simulation"}, schema("SimulationTest", "kind").Enum)
+	require.Equal(t, []any{"Classification"}, schema("ClassificationTest", "kind").Enum)
 	require.Contains(t, schema("ListDatasetsResult").Required, "pageNumber")
 
 	start := document.Paths.Value("/SimulationChat/start").Post

@@ -86,7 +86,7 @@ func tests(ctx context.Context, client *v1.ClientWithResponses, agentID string) 
 	if err != nil {
 		return err
 	}
-	if simulation.JSON200 == nil || simulation.JSON200.Kind != v1.Simulation {
+	if simulation.JSON200 == nil || simulation.JSON200.Kind != v1.AgentTestKindSimulation {
 		return fmt.Errorf("the new simulation test: %s", simulation.Body)
 	}
 	list, err := client.ListAgentTestsWithResponse(ctx, &v1.ListAgentTestsParams{AgentId: &agentID})

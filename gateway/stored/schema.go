@@ -42,7 +42,7 @@ var scalarSchemas = map[string]jsonschema.Schema{
 	"Boolean":    {Type: "boolean"},
 	"Int":        {Type: "integer", Format: "int32"},
 	"Float":      {Type: "number", Format: "double"},
-	"Credits":    {Type: "number"},
+	"Credits":    {Type: "number", Format: "double"},
 	"DateTime":   {Type: "string", Format: "date-time"},
 	"DateBound":  {Type: "string"},
 	"JSONObject": {Type: "object", AdditionalProperties: &jsonschema.Schema{}},

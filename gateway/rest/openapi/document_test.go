@@ -117,6 +117,8 @@ func TestDocumentUsesTheSchemaDescriptions(t *testing.T) {
 	require.Equal(t, []any{"Phone", "SMS", "Web", "WhatsApp"}, schema("Channel").Enum)
 	require.True(t, schema("Agent", "knowledgeBaseChatId").Type.Includes("null"))
 	require.False(t, schema("Agent", "prompt").Type.Includes("null"))
+	require.Equal(t, "double", schema("GetSubscriptionResult", "creditsUsed").Format)
+	require.Equal(t, "double", schema("ChannelConsumption", "credits").Format)
 	require.Len(t, schema("AgentTest").OneOf, 2)
 	kinds := schema("AgentTest").Discriminator
 	require.Equal(t, "kind", kinds.PropertyName)

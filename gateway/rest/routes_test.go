@@ -63,7 +63,7 @@ const (
 	folderBody = `{"id":"<id>","agentId":"<agentId>","name":"<name>","color":"<color>","body":"<body>",` +
 		`"createdAt":"<createdAt>","updatedAt":"<updatedAt>"}`
 	executionBody = `{"id":"<id>","agentId":"<agentId>","status":"Queued","verdict":"Passed","isDraft":true,"repeats":7,"counts":{"total":7,"queued":7,"running":7,"passed":7,` +
-		`"failed":7,"error":7,"cancelled":7},"passRate":0.50,"passHatK":[0.50],"retryOfId":"<retryOfId>","leftOutTests":[{"testId":"<testId>","testName":"<testName>"}],"createdAt":"<createdAt>",` +
+		`"failed":7,"error":7,"cancelled":7,"skipped":7},"passRate":0.50,"passHatK":[0.50],"retryOfId":"<retryOfId>","leftOutTests":[{"testId":"<testId>","testName":"<testName>"}],"createdAt":"<createdAt>",` +
 		`"startedAt":"<startedAt>","finishedAt":"<finishedAt>"}`
 	runBody = `{"id":"<id>","testId":"<testId>","testName":"<testName>","executionId":"<executionId>","attempt":7,"isDraft":true,"status":"Queued",` +
 		`"messages":` + testMessages +

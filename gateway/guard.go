@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
@@ -32,8 +34,8 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 		return nil
 	}
 	source := &ast.Source{Input: request.Query}
-	if moreTokens(source, g.settings.QueryTokens) {
-		return exceeded("the query has more tokens than the limit of %d", g.settings.QueryTokens)
+	if err := checkTokens(source, g.settings.QueryTokens); err != nil {
+		return err
 	}
 	document, err := parser.ParseQuery(source)
 	if err != nil {
@@ -79,16 +81,27 @@ func exceeded(format string, numbers ...any) *gqlerror.Error {
 	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, numbers...))
 }
 
-// moreTokens reports whether the text has more than limit tokens, including comments. It stops at an invalid token.
-func moreTokens(source *ast.Source, limit int) bool {
-	tokens := lexer.New(source)
+// checkTokens refuses a text that has more than limit tokens, including comments, or a string with half of a surrogate
+// pair, which the lexer replaces by U+FFFD. It stops at an invalid token.
+func checkTokens(source *ast.Source, limit int) *gqlerror.Error {
+	tokens, runes := lexer.New(source), []rune(nil)
 	for range limit + 1 {
 		token, err := tokens.ReadToken()
 		if err != nil || token.Kind == lexer.EOF {
-			return false
+			return nil //nolint:nilerr // The executor parses again and reports it.
+		}
+		if token.Kind != lexer.String || !strings.ContainsRune(token.Value, utf8.RuneError) {
+			continue
+		}
+		if runes == nil {
+			runes = []rune(source.Input)
+		}
+		if model.HalfPair([]byte(string(runes[token.Pos.Start:token.Pos.End]))) >= 0 {
+			return gqlerror.Wrap(model.Errorf(model.BadInput, "the query has half of a surrogate pair in line %d, column %d: "+
+				"send whole characters", token.Pos.Line, token.Pos.Column))
 		}
 	}
-	return true
+	return exceeded("the query has more tokens than the limit of %d", limit)
 }
 
 // maxRepeats bounds how often one selection names the same field. Validation compares these in pairs, which takes two

@@ -69,7 +69,7 @@ func decodeParams(text []byte) (request, *fault) {
 		case gjson.Null:
 		case gjson.String:
 			if *member.text = value.Str; strings.Contains(value.Raw, `\u`) {
-				_ = json.Unmarshal([]byte(value.Raw), member.text) // json.Unmarshal handles unpaired surrogates
+				_ = json.Unmarshal([]byte(value.Raw), member.text) // json.Unmarshal handles surrogate pairs
 			}
 		default:
 			return request{}, refusal(http.StatusBadRequest, "%s must be a string", member.name)
@@ -138,6 +138,9 @@ func requestMembers(text []byte) (map[string]gjson.Result, error) {
 		}
 		return nil, cmp.Or(bounded, errors.New("the request is not valid JSON"))
 	}
+	if at := model.HalfPair(text); at >= 0 {
+		return nil, fmt.Errorf("the request has half of a surrogate pair at byte %d: send whole characters", at)
+	}
 	object := gjson.ParseBytes(text)
 	if !object.IsObject() {
 		return nil, errors.New("the request must be a JSON object")
@@ -168,6 +171,10 @@ func urlParams(query url.Values) (request, *fault) {
 		}
 		if err := unmarshal([]byte(text), target); err != nil {
 			return request{}, refusal(http.StatusBadRequest, "the parameter %s must be a JSON object", name)
+		}
+		if at := model.HalfPair([]byte(text)); at >= 0 {
+			return request{}, refusal(http.StatusBadRequest, "the parameter %s has half of a surrogate pair at byte %d: send "+
+				"whole characters", name, at)
 		}
 	}
 	r := request{params, json.RawMessage(query.Get("variables")), query.Get("documentId")}

@@ -116,16 +116,19 @@ func (o *JSONObject) UnmarshalGQL(v any) error {
 	if !ok || json.Compact(&compact, text) != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
 		return Errorf(BadInput, "a JSONObject must be a JSON object")
 	}
-	if hasHalfPair(compact.Bytes()) {
+	if HalfPair(compact.Bytes()) >= 0 {
 		return Errorf(BadInput, "a JSONObject must not contain half of a surrogate pair")
 	}
 	*o = compact.Bytes()
 	return nil
 }
 
-// hasHalfPair reports whether a JSON text has an unpaired surrogate, which is not a character and which Postgres
-// refuses.
-func hasHalfPair(text []byte) bool {
+// HalfPair returns the index of the first unpaired surrogate in a JSON text, or -1. It is not a character. Postgres
+// refuses it, and decoders replace it by U+FFFD.
+func HalfPair(text []byte) int {
+	if !bytes.Contains(text, []byte(`\u`)) {
+		return -1
+	}
 	unit := func(at int) rune {
 		if at+6 > len(text) || text[at] != '\\' || text[at+1] != 'u' {
 			return 0
@@ -139,13 +142,13 @@ func hasHalfPair(text []byte) bool {
 		}
 		if first := unit(i); utf16.IsSurrogate(first) {
 			if utf16.DecodeRune(first, unit(i+6)) == unicode.ReplacementChar {
-				return true
+				return i
 			}
 			i += 6
 		}
 		i++
 	}
-	return false
+	return -1
 }
 
 // writeSpelled encodes a value, whose parts may have the form of Spelled, as JSON.

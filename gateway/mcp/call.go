@@ -173,6 +173,10 @@ func (t *Transport) decode(arguments json.RawMessage, fields ast.FieldList) (map
 	if err := model.CheckJSON(arguments); err != nil {
 		return nil, model.Errorf(model.BadInput, "the arguments are too complex: %v", err)
 	}
+	if at := model.HalfPair(arguments); at >= 0 {
+		return nil, model.Errorf(model.BadInput, "the arguments have half of a surrogate pair at byte %d: send whole "+
+			"characters", at)
+	}
 	d := stored.Decoder{Types: t.schema.Types, Strict: true, ListsKnown: true}
 	input := d.Object("", arguments, fields)
 	if len(d.Faults) > 0 {

@@ -87,6 +87,8 @@ func parse(text []byte) (json.RawMessage, error) {
 		return nil, fmt.Errorf("is not valid JSON: the error is at byte %d", syntax.Offset)
 	case err != nil:
 		return nil, errors.New("is not well-formed JSON")
+	case model.HalfPair(text) >= 0:
+		return nil, fmt.Errorf("has half of a surrogate pair at byte %d: send whole characters", model.HalfPair(text))
 	case model.CheckJSON(object) != nil:
 		return nil, fmt.Errorf("is too complex: %w", model.CheckJSON(object))
 	case object[0] != '{':

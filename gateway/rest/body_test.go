@@ -270,6 +270,17 @@ func TestSimulationTestBodiesAreConverted(t *testing.T) {
 	}
 }
 
+// A decoder would replace half of a surrogate pair by U+FFFD.
+func TestHalfSurrogatePairsAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{`{"name":"a\ud800b"}`, `{"name":"n","description":"\ude00\ud83d"}`, `{"name":"n","\ud800":1}`} {
+		p := refused(t, create, body)
+		require.Equal(t, 400, p.Status, body)
+		require.Regexp(t, "^the body has half of a surrogate pair at byte [0-9]+: send whole characters$", p.Detail)
+	}
+	require.Equal(t, "a\\ud800", taken(t, create, `{"name":"a\\ud800"}`)["name"])
+}
+
 func TestOnlyJSONContentTypesAreAccepted(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{

@@ -33,6 +33,7 @@ var standards = map[int]string{
 	http.StatusNotFound:              "https://tools.ietf.org/html/rfc7231#section-6.5.4",
 	http.StatusMethodNotAllowed:      "https://tools.ietf.org/html/rfc7231#section-6.5.5",
 	http.StatusNotAcceptable:         "https://tools.ietf.org/html/rfc7231#section-6.5.6",
+	http.StatusRequestTimeout:        "https://tools.ietf.org/html/rfc7231#section-6.5.7",
 	http.StatusConflict:              "https://tools.ietf.org/html/rfc7231#section-6.5.8",
 	http.StatusPreconditionFailed:    "https://tools.ietf.org/html/rfc7232#section-4.2",
 	http.StatusRequestEntityTooLarge: "https://tools.ietf.org/html/rfc7231#section-6.5.11",

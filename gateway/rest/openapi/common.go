@@ -118,7 +118,10 @@ func answerHeaders(more ...string) openapi3.Headers {
 	return headers
 }
 
-// problems maps the statuses of failures to their meaning.
+// wrongMethod is the meaning of 405. It is a failure of a path, of no operation.
+const wrongMethod = "The path does not have this method. The header `Allow` lists the methods that it has."
+
+// problems maps the statuses of operations' failures to their meaning.
 var problems = map[int]string{
 	http.StatusBadRequest: "The request is invalid. For example, a property is out of range or a parameter is " +
 		"unknown.",
@@ -126,6 +129,7 @@ var problems = map[int]string{
 	http.StatusForbidden:             "The credential does not have the required scope.",
 	http.StatusNotFound:              "The company has no such resource.",
 	http.StatusNotAcceptable:         "The Accept header excludes JSON.",
+	http.StatusRequestTimeout:        "The upload arrived too slowly.",
 	http.StatusConflict:              "The resource's state does not allow the request now.",
 	http.StatusPreconditionFailed:    "The resource was changed after the client read the ETag in If-Match.",
 	http.StatusRequestEntityTooLarge: "The body is too large.",
@@ -165,6 +169,7 @@ func problemSchema() *openapi3.Schema {
 	}
 	status := openapi3.NewInt32Schema()
 	status.Description = "The status of the response."
+	status.Enum = []any{http.StatusMethodNotAllowed}
 	for known := range problems {
 		status.Enum = append(status.Enum, known)
 	}

@@ -107,7 +107,7 @@ type Problem struct {
 
 // Problems returns the problems of a document, sorted by status.
 func Problems(document *openapi3.T) []Problem {
-	var all []Problem
+	all := []Problem{{http.StatusMethodNotAllowed, http.StatusText(http.StatusMethodNotAllowed), wrongMethod}}
 	for status := range problems {
 		meaning := document.Components.Responses[problemName(status)].Value.Description
 		all = append(all, Problem{status, http.StatusText(status), *meaning})

@@ -245,6 +245,9 @@ func failures(r rest.Route) []int {
 	if len(r.InBody) > 0 {
 		statuses = append(statuses, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType)
 	}
+	if r.Upload != nil {
+		statuses = append(statuses, http.StatusRequestTimeout)
+	}
 	if r.Fields[0].Definition.Directives.ForName("modelDriven") != nil {
 		statuses = append(statuses, http.StatusBadGateway)
 	}

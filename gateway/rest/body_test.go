@@ -216,6 +216,9 @@ func TestSimulationTestBodiesAreConverted(t *testing.T) {
 		wholeNumber = "must be a whole number"
 		unknown     = "is not a known property"
 		dateTime    = "must be a date-time such as 2026-03-01T09:30:00Z"
+
+		oneExpectation = "must have exactly one of called, neverCalled, says, neverSays, endedBy, tag, turnsAtMost, " +
+			"durationAtMost, firstTokenAtMost, creditsAtMost, resultJson, extracts"
 	)
 	base := func(more values) values {
 		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10),
@@ -253,7 +256,9 @@ func TestSimulationTestBodiesAreConverted(t *testing.T) {
 			"toolMocking.extra": {unknown}, "toolMocking.mockedTools.0.delay": {unknown}},
 		`"toolMocking":{"sideEffects":"Deny"}}`: {"toolMocking.sideEffects": {unknown}},
 		`"maxTurns":1.5}`:                       {"maxTurns": {wholeNumber}},
-		`"maxTurns":"five"}`:                    {"maxTurns": {wholeNumber}},
+		`"checks":[{"expect":{}},{"expect":{"turnsAtMost":3,"tag":"a"}},{"expect":{"tag":null}}]}`: {
+			"checks.0.expect": {oneExpectation}, "checks.1.expect": {oneExpectation}, "checks.2.expect": {oneExpectation}},
+		`"maxTurns":"five"}`: {"maxTurns": {wholeNumber}},
 		`"conversationMessages":[{"role":"nobody","text":"Hi"}]}`: {
 			"conversationMessages.0.role": {"must be one of assistant, user"}},
 		`"conversationMessages":[],"conversationContext":[]}`: {"conversationMessages": {

@@ -113,11 +113,15 @@ func (d *Decoder) knownNames(fields ast.FieldList) string {
 	if !d.ListsKnown {
 		return ""
 	}
-	var known []string
-	for _, field := range fields[:min(len(fields), maxKnown)] {
-		known = append(known, field.Name)
+	return ": the known ones are " + fieldNames(fields[:min(len(fields), maxKnown)])
+}
+
+func fieldNames(fields ast.FieldList) string {
+	names := make([]string, len(fields))
+	for i, field := range fields {
+		names[i] = field.Name
 	}
-	return ": the known ones are " + strings.Join(known, ", ")
+	return strings.Join(names, ", ")
 }
 
 // memberByAlias returns the member that has this other name, or "".
@@ -140,7 +144,12 @@ func (d *Decoder) value(path string, text json.RawMessage, t *ast.Type) any {
 		outer := d.Strict
 		d.Strict = outer || definition.Directives.ForName("strict") != nil
 		defer func() { d.Strict = outer }()
-		return d.Object(path, text, d.visibleFields(definition.Fields))
+		fields := d.visibleFields(definition.Fields)
+		values := d.Object(path, text, fields)
+		if definition.Directives.ForName("oneOf") != nil && values != nil && len(values) != 1 {
+			d.Fault(path, "must have exactly one of %s", fieldNames(fields))
+		}
+		return values
 	case ast.Enum:
 		return d.enum(path, text, definition)
 	default:

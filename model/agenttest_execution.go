@@ -138,8 +138,13 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	if in.AgentID != nil {
 		given++
 	}
-	if given != 1 {
+	switch {
+	case given == 0:
 		f.Add("testIds", "must be given unless folderId or agentId is: give exactly one of them")
+	case given > 1 && in.TestIds != nil:
+		f.Add("testIds", "cannot be combined with folderId or agentId: give exactly one of them")
+	case given > 1:
+		f.Add("folderId", "cannot be combined with agentId: give exactly one of them")
 	}
 	f.count("repeats", &in.Repeats, 1, MaxRepeats)
 	f.count("concurrency", &in.Concurrency, 1, maxConcurrency)

@@ -39,9 +39,7 @@ func (f *Fields) startingCall(path string, call TestMessageCall) {
 	f.text(path+".technicalName", call.TechnicalName, 1, 64)
 	f.optional(path+".result", call.Result, maxTestMessage)
 	f.optional(path+".error", call.Error, maxTestMessage)
-	if (call.Result == nil) == (call.Error == nil) {
-		f.Add(path+".result", "must be given unless error is: give exactly one of them")
-	}
+	f.oneOfTwo(path+".result", "error", call.Result != nil, call.Error != nil)
 	if n := len(call.Arguments); n > maxTestMessage {
 		f.Add(path+".arguments", "must have at most %d bytes of JSON, not %d", maxTestMessage, n)
 	}

@@ -75,8 +75,14 @@ func TestInvalidSchedulesAreRefused(t *testing.T) {
 	in := scheduleInput("0 3 * * *", "UTC")
 	in.FolderID, in.Repeats, in.Votes = new("folder_1"), 21, 2
 	_, err := model.NewAgentTestSchedule(in, time.Now())
-	require.ErrorContains(t, err, "repeats must be between 1 and 20; testIds must be given unless "+
-		"folderId or agentId is: give exactly one of them; votes must be 1, 3 or 5")
+	require.ErrorContains(t, err, "folderId cannot be combined with agentId: give exactly one of them; repeats must be "+
+		"between 1 and 20; votes must be 1, 3 or 5")
+	in.FolderID, in.TestIds = nil, []string{"test_1"}
+	_, err = model.NewAgentTestSchedule(in, time.Now())
+	require.ErrorContains(t, err, "testIds cannot be combined with folderId or agentId: give exactly one of them")
+	in.AgentID, in.TestIds = nil, nil
+	_, err = model.NewAgentTestSchedule(in, time.Now())
+	require.ErrorContains(t, err, "testIds must be given unless folderId or agentId is: give exactly one of them")
 }
 
 func TestSchedulesStopRepeating(t *testing.T) {

@@ -82,9 +82,7 @@ func (f *Fields) label(path string, in *LabelCriterionResultInput) {
 	f.text(path+"criterion", in.Criterion, 1, 2_000)
 	f.optional(path+"note", in.Note, maxLabelNote)
 	f.person(path+"person", in.Person)
-	if (in.IsRight == nil) == (in.Holds == nil) {
-		f.Add(path+"isRight", "must be given unless holds is: give exactly one of them")
-	}
+	f.oneOfTwo(path+"isRight", "holds", in.IsRight != nil, in.Holds != nil)
 }
 
 func (f *Fields) person(path string, name *string) {

@@ -105,9 +105,7 @@ func NewDocument(in AddDocumentInput, now time.Time) (*Document, error) {
 		CreatedAt: now,
 	}
 	var faults Fields
-	if (in.Text == nil) == (in.Upload == nil) {
-		faults.Add("text", "must be given unless a file is: give exactly one of them")
-	}
+	faults.oneOfTwo("text", "a file", in.Text != nil, in.Upload != nil)
 	if in.Text != nil {
 		d.Size = int32(len(*in.Text))
 		faults.text("text", *in.Text, 1, MaxText)

@@ -55,9 +55,7 @@ func (in AddLabelledQuestionsInput) Validate() error {
 		if q.Passage != nil {
 			faults.text(path+"passage", *q.Passage, 1, MaxPassage)
 		}
-		if (q.DocumentID == nil) == (q.DocumentName == nil) {
-			faults.Add(path+"documentId", "must be given unless documentName is: give exactly one of them")
-		}
+		faults.oneOfTwo(path+"documentId", "documentName", q.DocumentID != nil, q.DocumentName != nil)
 	}
 	return faults.Err()
 }

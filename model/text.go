@@ -56,6 +56,16 @@ func (f *Fields) count(path string, value *int32, least, most int32) {
 	}
 }
 
+// oneOfTwo records a fault unless exactly one of a field and another one is given.
+func (f *Fields) oneOfTwo(path, other string, isGiven, isOtherGiven bool) {
+	switch {
+	case isGiven && isOtherGiven:
+		f.Add(path, "cannot be combined with %s: give exactly one of them", other)
+	case !isGiven && !isOtherGiven:
+		f.Add(path, "must be given unless %s is: give exactly one of them", other)
+	}
+}
+
 // Filter records a fault if an id that narrows a list is empty. To list everything, omit the id.
 func (f *Fields) Filter(path string, id *string) {
 	if id != nil && *id == "" {

@@ -92,10 +92,11 @@ func TestInvalidExportsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := exporting(t, nil, usage("k", "agent_1", "", 1))
 	for query, want := range map[string]string{
-		"":                                              "from is required; to is required",
-		"?from=2026-03-01":                              "to is required",
-		"?from=2026-03-01&to=":                          "to is required",
-		"?from=1st&to=2026-03-01":                       "from must be an ISO date",
+		"":                        "from is required; to is required",
+		"?from=2026-03-01":        "to is required",
+		"?from=2026-03-01&to=":    "to is required",
+		"?from=1st&to=2026-03-01": "from must be an ISO date",
+		"?from=2026-03-01T09:30+02:00&to=2026-03-01":    "+ means a space: write %2B",
 		"?from=2026-03-01&to=2026-02-30":                "to must be an ISO date",
 		"?from=2026-03-02&to=2026-03-01":                "from must not be later than to",
 		"?from=2024-01-01&to=2025-01-02":                "to must be at most 366 days later than from",

@@ -57,7 +57,7 @@ func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 // readQuery adds the values of the query string to the variables. An empty value counts as absent.
 func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[string]any) *problem {
 	d := stored.Decoder{Types: t.types, V1: true}
-	object := map[string]json.RawMessage{}
+	object, spaced := map[string]json.RawMessage{}, map[string]bool{}
 	for name, texts := range given {
 		for _, field := range e.members {
 			if !strings.EqualFold(field.Name, name) {
@@ -67,10 +67,16 @@ func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[strin
 				d.Fault(field.Name, "must be given once")
 			}
 			object[field.Name] = literal(texts[0], field.Type)
+			spaced[field.Name] = field.Type.Name() == "DateBound" && strings.Contains(texts[0], " ")
 		}
 	}
 	text, _ := json.Marshal(object) // literals can always be encoded
 	values := d.Object("", text, e.members)
+	for name, causes := range d.Faults {
+		if spaced[name] {
+			d.Faults[name] = append(causes, "in a query string + means a space: write %2B")
+		}
+	}
 	if fault := t.invalid(d.Faults, model.BadInput); fault != nil {
 		return fault
 	}

@@ -97,6 +97,11 @@ func (s *story) send(t *testing.T, o openapi.Operation, parameters map[string]st
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
+	if said := o.Responses.Status(response.StatusCode); said != nil && said.Value.Headers["Location"] != nil {
+		created := s.do(t, http.MethodGet, response.Header.Get("Location"), s.key, "")
+		require.NoError(t, created.Body.Close())
+		require.Equal(t, http.StatusOK, created.StatusCode, o.OperationID)
+	}
 	return response.StatusCode, answer
 }
 

@@ -131,7 +131,11 @@ func TestDocumentUsesTheSchemaDescriptions(t *testing.T) {
 	start := document.Paths.Value("/SimulationChat/start").Post
 	require.NotNil(t, start.Responses.Value("502"))
 	require.Equal(t, []string{"simulate"}, openapi.Scopes(start))
-	require.Contains(t, document.Paths.Value("/Dataset").Post.Responses.Value("200").Value.Headers, "Location")
+	for path, status := range map[string]string{"/Dataset": "200", "/Dataset/{datasetId}/document": "200",
+		"/AgentTest/simulation": "200", "/AgentTest/classification": "200", "/AgentTestFolder": "200",
+		"/AgentTestExecution": "200", "/AgentTestExecution/{executionId}/retry": "202", "/SimulationChat/start": "200"} {
+		require.Contains(t, document.Paths.Value(path).Post.Responses.Value(status).Value.Headers, "Location", path)
+	}
 	require.Nil(t, document.Paths.Value("/Dataset").Post.Responses.Value("404"), "it has no id that could be missing")
 	require.Contains(t, document.Paths.Value("/Dataset/{datasetId}/document").Post.RequestBody.Value.Content,
 		"multipart/form-data")

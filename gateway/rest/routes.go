@@ -58,7 +58,7 @@ var routes = []route{
 	{method: http.MethodPut, path: "/Agent/{agentId}/chat", operation: "ConnectAgentChat",
 		result: "connectKnowledgeBaseChat.agent", state: state{"GetAgentChat", "AgentRevision", "agent"}},
 	{method: http.MethodGet, path: "/Agent/{agentId}/chat", operation: "GetAgentChat", result: "agent",
-		about: "The knowledge base chat of an agent; null when it has none."},
+		about: "The knowledge base chat of an agent. `chatId` and `chatName` are null when it has none."},
 	{method: http.MethodDelete, path: "/Agent/{agentId}/chat", operation: "DisconnectAgentChat",
 		result: "disconnectKnowledgeBaseChat.agent", status: http.StatusNoContent},
 

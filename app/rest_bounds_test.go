@@ -160,6 +160,11 @@ func edges(at spot) []edge {
 		all = append(all, edge{"least", "", *s.Min, false}, edge{"less", "", *s.Min - 1, true},
 			edge{"most", "", *s.Max, false}, edge{"more", "", *s.Max + 1, true})
 	}
+	if s.Items != nil && s.Items.Value.Max != nil {
+		least, most := *s.Items.Value.Min, *s.Items.Value.Max
+		all = append(all, edge{"least", ".0", []any{least}, false}, edge{"less", ".0", []any{least - 1}, true},
+			edge{"most", ".0", []any{most}, false}, edge{"more", ".0", []any{most + 1}, true})
+	}
 	all = append(all, lengths("", s.MinLength, s.MaxLength, func(n int) any { return words(n) })...)
 	if s.Items != nil && s.Items.Value.MaxLength != nil {
 		all = append(all, lengths(".0", s.Items.Value.MinLength, s.Items.Value.MaxLength,

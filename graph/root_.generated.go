@@ -1165,7 +1165,7 @@ input CreateSimulationTestInput {
   "At most 30 success criteria of 1 to 2,000 characters. Each is judged separately. At least 1 if there are no checks."
   criteria: [String!]! = [] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "The weights of the criteria by position, each 1 to 100. A criterion with null, or without an entry, is required."
-  criteriaWeights: [Int]! = [] @bounds(maxItems: 30)
+  criteriaWeights: [Int]! = [] @bounds(maxItems: 30, min: 1, max: 100)
   "At most 50 checks."
   checks: [TestCheckInput!]! = [] @bounds(maxItems: 50)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, 0 to 1; 1 when absent."
@@ -1238,7 +1238,7 @@ input UpdateSimulationTestInput {
   "The new criteria. Without ` + "`" + `criteriaWeights` + "`" + `, all criteria are required."
   criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "The new weights of the criteria."
-  criteriaWeights: [Int] @bounds(maxItems: 30)
+  criteriaWeights: [Int] @bounds(maxItems: 30, min: 1, max: 100)
   "The new checks."
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "The new score that a run needs to pass."
@@ -1312,7 +1312,7 @@ input UpdateAgentTestInput {
   "For simulation tests only: the new criteria. Without ` + "`" + `criteriaWeights` + "`" + `, all criteria are required."
   criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "For simulation tests only: the new weights of the criteria."
-  criteriaWeights: [Int] @bounds(maxItems: 30)
+  criteriaWeights: [Int] @bounds(maxItems: 30, min: 1, max: 100)
   "For simulation tests only: the new checks."
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "For simulation tests only: the new score that a run needs to pass."
@@ -2282,7 +2282,7 @@ input RejudgedTestInput {
   "Other criteria. Without ` + "`" + `criteriaWeights` + "`" + ` all of them are required."
   criteria: [String!] @bounds(maxItems: 30, minLength: 1, maxLength: 2000)
   "Other weights of the criteria."
-  criteriaWeights: [Int] @bounds(maxItems: 30)
+  criteriaWeights: [Int] @bounds(maxItems: 30, min: 1, max: 100)
   "Other checks."
   checks: [TestCheckInput!] @bounds(maxItems: 50)
   "Another score that a run needs to pass."
@@ -4007,7 +4007,7 @@ input AddCampaignItemsInput {
 
 "A contact to add."
 input CampaignItemInput {
-  "A valid number, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
+  "A valid number of at most 40 characters, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
   phoneNumber: String! = ""
   "Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them."
   dataBag: JSONObject @bounds(maxItems: 200)
@@ -4702,7 +4702,7 @@ input CreateDatasetInput {
   name: String! @bounds(minLength: 1, maxLength: 255)
   "At most 5,000 characters."
   description: String @bounds(maxLength: 5000)
-  "Default ` + "`" + `naive` + "`" + `."
+  "One of the values of ` + "`" + `Dataset.chunkMethod` + "`" + `. Default ` + "`" + `naive` + "`" + `."
   chunkMethod: String
   "How documents are parsed."
   parserConfig: ParserConfigInput
@@ -5777,8 +5777,8 @@ directive @modelDriven on FIELD_DEFINITION
 directive @beyondV1 on INPUT_FIELD_DEFINITION
 
 """
-The bounds of an input: the value of a number, the length in characters of a text or of each text in a list, or the
-number of entries of a list or an object. Values beyond the bounds get ` + "`" + `BAD_INPUT` + "`" + `.
+The bounds of an input: the value of a number or of each number in a list, the length in characters of a text or of each
+text in a list, or the number of entries of a list or an object. Values beyond the bounds get ` + "`" + `BAD_INPUT` + "`" + `.
 """
 directive @bounds(
   "The minimum of a number."
@@ -6971,7 +6971,7 @@ input MockedToolInput @strict {
   "The tool; it must be connected to the agent."
   toolId: ID!
   "The result that replaces the real one."
-  resultTemplate: String
+  resultTemplate: String @bounds(maxLength: 50000)
   "0 to 60 seconds."
   delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
   "Rules that override the template, at most 20. The first matching rule applies."
@@ -6983,7 +6983,7 @@ input MockedSubAgentInput @strict {
   "The ` + "`" + `SubAgent.id` + "`" + ` of an edge from the agent, not the id of an agent."
   subAgentId: ID!
   "The answer that replaces the sub-agent's."
-  resultTemplate: String
+  resultTemplate: String @bounds(maxLength: 50000)
   "0 to 60 seconds."
   delaySeconds: Float! = 0 @bounds(min: 0, max: 60)
   "Rules that override the template, at most 20. The first matching rule applies."
@@ -7048,7 +7048,7 @@ input MockRuleInput {
   "Matches only this call, counted from 0."
   callIndex: Int
   "The result. Cannot be combined with ` + "`" + `failure` + "`" + `."
-  resultTemplate: String
+  resultTemplate: String @bounds(maxLength: 50000)
   "0 to 60 seconds."
   delaySeconds: Float! = 0
   "The failure that the call gets instead of a result."

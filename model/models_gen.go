@@ -361,7 +361,7 @@ type CampaignItemFilter struct {
 
 // A contact to add.
 type CampaignItemInput struct {
-	// A valid number, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
+	// A valid number of at most 40 characters, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
 	PhoneNumber string `json:"phoneNumber"`
 	// Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them.
 	DataBag JSONObject `json:"dataBag,omitempty"`
@@ -758,7 +758,7 @@ type CreateDatasetInput struct {
 	Name string `json:"name"`
 	// At most 5,000 characters.
 	Description *string `json:"description,omitempty"`
-	// Default `naive`.
+	// One of the values of `Dataset.chunkMethod`. Default `naive`.
 	ChunkMethod *string `json:"chunkMethod,omitempty"`
 	// How documents are parsed.
 	ParserConfig *ParserConfigInput `json:"parserConfig,omitempty"`

@@ -274,11 +274,15 @@ func (d *Describer) Input(field *ast.FieldDefinition) *jsonschema.Schema {
 
 func (d *Describer) inputType(t *ast.Type) *jsonschema.Schema {
 	if t.Elem != nil {
-		return &jsonschema.Schema{Type: "array", Items: d.inputType(t.Elem)}
+		return &jsonschema.Schema{Type: "array", Items: orNull(d.inputType(t.Elem), !t.Elem.NonNull, "")}
 	}
 	definition := d.Schema.Types[t.NamedType]
 	if definition.IsLeafType() {
-		return d.leaf(definition, "")
+		schema := d.leaf(definition, "")
+		if definition.Name == "ID" && t.NonNull { // "" can mean none if the id is optional
+			schema.MinLength = new(1)
+		}
+		return schema
 	}
 	schema := d.InputObject(definition.Fields, definition.Directives.ForName("strict") != nil)
 	schema.Description = definition.Description
@@ -286,14 +290,14 @@ func (d *Describer) inputType(t *ast.Type) *jsonschema.Schema {
 }
 
 // bound adds the bounds of @bounds: of values to numbers, of characters to strings, and of entries to the list or
-// object.
+// object. The values of a list have the first two.
 func (d *Describer) bound(schema *jsonschema.Schema, bounds *ast.Directive) {
 	if bounds == nil {
 		return
 	}
-	text := schema
+	value := schema
 	if schema.Type == "array" && schema.Items.Ref == "" {
-		text = schema.Items
+		value = schema.Items
 	}
 	for _, argument := range bounds.Arguments {
 		number, err := strconv.ParseFloat(argument.Value.Raw, 64)
@@ -302,13 +306,13 @@ func (d *Describer) bound(schema *jsonschema.Schema, bounds *ast.Directive) {
 		}
 		switch count := int(number); argument.Name {
 		case "min":
-			schema.Minimum = &number
+			value.Minimum = &number
 		case "max":
-			schema.Maximum = &number
+			value.Maximum = &number
 		case "minLength":
-			text.MinLength = &count
+			value.MinLength = &count
 		case "maxLength":
-			text.MaxLength = &count
+			value.MaxLength = &count
 		case "minItems":
 			schema.MinItems = &count
 		case "maxItems":

@@ -124,9 +124,13 @@ func Type(ref *openapi3.SchemaRef, link func(component string) string) string {
 	case ref.Ref != "":
 		return link(component(ref.Ref))
 	case ref.Value.Items != nil:
-		return "list of " + Type(ref.Value.Items, link) + orNothing(ref.Value)
+		elements := Type(ref.Value.Items, link)
+		if strings.HasSuffix(elements, orNull) {
+			elements = "(" + elements + ")"
+		}
+		return "list of " + elements + orNothing(ref.Value)
 	case len(ref.Value.AnyOf) > 0:
-		return Type(ref.Value.AnyOf[0], link) + " or null"
+		return Type(ref.Value.AnyOf[0], link) + orNull
 	case ref.Value.Type == nil:
 		return "file"
 	default:
@@ -138,9 +142,12 @@ func Type(ref *openapi3.SchemaRef, link func(component string) string) string {
 	}
 }
 
+// orNull follows the type of a value that can be null.
+const orNull = " or null"
+
 func orNothing(s *openapi3.Schema) string {
 	if s.Type.Includes("null") {
-		return " or null"
+		return orNull
 	}
 	return ""
 }

@@ -158,7 +158,7 @@ func (d *describer) operation(r rest.Route) *openapi3.Operation {
 
 func (d *describer) parameter(in string, v *ast.FieldDefinition) *openapi3.ParameterRef {
 	schema := d.Input(v)
-	if in == "path" {
+	if in == "path" || v.Type.Name() == "ID" {
 		schema.MinLength = new(1)
 	}
 	return &openapi3.ParameterRef{Value: &openapi3.Parameter{

@@ -101,7 +101,8 @@ var exportQuery = &endpoint{route: route{method: http.MethodGet}, members: ast.F
 	{Name: "from", Type: ast.NonNullNamedType("DateBound", nil), Description: "The first day or time."},
 	{Name: "to", Type: ast.NonNullNamedType("DateBound", nil), Description: "The last day or time, at most 366 days " +
 		"later."},
-	{Name: "format", Type: ast.NamedType("String", nil), Description: "`json`, the default, or `csv`."},
+	{Name: "format", Type: ast.NamedType("String", nil), Description: "`json` or `csv`. By default the " +
+		"type that the header `Accept` prefers, or else `json`."},
 }}
 
 func (t *Transport) exportAt(path string) *export {
@@ -182,10 +183,15 @@ func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, 
 		return wanted, false, fault
 	}
 	given := map[string]any{"format": "json"}
+	if prefersCSV(r.Header) {
+		given["format"] = "csv"
+	}
 	if fault := t.readQuery(parameters, exportQuery, given); fault != nil {
 		return wanted, false, fault
 	}
-	if given["format"] != "csv" && given["format"] != "json" {
+	format, _ := given["format"].(string)
+	isCSV = strings.EqualFold(format, "csv")
+	if !isCSV && !strings.EqualFold(format, "json") {
 		return wanted, false, t.invalid(model.Fields{"format": {"must be csv or json"}}, model.BadInput)
 	}
 	var bounds [2]model.DateBound
@@ -198,7 +204,7 @@ func (t *Transport) readExport(r *http.Request) (wanted model.ConsumptionRange, 
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		return wanted, false, t.problem(known)
 	}
-	return wanted, given["format"] == "csv", nil
+	return wanted, isCSV, nil
 }
 
 type table struct {

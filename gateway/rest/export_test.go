@@ -88,6 +88,24 @@ func TestExportWritesCSV(t *testing.T) {
 	require.Equal(t, 1, strings.Count(call(exporting(t, nil), "GET", march+"&format=csv", "").Body.String(), "\n"))
 }
 
+// The parameter format decides, and otherwise the header Accept.
+func TestExportHonorsAccept(t *testing.T) {
+	t.Parallel()
+	h := exporting(t, nil, usage("k", "agent_1", "", 1))
+	for _, c := range []struct{ format, accept, media string }{
+		{"", "", "application/json"}, {"", "*/*", "application/json"}, {"", "text/html", "application/json"},
+		{"", "text/csv", "text/csv"}, {"", "text/csv, */*;q=0.1", "text/csv"},
+		{"", "application/json, text/csv", "application/json"}, {"", "text/csv;q=0.5, application/json", "application/json"},
+		{"&format=json", "text/csv", "application/json"}, {"&format=CSV", "application/json", "text/csv"},
+		{"&format=Json", "", "application/json"},
+	} {
+		w := call(h, "GET", march+c.format, "", "Accept: "+c.accept)
+		require.Equal(t, 200, w.Code, c)
+		media, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";")
+		require.Equal(t, c.media, media, c)
+	}
+}
+
 func TestInvalidExportsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := exporting(t, nil, usage("k", "agent_1", "", 1))

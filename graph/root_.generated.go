@@ -4937,7 +4937,7 @@ input AddDocumentInput {
   datasetId: ID!
   "1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file; a text needs a name."
   name: String @bounds(minLength: 1, maxLength: 255)
-  "1 to 1,000,000 characters."
+  "1 to 1,000,000 characters. The request has its own limit, 1 MiB unless the gateway has another one: send longer texts as a file."
   text: String @bounds(minLength: 1, maxLength: 1000000)
   "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, at most 25 MiB unless the gateway has another limit. An unreadable file becomes a document whose ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   upload: Upload

@@ -62,7 +62,7 @@ type AddDocumentInput struct {
 	DatasetID string `json:"datasetId"`
 	// 1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file; a text needs a name.
 	Name *string `json:"name,omitempty"`
-	// 1 to 1,000,000 characters.
+	// 1 to 1,000,000 characters. The request has its own limit, 1 MiB unless the gateway has another one: send longer texts as a file.
 	Text *string `json:"text,omitempty"`
 	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, at most 25 MiB unless the gateway has another limit. An unreadable file becomes a document whose `status` is `Failed`.
 	Upload *graphql.Upload `json:"upload,omitempty"`

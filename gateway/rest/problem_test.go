@@ -220,6 +220,15 @@ func TestInvalidQueriesAreRefused(t *testing.T) {
 		"/CampaignItem/campaign_1?pageSize=0":                      "pageSize",
 		"/CampaignField":                                           "campaignId",
 		"/CampaignField?campaignId=":                               "campaignId",
+		"/AgentTest?folderId=&agentId=agent_1":                     "folderId",
+		"/AgentTest?agentId":                                       "agentId",
+		"/AgentTest?KIND=":                                         "kind",
+		"/AgentTest?atRoot=":                                       "atRoot",
+		"/AgentTestRun?testId=":                                    "testId",
+		"/AgentTestRun?executionId=":                               "executionId",
+		"/AgentTestRun?status=":                                    "status",
+		"/CampaignItem/campaign_1?runningStatus=":                  "runningStatus",
+		"/CampaignItem/campaign_1?isArchived=":                     "isArchived",
 	} {
 		b, server := newServer(t)
 		w := call(server, "GET", path, "")

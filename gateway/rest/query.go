@@ -54,7 +54,8 @@ func (t *Transport) query(r *http.Request, e *endpoint) (url.Values, *problem) {
 	return given, t.invalid(d.Faults, model.BadInput)
 }
 
-// readQuery adds the values of the query string to the variables. An empty value counts as absent.
+// readQuery adds the values of the query string to the variables. An empty value is a fault: a client that sends one
+// does not expect the whole list.
 func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[string]any) *problem {
 	d := stored.Decoder{Types: t.types, V1: true}
 	object, spaced := map[string]json.RawMessage{}, map[string]bool{}
@@ -65,6 +66,8 @@ func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[strin
 			}
 			if _, again := object[field.Name]; again || len(texts) > 1 {
 				d.Fault(field.Name, "must be given once")
+			} else if texts[0] == "" && (!field.Type.NonNull || field.DefaultValue != nil) {
+				d.Fault(field.Name, "must not be empty: leave it out to list all")
 			}
 			object[field.Name] = literal(texts[0], field.Type)
 			spaced[field.Name] = field.Type.Name() == "DateBound" && strings.Contains(texts[0], " ")

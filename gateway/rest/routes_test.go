@@ -161,7 +161,7 @@ func TestEveryRouteRunsItsOperation(t *testing.T) {
 			200, strings.TrimSuffix(classificationTestBody, "}") + warned},
 		{"PATCH /AgentTest/test_1", `{"criteria":["Is brief"],"maxTurns":3,"scenario":null}`,
 			values{"testId": "test_1", "criteria": []any{"Is brief"}, "maxTurns": int64(3)}, 200, simulationTestBody},
-		{"GET /AgentTest?agentId=agent_1&KIND=Classification&folderId=&atRoot=true&pageNumber=2&pageSize=10", "",
+		{"GET /AgentTest?agentId=agent_1&KIND=Classification&atRoot=true&pageNumber=2&pageSize=10", "",
 			values{"agentId": "agent_1", "atRoot": true, "kind": "Classification", "first": int64(10), "offset": int64(10)}, 200,
 			`{"data":[` + classificationTestBody + `],"total":7,"pageNumber":2,"pageSize":10}`},
 		{"GET /AgentTest/test_1", "", values{"testId": "test_1"}, 200, simulationTestBody},

@@ -145,8 +145,8 @@ func TestInvalidVariablesAreRefused(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, f.post(t, "query($of: [Int!]) { list(of: $of) }", object{"of": "5"}).status)
 }
 
-// A nullable variable may be used as a non-null value if the variable, the argument or the input field has a default. An
-// explicit null is a fault even then.
+// A nullable variable may be used as a non-null value if the variable, the argument or the input field has a default.
+// An explicit null is a fault even then.
 func TestNullIsRefusedWhereValueIsNeeded(t *testing.T) {
 	t.Parallel()
 	f := start(t)

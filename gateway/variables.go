@@ -47,8 +47,8 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 	return c.faults
 }
 
-// nonNullUses yields where a selection uses the variable as a value that must not be null. If the variable, the argument
-// or the input field has a default, the variable's own type may be nullable.
+// nonNullUses yields where a selection uses the variable as a value that must not be null. If the variable, the
+// argument or the input field has a default, the variable's own type may be nullable.
 func nonNullUses(set ast.SelectionSet, variable string) iter.Seq[*ast.Value] {
 	return func(yield func(*ast.Value) bool) {
 		search := useSearch{variable: variable, visited: map[string]bool{}, yield: yield}

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -82,6 +83,29 @@ func TestOperationsStreamEvents(t *testing.T) {
 		require.Contains(t, events[0].data, `"errors":[`)
 		require.NotContains(t, events[0].data, `"data"`)
 		require.Equal(t, event{"complete", ""}, events[1])
+	}
+}
+
+// As in other responses, the path of an event's error begins with the root field, and a null that a field must not have
+// reaches the nearest field that may be null.
+func TestErrorsOfEventsHaveTheirPath(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for query, path := range map[string]string{
+		"subscription { tree { broken } }":                                        `["tree","broken"]`,
+		"subscription { u: tree { child { b: broken } } }":                        `["u","child","b"]`,
+		"subscription { ...s } fragment s on Subscription { u: tree { broken } }": `["u","broken"]`,
+	} {
+		events := f.events(t, query)
+		require.Len(t, events, 2)
+		require.Contains(t, events[0].data, `"path":`+path)
+		require.Contains(t, events[0].data, `"data":null`)
+		c := f.ready(t)
+		c.subscribe("1", query)
+		got, err := json.Marshal(c.receive()["payload"])
+		require.NoError(t, err)
+		require.Contains(t, string(got), `"path":`+path)
+		require.Contains(t, string(got), `"data":null`)
 	}
 }
 

@@ -74,7 +74,28 @@ func (x *execution) responses() iter.Seq[*graphql.Response] {
 }
 
 func (x *execution) respond() (response *graphql.Response) {
+	if x.operation.Operation.Operation == ast.Subscription {
+		return x.respondToEvent()
+	}
 	x.broken = x.recoverPanic(x.ctx, func() { response = x.next(x.ctx) })
+	return response
+}
+
+// respondToEvent adds to gqlgen's response what gqlgen omits for subscriptions: the paths of errors begin with the root
+// field, and data is null if a root field that must not be null has none.
+func (x *execution) respondToEvent() (response *graphql.Response) {
+	ctx, null := x.ctx, ""
+	for field := range rootFields(x.operation) { // there is one, or the operation was refused
+		ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: "Subscription",
+			Field: graphql.CollectedField{Field: field, Selections: field.SelectionSet}})
+		if field.Definition.Type.NonNull {
+			null = `{"` + field.Alias + `":null}`
+		}
+	}
+	x.broken = x.recoverPanic(x.ctx, func() { response = x.next(ctx) })
+	if response != nil && null != "" && string(response.Data) == null {
+		response.Data = []byte("null")
+	}
 	return response
 }
 

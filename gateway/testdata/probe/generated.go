@@ -63,6 +63,7 @@ type ComplexityRoot struct {
 		Flood   func(childComplexity int, bytes int32) int
 		Refused func(childComplexity int) int
 		Tick    func(childComplexity int, milliseconds int32) int
+		Tree    func(childComplexity int) int
 	}
 
 	Tree struct {
@@ -95,6 +96,7 @@ type SubscriptionResolver interface {
 	Tick(ctx context.Context, milliseconds int32) (<-chan int32, error)
 	Flood(ctx context.Context, bytes int32) (<-chan string, error)
 	Refused(ctx context.Context) (<-chan int32, error)
+	Tree(ctx context.Context) (<-chan *Tree, error)
 }
 type TreeResolver interface {
 	Name(ctx context.Context, obj *Tree) (string, error)
@@ -254,6 +256,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.Tick(childComplexity, args["milliseconds"].(int32)), true
+	case "Subscription.tree":
+		if e.ComplexityRoot.Subscription.Tree == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Subscription.Tree(childComplexity), true
 
 	case "Tree.broken":
 		if e.ComplexityRoot.Tree.Broken == nil {
@@ -1321,6 +1329,38 @@ func (ec *executionContext) _Subscription_refused(ctx context.Context, field gra
 }
 func (ec *executionContext) fieldContext_Subscription_refused(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Subscription", field, true, true, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _Subscription_tree(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_tree(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subscription().Tree(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Tree) graphql.Marshaler {
+			return ec.marshalNTree2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋgatewayᚋtestdataᚋprobeᚐTree(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_tree(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Tree(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Tree_name(ctx context.Context, field graphql.CollectedField, obj *Tree) (ret graphql.Marshaler) {
@@ -2924,6 +2964,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 		return ec._Subscription_flood(ctx, fields[0])
 	case "refused":
 		return ec._Subscription_refused(ctx, fields[0])
+	case "tree":
+		return ec._Subscription_tree(ctx, fields[0])
 	default:
 		panic("unknown field " + strconv.Quote(fields[0].Name))
 	}

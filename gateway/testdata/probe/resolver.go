@@ -153,3 +153,7 @@ func (s subscription) Flood(ctx context.Context, bytes int32) (<-chan string, er
 func (subscription) Refused(context.Context) (<-chan int32, error) {
 	return nil, model.Missing("simulation chat", "nope")
 }
+
+func (s subscription) Tree(ctx context.Context) (<-chan *Tree, error) {
+	return stream(ctx, s.root, func(i int32) (*Tree, bool) { return &Tree{}, i < 1 }), nil
+}

@@ -3,6 +3,8 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -62,6 +64,9 @@ func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.Op
 	if faults := checkVariables(g.schema, operation.Operation, operation.Variables); len(faults) > 0 {
 		return faults[0]
 	}
+	if fault := checkSubscription(operation); fault != nil {
+		return fault
+	}
 	var texts map[string]json.RawMessage
 	for _, definition := range operation.Operation.VariableDefinitions {
 		value := operation.Variables[definition.Variable]
@@ -75,6 +80,34 @@ func (g guard) MutateOperationContext(ctx context.Context, operation *graphql.Op
 		operation.Variables[definition.Variable] = restoreJSON(g.schema, definition.Type, value, texts[definition.Variable])
 	}
 	return g.checkCost(ctx, operation)
+}
+
+// checkSubscription refuses a subscription without exactly one root field. Validation counts names, so it accepts the
+// same field under two aliases, and a field that @skip or @include leaves out.
+func checkSubscription(operation *graphql.OperationContext) *gqlerror.Error {
+	if operation.Operation.Operation != ast.Subscription {
+		return nil
+	}
+	fields := slices.Collect(rootFields(operation))
+	if len(fields) == 1 {
+		return nil
+	}
+	name, at := "Anonymous Subscription", operation.Operation.Position
+	if operation.Operation.Name != "" {
+		name = "Subscription " + strconv.Quote(operation.Operation.Name)
+	}
+	if len(fields) > 1 {
+		at = fields[1].Position
+	}
+	err := &gqlerror.Error{Message: name + " must select only one top level field."}
+	if len(fields) == 0 {
+		err.Message = name + " must select one top level field: @skip or @include leaves it out."
+	}
+	if at != nil {
+		err.Locations = []gqlerror.Location{{Line: at.Line, Column: at.Column}}
+	}
+	errcode.Set(err, errcode.ValidationFailed)
+	return err
 }
 
 func exceeded(format string, numbers ...any) *gqlerror.Error {

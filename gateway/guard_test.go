@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/tidwall/gjson"
 )
 
 func nested(levels int) string {
@@ -185,4 +186,29 @@ func TestOverflowingLiteralIsRefused(t *testing.T) {
 	t.Parallel()
 	_, code := start(t).post(t, "{ list(of: [2147483648]) }").fault(t)
 	require.Equal(t, "BAD_INPUT", code)
+}
+
+// gqlparser counts the names of a subscription's root fields.
+func TestSubscriptionsHaveOneRootField(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	const many = "Anonymous Subscription must select only one top level field."
+	const none = "Anonymous Subscription must select one top level field: @skip or @include leaves it out."
+	for query, want := range map[string]string{
+		"subscription { count(to: 1) tree { name } }":      many,
+		"subscription { a: count(to: 1) b: count(to: 1) }": many,
+		"subscription { ...s b: count(to: 1) } " +
+			"fragment s on Subscription { a: count(to: 1) }": many,
+		"subscription { count(to: 1) @skip(if: true) }":             none,
+		"subscription { ... @include(if: false) { count(to: 1) } }": none,
+		"subscription S { a: count(to: 1) b: count(to: 1) }":        `Subscription "S"` + many[len("Anonymous Subscription"):],
+	} {
+		events := f.events(t, query)
+		require.Len(t, events, 2, query)
+		fault := gjson.Get(events[0].data, "errors.0")
+		require.Equal(t, want, fault.Get("message").Str, query)
+		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", fault.Get("extensions.code").Str)
+		require.True(t, fault.Get("locations.0.line").Exists())
+	}
+	require.Len(t, f.events(t, "subscription { count(to: 1) count(to: 1) b: count(to: 1) @skip(if: true) }"), 2)
 }

@@ -37,6 +37,12 @@ func TestObjectsInQueriesKeepTheirOrder(t *testing.T) {
 		createTool(input: {name: "C", technicalName: "c", parameters: $p}) { tool { parameters } } }`, nil)
 	require.Equal(t, `{"createTool":{"tool":{"parameters":{"type":"object","properties":{"b":{},"a":{}}}}}}`,
 		string(a.Data), "a default keeps it too")
+
+	const large = `{"type":"object","maximum":12345678901234567890123,"enum":[1e400,{"a":-1E+999}]}`
+	a = g.query(t, key, `mutation { createTool(input: {name: "E", technicalName: "e", parameters: {type: "object",
+		maximum: 12345678901234567890123, enum: [1e400, {a: -1E+999}]}}) { tool { parameters } } }`, nil)
+	require.Empty(t, a.Errors)
+	require.Equal(t, `{"createTool":{"tool":{"parameters":`+large+`}}}`, string(a.Data))
 	for _, wrong := range []string{`[{a: 1}]`, `"{}"`, `7`, `A`} {
 		a := g.query(t, key, `mutation { createTool(input: {name: "D", technicalName: "d", parameters: `+wrong+
 			`}) { tool { id } } }`, nil)

@@ -126,7 +126,6 @@ func splitPath(ctx context.Context, path ast.Path) (field ast.Path, argument str
 
 func (p presenter) translate(ctx context.Context, err error, located *gqlerror.Error) *gqlerror.Error {
 	var known *model.Error
-	var number *graphql.IntegerError
 	switch {
 	case errors.As(err, &known):
 		if known.Code == model.Internal {
@@ -136,9 +135,6 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 	case isGraphQL(located), isPersisted(located):
 		fields, _ := located.Extensions["fields"].(model.Fields)
 		return &gqlerror.Error{Message: located.Message, Extensions: extensions(ctx, codeOf(located), fields)}
-	case errors.As(err, &number):
-		// gqlparser's validation accepts integer literals that are too large for Int.
-		return publicError(ctx, model.Errorf(model.BadInput, "%s", number.Message))
 	case errors.Is(ctx.Err(), context.Canceled):
 		return publicError(ctx, model.Errorf(model.Unavailable, "the request was cancelled"))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

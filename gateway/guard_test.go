@@ -184,8 +184,24 @@ func TestNullIsRefusedWhereValueIsNeeded(t *testing.T) {
 
 func TestOverflowingLiteralIsRefused(t *testing.T) {
 	t.Parallel()
-	_, code := start(t).post(t, "{ list(of: [2147483648]) }").fault(t)
-	require.Equal(t, "BAD_INPUT", code)
+	f := start(t)
+	const tooLarge = "Int cannot represent non 32-bit signed integer value: "
+	for query, want := range map[string]string{
+		"{ list(of: [1, 2147483648]) }":                               tooLarge + "2147483648",
+		"{ echo(input: {nested: {int: -2147483649}}) }":               tooLarge + "-2147483649",
+		"{ echo(input: {nested: {int: 9223372036854775808}}) }":       tooLarge + "9223372036854775808",
+		"query ($of: [Int!] = [2147483648]) { list(of: $of) }":        tooLarge + "2147483648",
+		"{ ...f } fragment f on Query { list(of: [2147483648]) }":     tooLarge + "2147483648",
+		"{ echo(input: {text: \"secret\", nested: {float: 1e400}}) }": "Float cannot represent non numeric value: 1e400",
+	} {
+		a := f.post(t, query)
+		err, code := a.fault(t)
+		require.Equal(t, "GRAPHQL_VALIDATION_FAILED", code)
+		require.Equal(t, want, err["message"])
+		require.NotEmpty(t, err["locations"])
+		require.NotContains(t, a.text, "secret")
+	}
+	require.Equal(t, http.StatusOK, f.post(t, "{ list(of: [2147483647, -2147483648]) }").status)
 }
 
 // gqlparser counts the names of a subscription's root fields.

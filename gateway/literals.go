@@ -53,8 +53,11 @@ func spellValue(value *ast.Value) {
 	}
 }
 
-// spellMembers gives an object and all values in it the form of model.Spelled.
+// spellMembers gives an object and all values in it the form of model.Spelled, which validation gave some numbers.
 func spellMembers(value *ast.Value) {
+	if value.Kind == ast.ObjectValue && value.Children.ForName(model.Spelled) != nil {
+		return
+	}
 	for _, child := range value.Children {
 		spellMembers(child.Value)
 	}

@@ -134,21 +134,30 @@ func (t *Tenant) CreateSimulationChat(ctx context.Context, chat *model.Simulatio
 	return w.Send(ctx)
 }
 
-// EndSimulationChat ends a chat and returns it. It drops a turn that is in progress. Ending a chat again changes
-// nothing.
+// EndSimulationChat ends a chat and returns it. It drops a turn that is in progress, and denies calls that wait for a
+// person. Ending a chat again changes nothing.
 func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.SimulationChat, error) {
-	chat, err := changeChat(ctx, t.db.Update((*model.SimulationChat)(nil)).
-		Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).Set("extraction_at = ?", now()).
-		Set("reply_id = NULL").Set("reply_until = NULL").
-		Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded).ApplyQueryBuilder(t.reachable))
-	if err != nil {
-		return nil, err
-	}
-	if chat == nil {
+	var chat *model.SimulationChat
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) (err error) {
+		chat, err = changeChat(ctx, t.db.Update((*model.SimulationChat)(nil)).
+			Set("status = ?", model.SimulationChatStatusEnded).Set("ended_at = ?", now()).Set("extraction_at = ?", now()).
+			Set("reply_id = NULL").Set("reply_until = NULL").
+			Where("id = ?", id).Where("status <> ?", model.SimulationChatStatusEnded).ApplyQueryBuilder(t.reachable))
+		if err != nil || chat == nil {
+			return err
+		}
+		if chat.WaitingText != nil {
+			w := t.db.Batch()
+			t.db.OnCommit(t.addGivenUp(w, chat))
+			err = w.Send(ctx)
+		}
+		t.wake(id)
+		return err
+	})
+	if err == nil && chat == nil {
 		return t.SimulationChat(ctx, id)
 	}
-	t.wake(id)
-	return chat, nil
+	return chat, err
 }
 
 // changeChat runs a statement that changes at most one chat. It returns the changed chat, or nil when none changed.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -34,6 +35,8 @@ type ChatTurn struct {
 	written int32
 	// warnings are the warnings that the chat does not have yet.
 	warnings []string
+	// hasAsked is set once a call of the turn has waited for a person.
+	hasAsked atomic.Bool
 }
 
 // messagesPerTurn is the number of messages of a turn: the contact's message and the reply.
@@ -243,8 +246,9 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 	}
 	w.Insert(message, reply)
 	u.addCalls(w, calls, true)
+	announce := u.addGivenUp(w)
 	spent := u.tenant.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
-	isKept, err := w.Commit(ctx, func() { u.tenant.wake(u.Chat.ID) }, spent)
+	isKept, err := w.Commit(ctx, announce, func() { u.tenant.wake(u.Chat.ID) }, spent)
 	switch {
 	case err != nil:
 		return nil, err
@@ -260,5 +264,10 @@ func (u *ChatTurn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	u.addRelease(w, u.chatAfterTurn(0, nil))
 	u.addCalls(w, calls, false)
-	return w.Send(ctx)
+	announce := u.addGivenUp(w)
+	err := w.Send(ctx)
+	if err == nil {
+		announce()
+	}
+	return err
 }

@@ -3,7 +3,10 @@ package db
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
@@ -59,7 +62,8 @@ func (t *Tenant) AnswerToolApproval(ctx context.Context, in model.AnswerToolAppr
 // saveAnswer saves the answer to a call, and returns whether the call was Pending.
 func (t *Tenant) saveAnswer(ctx context.Context, call *model.ToolCall) (bool, error) {
 	result, err := t.db.Update((*model.ToolCall)(nil)).Set("approval = ?", *call.Approval).
-		Set("approval_note = ?", call.ApprovalNote).Where("id = ?", call.ID).
+		Set("approval_note = ?", call.ApprovalNote).Set("result = NULL").Set("error = ?", call.Error).
+		Where("id = ?", call.ID).
 		Where("approval = ?", model.ToolCallApprovalPending).Exec(ctx)
 	if err != nil {
 		return false, err
@@ -86,6 +90,7 @@ func (u *ChatTurn) WaitingCalls(ctx context.Context) ([]*model.ToolCall, error) 
 func (u *ChatTurn) RequestApproval(ctx context.Context, call *model.ToolCall, text string) error {
 	call.Ask(now())
 	u.assignToTurn(call)
+	u.hasAsked.Store(true)
 	w := u.tenant.db.Batch()
 	u.requireTurn(w)
 	w.Add(setWaiting, nil, u.Chat.ID, u.ID, text)
@@ -152,11 +157,51 @@ func (u *ChatTurn) readAnswer(ctx context.Context, call *model.ToolCall) error {
 	return nil
 }
 
-func (u *ChatTurn) announceApproval(call *model.ToolCall) {
-	u.Announce(model.ToolApprovalChanged{
+func (u *ChatTurn) announceApproval(call *model.ToolCall) { u.Announce(approvalChanged(call)) }
+
+func approvalChanged(call *model.ToolCall) model.ToolApprovalChanged {
+	return model.ToolApprovalChanged{
 		ID: call.ID, TechnicalName: call.TechnicalName, Arguments: call.Arguments, MessageSequence: call.MessageSequence,
 		Approval: *call.Approval, ApprovalUntil: call.ApprovalUntil(), ApprovalNote: call.ApprovalNote,
-	})
+	}
+}
+
+// giveUpCalls is the statement that settles the calls of a chat that wait for a person or were answered but not made,
+// unless a turn holds the chat. Calls that wait count as denied.
+var giveUpCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	columns := t.ColumnsToRead(reflect.TypeFor[model.ToolCall](), nil)
+	change := t.Update((*model.ToolCall)(nil)).Set("approval_until = NULL").
+		Set("approval = CASE approval WHEN 'Pending' THEN 'Denied' ELSE approval END").
+		Set("approval_note = CASE approval WHEN 'Pending' THEN ? ELSE approval_note END", pg.Param(3)).
+		Set("result = CASE approval WHEN 'Pending' THEN NULL ELSE result END").
+		Set("error = CASE approval WHEN 'Pending' THEN ? ELSE error END", pg.Param(4)).
+		Where("chat_id = ?", pg.Param(2)).Where("approval_until IS NOT NULL").
+		Where("EXISTS (SELECT 1 FROM simulation_chats AS chat WHERE chat.company_id = ? AND chat.id = ? AND "+
+			"chat.reply_id IS NULL)", pg.Param(1), pg.Param(2))
+	for _, column := range columns {
+		change = change.Returning("?TableAlias.?", bun.Ident(column))
+	}
+	return change.String(), columns
+})
+
+// addGivenUp adds giveUpCalls to a batch, after the statement that ends the chat or its turn. After the commit, call
+// the returned function, which announces the calls.
+func (t *Tenant) addGivenUp(w *pg.Batch, chat *model.SimulationChat) (announce func()) {
+	calls := []*model.ToolCall{}
+	w.Add(giveUpCalls, &calls, chat.ID, model.TurnEnded, model.DeniedError(new(model.TurnEnded)))
+	return func() {
+		for _, call := range calls {
+			t.store.hub.Announce(t.signalOf(chat.ID), chat.LastSequence+messagesPerTurn, approvalChanged(call))
+		}
+	}
+}
+
+// addGivenUp is Tenant.addGivenUp, if this turn or an earlier attempt has asked a person.
+func (u *ChatTurn) addGivenUp(w *pg.Batch) (announce func()) {
+	if u.Chat.WaitingText == nil && !u.hasAsked.Load() {
+		return func() {}
+	}
+	return u.tenant.addGivenUp(w, u.Chat)
 }
 
 // setWaiting is the statement that stores the contact's message while a call of its turn waits for a person.

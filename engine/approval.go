@@ -36,13 +36,10 @@ func (s *chatTurn) awaitApproval(ctx context.Context, call *model.ToolCall, text
 		return err
 	}
 	s.openCalls.Add(-1)
-	switch {
-	case *call.Approval == model.ToolCallApprovalApproved:
+	if *call.Approval == model.ToolCallApprovalApproved {
 		return nil
-	case call.ApprovalNote != nil:
-		return callError("a person did not approve the call, so nothing was done: " + *call.ApprovalNote)
 	}
-	return callError("a person did not approve the call, so nothing was done")
+	return callError(model.DeniedError(call.ApprovalNote))
 }
 
 // isSuspended reports whether a turn failed only because a call waits for a person, and the client or the process ended

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -105,7 +107,10 @@ func TestAPersonApprovesACall(t *testing.T) {
 	}
 	hear() // if the answer came before this event, only the answer would be announced
 	require.Zero(t, r.made.Load())
-	answer(t, r.tenant, call.ID, true, new("It is our fault."))
+	approved, err := r.tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: call.ID,
+		IsApproved: true, Note: new("It is our fault.")})
+	require.NoError(t, err)
+	require.Equal(t, "the call was approved, but has not been made yet", *approved.Error)
 	require.Equal(t, reply{text: "refunded"}, <-done)
 	require.EqualValues(t, 1, r.made.Load())
 	kept := r.calls(t, r.chat.ID)
@@ -116,7 +121,7 @@ func TestAPersonApprovesACall(t *testing.T) {
 	require.Nil(t, kept[0].ApprovalUntil())
 	require.Equal(t, "refunded", *kept[0].Result)
 	require.True(t, kept[0].IsTurnKept)
-	_, err := r.tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: call.ID})
+	_, err = r.tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: call.ID})
 	requireCode(t, model.Conflict, err)
 
 	hear()
@@ -185,6 +190,71 @@ func TestAWaitingChatOutlivesItsClient(t *testing.T) {
 	answer(t, replica.Tenant(r.companyID), call.ID, true, nil)
 	require.NoError(t, replica.Work(t.Context(), 1, db.Workers{ContinueChat: r.e.ContinueChat}))
 	r.requireRefunded(t)
+}
+
+// A call no longer waits once the chat continued without it or ended.
+func TestGivenUpCallsAreDenied(t *testing.T) {
+	t.Parallel()
+	sayOnly := newEngine(actor(func(context.Context, llm.Request) (llm.Answer, error) {
+		return say("Fine.")
+	}), engine.Options{})
+	fail := newEngine(actor(func(context.Context, llm.Request) (llm.Answer, error) {
+		return llm.Answer{}, errors.New("the model is down")
+	}), engine.Options{})
+	for name, proceed := range map[string]func(r *refunds, leave func()) error{
+		"another message": func(r *refunds, leave func()) error {
+			leave()
+			_, _, err := send(t.Context(), sayOnly, r.tenant, r.chat.ID, "Never mind")
+			return err
+		},
+		"a message that fails": func(r *refunds, leave func()) error {
+			leave()
+			if _, _, err := send(t.Context(), fail, r.tenant, r.chat.ID, "Never mind"); err == nil {
+				return errors.New("the message did not fail")
+			}
+			return nil
+		},
+		"the end of a waiting chat": func(r *refunds, leave func()) error {
+			leave()
+			_, err := r.tenant.EndSimulationChat(t.Context(), r.chat.ID)
+			return err
+		},
+		"the end during the turn": func(r *refunds, leave func()) error {
+			_, err := r.tenant.EndSimulationChat(t.Context(), r.chat.ID)
+			leave()
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRefunds(t, model.ToolApprovalAsk)
+			events := r.follow(t, r.chat.ID)
+			ctx, leave := context.WithCancel(t.Context())
+			done := r.send(ctx)
+			call := r.pending(t)
+			require.NoError(t, proceed(r, func() {
+				leave()
+				requireCode(t, model.Conflict, (<-done).err)
+			}))
+			for {
+				event := next(events)
+				require.NotNil(t, event, "the follower must hear that the call no longer waits")
+				changed, ok := event.(model.ToolApprovalChanged)
+				if ok && changed.Approval != model.ToolCallApprovalPending {
+					require.Equal(t, call.ID, changed.ID)
+					require.Equal(t, model.ToolCallApprovalDenied, changed.Approval)
+					require.Nil(t, changed.ApprovalUntil)
+					break
+				}
+			}
+			kept := r.calls(t, r.chat.ID)[0]
+			require.Equal(t, model.ToolCallApprovalDenied, *kept.Approval)
+			require.Nil(t, kept.WaitsUntil)
+			require.Equal(t, model.TurnEnded, *kept.ApprovalNote)
+			require.Equal(t, model.DeniedError(new(model.TurnEnded)), *kept.Error)
+			require.Zero(t, r.made.Load())
+		})
+	}
 }
 
 func TestAWaitingChatOutlivesItsProcess(t *testing.T) {

@@ -6737,7 +6737,7 @@ enum ToolCallApproval {
   Pending
   "The call may be made, once."
   Approved
-  "The call is not made. The agent gets an error with the note."
+  "The call is not made. The agent gets an error with the note. Also if the chat went on or ended before an answer."
   Denied
 }
 

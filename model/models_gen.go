@@ -4989,7 +4989,7 @@ const (
 	ToolCallApprovalPending ToolCallApproval = "Pending"
 	// The call may be made, once.
 	ToolCallApprovalApproved ToolCallApproval = "Approved"
-	// The call is not made. The agent gets an error with the note.
+	// The call is not made. The agent gets an error with the note. Also if the chat went on or ended before an answer.
 	ToolCallApprovalDenied ToolCallApproval = "Denied"
 )
 

@@ -54,6 +54,9 @@ const ApprovalWait = 10 * time.Minute
 // NobodyAnswered is the note of a call that nobody approved or denied in time.
 const NobodyAnswered = "nobody answered within 10 minutes"
 
+// TurnEnded is the note of a call that nobody approved or denied before its turn was given up.
+const TurnEnded = "the chat continued or ended before anybody answered"
+
 // Ask marks the call as one that waits for a person.
 func (c *ToolCall) Ask(now time.Time) {
 	c.Result, c.Error = nil, new("the call waits for a person's approval")
@@ -82,9 +85,19 @@ func (c *ToolCall) IsOverdue(now time.Time) bool {
 // Answer records what a person said. WaitsUntil remains until the turn takes up the answer.
 func (c *ToolCall) Answer(isApproved bool, note *string) {
 	c.Approval, c.ApprovalNote = new(ToolCallApprovalDenied), note
+	c.Result, c.Error = nil, new(DeniedError(note))
 	if isApproved {
-		c.Approval = new(ToolCallApprovalApproved)
+		c.Approval, c.Error = new(ToolCallApprovalApproved), new("the call was approved, but has not been made yet")
 	}
+}
+
+// DeniedError returns the error of a call that a person denied, with the person's note if there is one.
+func DeniedError(note *string) string {
+	const denied = "a person did not approve the call, so nothing was done"
+	if note == nil {
+		return denied
+	}
+	return denied + ": " + *note
 }
 
 // Validate returns BAD_INPUT when the note is out of bounds.

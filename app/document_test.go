@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -391,4 +392,31 @@ func TestDocumentsOfAnotherCompanyAreNotFound(t *testing.T) {
 		require.Equal(t, 404, response.StatusCode, route)
 	}
 	require.Equal(t, "Ready", g.settled(t, key, dataset.ID)["Secret"].Status)
+}
+
+// Parts of a document take the memory of the parts, not of the document.
+func TestPartsOfLargeDocumentsAreRead(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Parts")
+	d, err := model.NewDocument(model.AddDocumentInput{DatasetID: newDatasetOf(t, tenant).ID, Name: new("x"),
+		Text: new("x")}, time.Now())
+	require.NoError(t, err)
+	d.ContentType = "text/plain"
+	content := bytes.Repeat([]byte("0123456789"), 3<<20/10)
+	require.NoError(t, tenant.AddDocument(t.Context(), d, bytes.NewReader(content)))
+	parts := ""
+	for i := range 11 {
+		parts += fmt.Sprintf("c%d: content(offset: %d, length: 10) ", i, 1<<20-50+10*i)
+	}
+	var read struct{ Document map[string]string }
+	g.must(t, key, `query ($id: ID!) { document(id: $id) { `+parts+` } }`, map[string]any{"id": d.ID}, &read)
+	for i := range 11 {
+		at := 1<<20 - 50 + 10*i
+		require.Equal(t, base64.StdEncoding.EncodeToString(content[at:at+10]), read.Document[fmt.Sprintf("c%d", i)])
+	}
+	a := g.query(t, key, `query ($id: ID!) { document(id: $id) { a: content b: content c: content d: content e: content
+		f: content } }`, map[string]any{"id": d.ID})
+	require.Equal(t, "LIMIT_EXCEEDED", a.Errors[0].Extensions.Code)
+	require.Contains(t, a.Errors[0].Message, "making the response takes more memory than the limit of 33554432 bytes")
 }

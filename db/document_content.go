@@ -107,7 +107,8 @@ func (t *Tenant) content(ctx context.Context, id string, offset, length int64) (
 			Content          []byte
 		}{}
 		err := t.db.Select((*model.Document)(nil)).ColumnExpr("?TableAlias.size, ?TableAlias.digest, ?TableAlias.object_id").
-			ColumnExpr("part.content").
+			ColumnExpr("substring(part.content FROM greatest(0, ?0 - part.part * ?1::bigint)::int + 1 FOR ?2) AS content",
+				offset, partSize, min(length, partSize)).
 			Join("LEFT JOIN document_contents AS part ON part.company_id = ?TableAlias.company_id AND part.document_id = "+
 				"?TableAlias.id AND part.part BETWEEN ? AND ?", offset/partSize, (offset+length-1)/partSize).
 			Where("?TableAlias.id = ?", id).OrderExpr("part.part").Scan(ctx, &parts)
@@ -126,7 +127,6 @@ func (t *Tenant) content(ctx context.Context, id string, offset, length int64) (
 		for _, part := range parts[1:] {
 			content = append(content, part.Content...)
 		}
-		from := min(offset%partSize, int64(len(content)))
-		return content[from:min(from+length, int64(len(content)))], nil
+		return content[:min(length, int64(len(content)))], nil
 	}
 }

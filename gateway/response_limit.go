@@ -122,7 +122,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
 	if response != nil && size.isOver.Load() {
 		fault := model.Errorf(model.LimitExceeded,
-			"the response needs more than the limit of %d bytes: request fewer items, or fewer fields of each",
+			"making the response takes more memory than the limit of %d bytes: request fewer items, or fewer fields of each",
 			l.settings.ResponseBytes)
 		switch {
 		case size.isLong.Load():

@@ -46,7 +46,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 		}
 		opening.warnings = append(opening.warnings, content.Unfilled(promptOfKnowledge, unknown)...)
 	}
-	bag, err := model.ObjectOf(opening.Values)
+	bag, err := opening.Values.InOrderOf(in.DataBag)
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,27 @@ func ValuesOf(object model.JSONObject) (Values, error) {
 	return values, nil
 }
 
+// InOrderOf returns the values as an object: first those with the names of the given object, in its order, then the
+// others by name.
+func (v Values) InOrderOf(given model.JSONObject) (model.JSONObject, error) {
+	text, _ := given.MarshalJSON() // has no error
+	members, err := ordered.Members(text)
+	if err != nil {
+		return nil, err
+	}
+	object, rest := ordered.Object{}, maps.Clone(v)
+	for _, member := range members {
+		if value, hasValue := rest[member.Name]; hasValue {
+			object = append(object, ordered.Member{Name: member.Name, Value: value})
+			delete(rest, member.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		object = append(object, ordered.Member{Name: name, Value: rest[name]})
+	}
+	return model.ObjectOf(object)
+}
+
 // ParseArguments reads the JSON object of a model. It also returns the object as compact JSON with its names in their
 // original order, or {} with an error. Numbers keep their digits, and U+0000 is dropped. If a name is repeated, its
 // last value counts.

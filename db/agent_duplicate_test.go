@@ -99,6 +99,10 @@ func TestPromptVersionHasNote(t *testing.T) {
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, Prompt: new("Third."),
 		PromptNote: new(strings.Repeat("x", 501))})
 	faults(t, err, model.BadInput, "promptNote", "0 to 500 characters")
+	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, PromptNote: new("Lost")})
+	faults(t, err, model.BadInput, "promptNote", "needs a prompt")
+	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, PromptNote: new("")})
+	require.NoError(t, err)
 	versions := versionsOf(t, tenant, agent.ID)
 	require.Len(t, versions, 2)
 	require.Equal(t, "Shorter.", *versions[0].Note)

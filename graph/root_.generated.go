@@ -635,7 +635,10 @@ input UpdateAgentInput {
   tags: [String!]
   "The new prompt. If it differs from the current one, it becomes a new version."
   prompt: String
-  "Why the prompt changes, at most 500 characters. It becomes the note of the new version."
+  """
+  Why the prompt changes, at most 500 characters. It becomes the note of the new version. It is refused without ` + "`" + `prompt` + "`" + `,
+  and lost if the prompt is already the current one.
+  """
   promptNote: String @beyondV1 @bounds(maxLength: 500)
   "The new welcome message for conversations that the agent starts."
   outboundWelcomeMessage: String

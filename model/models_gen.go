@@ -1867,7 +1867,8 @@ type UpdateAgentInput struct {
 	Tags []string `json:"tags,omitempty"`
 	// The new prompt. If it differs from the current one, it becomes a new version.
 	Prompt *string `json:"prompt,omitempty"`
-	// Why the prompt changes, at most 500 characters. It becomes the note of the new version.
+	// Why the prompt changes, at most 500 characters. It becomes the note of the new version. It is refused without `prompt`,
+	// and lost if the prompt is already the current one.
 	PromptNote *string `json:"promptNote,omitempty"`
 	// The new welcome message for conversations that the agent starts.
 	OutboundWelcomeMessage *string `json:"outboundWelcomeMessage,omitempty"`

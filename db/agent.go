@@ -223,6 +223,9 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		if err := t.markCampaigns(ctx, pg.Where("agent_id = ?", id)); err != nil {
 			return err
 		}
+		if err := t.wakeChatsOfAgent(ctx, id); err != nil {
+			return err
+		}
 		// A marked agent must not prevent the deletion of its knowledge base chat.
 		if _, err := t.db.Update((*model.Agent)(nil)).Set("deleted_at = ?", now()).Set("knowledge_base_chat_id = NULL").
 			Where("id = ?", id).Exec(ctx); err != nil {
@@ -233,6 +236,17 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 		}
 		return t.recordTombstone(ctx, typeAgent, id)
 	})
+}
+
+// wakeChatsOfAgent signals the followers of the agent's newest chats. The sweep finds followers of older chats.
+func (t tenantTx) wakeChatsOfAgent(ctx context.Context, id string) error {
+	ids := []string{}
+	err := t.db.Select((*model.SimulationChat)(nil)).Column("id").Where("agent_id = ?", id).
+		Order("created_at DESC", "id DESC").Limit(chatsPerSweep).Scan(ctx, &ids)
+	for _, id := range ids {
+		t.wake(id)
+	}
+	return err
 }
 
 // delete removes the row with the id and the rows that reference it, and records the deletion in the audit log.

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -87,8 +88,19 @@ func TestFollowingEndsWhenTheChatIsDeleted(t *testing.T) {
 	tenant, chat := newSimulation(t, dbtest.Open(t, url, db.Options{}), nil)
 	live, err := tenant.FollowMessages(t.Context(), chat.ID, 0)
 	require.NoError(t, err)
+	signals, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = signals.Close(context.Background()) }()
+	_, err = signals.Exec(t.Context(), "LISTEN agentgraph")
+	require.NoError(t, err)
 	require.NoError(t, tenant.DeleteAgent(t.Context(), chat.AgentID))
-	require.NoError(t, killListeners(url)) // a replica reads again when it reconnects
+	waiting, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for isSignal := false; !isSignal; {
+		heard, err := signals.WaitForNotification(waiting)
+		require.NoError(t, err, "deleting the agent must signal the followers of its chats")
+		isSignal = strings.Contains(heard.Payload, chat.ID)
+	}
 	_, open := receive(t, live)
 	require.False(t, open)
 }

@@ -213,9 +213,9 @@ func TestInvalidUploadFormsAreRefused(t *testing.T) {
 	}{
 		"without a preflight": {nil, []part{operations, places(`{"0":["variables.f"]}`), file}, 415,
 			"GraphQL-Require-Preflight"},
-		"without operations": {[]string{preflight}, []part{places(`{}`)}, 400, "not valid JSON"},
+		"without operations": {[]string{preflight}, []part{places(`{}`)}, 400, "the part operations is missing"},
 		"a batch": {[]string{preflight}, []part{{name: "operations", content: "[" + operations.content + "]"},
-			places(`{}`)}, 400, "JSON object"},
+			places(`{}`)}, 400, "operations must be one request: uploads cannot be batched"},
 		"without a map": {[]string{preflight}, []part{operations, file}, 400, "map must be"},
 		"no such file": {[]string{preflight}, []part{operations, places(`{"1":["variables.f"]}`), file}, 400,
 			"only files of the body"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/tidwall/gjson"
 
 	"github.com/agentgraph/agentgraph/gateway/form"
 )
@@ -32,8 +33,17 @@ func (x exchange) multipart() {
 		return
 	}
 	defer sent.Close()
-	operations, _ := sent.Value("operations")
-	params, f := decodeParams([]byte(operations))
+	operations, given := sent.Value("operations")
+	var params request
+	var f *fault
+	switch {
+	case !given:
+		f = refusal(http.StatusBadRequest, "the part operations is missing")
+	case gjson.Parse(operations).IsArray():
+		f = refusal(http.StatusBadRequest, "operations must be one request: uploads cannot be batched")
+	default:
+		params, f = decodeParams([]byte(operations))
+	}
 	if f == nil {
 		f, err = fillUploads(params, sent)
 	}

@@ -49,3 +49,19 @@ func TestObjectsInQueriesKeepTheirOrder(t *testing.T) {
 		require.NotEmpty(t, a.Errors, wrong)
 	}
 }
+
+// An empty list in a query is the same as in a variable.
+func TestEmptyListsMatchNone(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Empty")
+	runningCampaign(t, tenant, 1)
+	for _, a := range []answer{
+		g.query(t, key, `{ campaigns(filter: {statuses: []}) { totalCount } }`, nil),
+		g.query(t, key, `query ($f: CampaignFilter) { campaigns(filter: $f) { totalCount } }`,
+			map[string]any{"f": map[string]any{"statuses": []string{}}}),
+	} {
+		require.Empty(t, a.Errors)
+		require.Equal(t, `{"campaigns":{"totalCount":0}}`, string(a.Data))
+	}
+}

@@ -74,12 +74,29 @@ func id(r *argumentParser, name string) *string {
 // input returns an optional input object.
 func input[T any](r *argumentParser, name string) *T {
 	return optional(r, name, func(given any) (value T, err error) {
-		object, err := json.Marshal(given)
+		object, err := json.Marshal(withEmptyLists(given))
 		if err == nil {
 			err = json.Unmarshal(object, &value)
 		}
 		return value, err
 	})
+}
+
+// withEmptyLists returns a value in which empty lists are not nil. They are nil in literals: gqlparser reads them so.
+func withEmptyLists(given any) any {
+	switch v := given.(type) {
+	case []any:
+		if v == nil {
+			return []any{}
+		}
+	case map[string]any:
+		members := make(map[string]any, len(v))
+		for name, value := range v {
+			members[name] = withEmptyLists(value)
+		}
+		return members
+	}
+	return given
 }
 
 // filterOf returns the optional argument "filter", validated.

@@ -440,7 +440,7 @@ type Agent implements Node {
   tags: [String!]!
   "When it was created."
   createdAt: DateTime!
-  "When it was last changed."
+  "When it was last changed. Connecting tools and adding, changing or removing sub-agents do not count."
   updatedAt: DateTime!
   "The current prompt."
   prompt: String! @requires(scope: prompts)
@@ -537,7 +537,7 @@ input AgentFilter {
   channel: Channel
   "Only agents with this direction."
   direction: Direction
-  "Only agents that have all of these tags."
+  "Only agents that have all of these tags. An empty list matches all agents."
   tags: [String!]
   "Only agents with this text in the name, ignoring case."
   nameContains: String
@@ -547,7 +547,7 @@ input AgentFilter {
 enum AgentOrder {
   "Newest first."
   CreatedAt
-  "Last changed first."
+  "Last changed first, by ` + "`" + `updatedAt` + "`" + `: connecting tools and adding, changing or removing sub-agents do not count."
   UpdatedAt
   "By name, ignoring case."
   Name
@@ -555,7 +555,7 @@ enum AgentOrder {
 
 "See ` + "`" + `AgentField` + "`" + `."
 input AgentFieldInput {
-  "Letters, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, unique within the agent."
+  "Letters from a to z and A to Z, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, unique within the agent."
   name: String!
   "Whether the agent needs a value to run."
   isMandatory: Boolean! = false
@@ -1366,7 +1366,7 @@ type DeleteAgentTestPayload {
 input AgentTestFilter {
   "Only tests with this text in the name, ignoring case."
   nameContains: String
-  "Only tests whose most recent run is in one of these states."
+  "Only tests whose most recent run is in one of these states. An empty list matches none."
   lastRunStatuses: [AgentTestRunStatus!]
   "Only flaky tests, or only tests that are not flaky."
   isFlaky: Boolean
@@ -1931,7 +1931,7 @@ type AgentTestExecution implements Node {
   runs(
     "Only runs in this state."
     status: AgentTestRunStatus
-    "Only runs in one of these states."
+    "Only runs in one of these states. An empty list matches none."
     statuses: [AgentTestRunStatus!]
     "Only runs of this test."
     testId: ID
@@ -2136,9 +2136,9 @@ type AgentTestExecutionConnection {
 
 "Which executions to list. Every given condition must hold."
 input AgentTestExecutionFilter {
-  "Only executions in one of these states."
+  "Only executions in one of these states. An empty list matches none."
   statuses: [AgentTestExecutionStatus!]
-  "Only finished executions with one of these verdicts."
+  "Only finished executions with one of these verdicts. An empty list matches none."
   verdicts: [AgentTestVerdict!]
   "Only drafts, which try an unsaved prompt or variants, or only executions that are not drafts."
   isDraft: Boolean
@@ -2916,7 +2916,7 @@ extend type Query {
     testId: ID
     "Only runs in this state."
     status: AgentTestRunStatus
-    "Only runs in one of these states."
+    "Only runs in one of these states. An empty list matches none."
     statuses: [AgentTestRunStatus!]
     "Only runs of this agent's tests that still exist."
     agentId: ID
@@ -3695,7 +3695,7 @@ type CampaignEdge {
 input CampaignFilter {
   "Only campaigns of this agent."
   agentId: ID
-  "Only campaigns in one of these states."
+  "Only campaigns in one of these states. An empty list matches none."
   statuses: [CampaignStatus!]
   "Only campaigns with this text in the name, ignoring case."
   nameContains: String
@@ -3749,7 +3749,7 @@ type UpdateCampaignPayload {
 input AddCampaignFieldInput {
   "The campaign."
   campaignId: ID!
-  "Letters, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, and not yet a field of the campaign or its agent."
+  "Letters from a to z and A to Z, digits, ` + "`" + `_` + "`" + ` and ` + "`" + `.` + "`" + `, not beginning with a digit or a dot; 1 to 100 characters, and not yet a field of the campaign or its agent."
   name: String! @bounds(minLength: 1, maxLength: 100)
   "At most 2,000 characters."
   description: String @bounds(maxLength: 2000)
@@ -3929,7 +3929,7 @@ type CampaignItemResult {
 
 "The tag of a result."
 type CampaignItemTag {
-  "The id. Tags with the same name have the same id."
+  "The id that the client gave, or else one derived from the name. Tags with the same id can have different names and colors."
   id: ID!
   "The name of a classification tag."
   name: String!
@@ -3939,7 +3939,7 @@ type CampaignItemTag {
 
 "The conversation of a result."
 type CampaignItemConversation {
-  "The dialer's id of the conversation."
+  "The dialer's id of the conversation. The server does not check that it is unique."
   id: ID!
   "Its messages, in order."
   messages: [CampaignItemMessage!]! @listSize(assumedSize: 20)
@@ -4074,7 +4074,7 @@ input CampaignItemResultInput {
 input CampaignItemTagInput {
   "1 to 64 characters. By default derived from the name."
   id: ID
-  "1 to 100 characters: the name of a classification tag."
+  "1 to 100 characters: the name of a classification tag of the agent. The server does not check that the agent has it."
   name: String!
   "` + "`" + `#RRGGBB` + "`" + `. By default derived from the name."
   color: String
@@ -4928,7 +4928,7 @@ type ChunkEdge {
 
 "Which documents to list. Every given condition must hold."
 input DocumentFilter {
-  "Only documents in one of these states."
+  "Only documents in one of these states. An empty list matches none."
   statuses: [DocumentStatus!]
   "Only documents with this text in the name, ignoring case."
   nameContains: String
@@ -5744,8 +5744,9 @@ extend type Mutation {
 }
 `, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
-A moment in UTC with millisecond precision, by RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. Input may be any ISO 8601
-date-time, with or without seconds, with any offset (` + "`" + `+01:00` + "`" + `, ` + "`" + `+0100` + "`" + `). Without an offset it is UTC.
+A moment in UTC with millisecond precision, by RFC 3339: ` + "`" + `2026-03-01T09:30:00.000Z` + "`" + `. In input, the seconds, their fraction
+after a point, and the offset (` + "`" + `Z` + "`" + `, ` + "`" + `+01:00` + "`" + `, ` + "`" + `+0100` + "`" + ` or ` + "`" + `+01` + "`" + `) are optional. Without an offset it is UTC. Other forms of
+ISO 8601 are refused, such as week dates, dates without hyphens, and hours alone.
 """
 scalar DateTime @specifiedBy(url: "https://www.rfc-editor.org/rfc/rfc3339")
 
@@ -6148,7 +6149,7 @@ type ChatEnded {
 
 "Which simulated chats to list. Every given condition must hold."
 input SimulationChatFilter {
-  "Only chats in one of these states."
+  "Only chats in one of these states. An empty list matches none."
   statuses: [SimulationChatStatus!]
   "True for only chats in which a call waits for a person, false for only the others."
   awaitsApproval: Boolean
@@ -6740,7 +6741,7 @@ enum ToolCallApproval {
   Pending
   "The call may be made, once."
   Approved
-  "The call is not made. The agent gets an error with the note. Also if the chat went on or ended before an answer."
+  "The call is not made. The agent gets an error with the note. Also if the chat continued or ended before an answer."
   Denied
 }
 

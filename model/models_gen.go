@@ -21,7 +21,7 @@ type SimulationChatEvent interface {
 type AddCampaignFieldInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
-	// Letters, digits, `_` and `.`, not beginning with a digit or a dot; 1 to 100 characters, and not yet a field of the campaign or its agent.
+	// Letters from a to z and A to Z, digits, `_` and `.`, not beginning with a digit or a dot; 1 to 100 characters, and not yet a field of the campaign or its agent.
 	Name string `json:"name"`
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`
@@ -142,7 +142,7 @@ type AgentFilter struct {
 	Channel *Channel `json:"channel,omitempty"`
 	// Only agents with this direction.
 	Direction *Direction `json:"direction,omitempty"`
-	// Only agents that have all of these tags.
+	// Only agents that have all of these tags. An empty list matches all agents.
 	Tags []string `json:"tags,omitempty"`
 	// Only agents with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
@@ -187,9 +187,9 @@ type AgentTestExecutionEstimate struct {
 
 // Which executions to list. Every given condition must hold.
 type AgentTestExecutionFilter struct {
-	// Only executions in one of these states.
+	// Only executions in one of these states. An empty list matches none.
 	Statuses []AgentTestExecutionStatus `json:"statuses,omitempty"`
-	// Only finished executions with one of these verdicts.
+	// Only finished executions with one of these verdicts. An empty list matches none.
 	Verdicts []AgentTestVerdict `json:"verdicts,omitempty"`
 	// Only drafts, which try an unsaved prompt or variants, or only executions that are not drafts.
 	IsDraft *bool `json:"isDraft,omitempty"`
@@ -301,7 +301,7 @@ type CampaignField struct {
 type CampaignFilter struct {
 	// Only campaigns of this agent.
 	AgentID *string `json:"agentId,omitempty"`
-	// Only campaigns in one of these states.
+	// Only campaigns in one of these states. An empty list matches none.
 	Statuses []CampaignStatus `json:"statuses,omitempty"`
 	// Only campaigns with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
@@ -309,7 +309,7 @@ type CampaignFilter struct {
 
 // The conversation of a result.
 type CampaignItemConversation struct {
-	// The dialer's id of the conversation.
+	// The dialer's id of the conversation. The server does not check that it is unique.
 	ID string `json:"id"`
 	// Its messages, in order.
 	Messages []*CampaignItemMessage `json:"messages"`
@@ -419,7 +419,7 @@ type CampaignItemResultInput struct {
 
 // The tag of a result.
 type CampaignItemTag struct {
-	// The id. Tags with the same name have the same id.
+	// The id that the client gave, or else one derived from the name. Tags with the same id can have different names and colors.
 	ID string `json:"id"`
 	// The name of a classification tag.
 	Name string `json:"name"`
@@ -431,7 +431,7 @@ type CampaignItemTag struct {
 type CampaignItemTagInput struct {
 	// 1 to 64 characters. By default derived from the name.
 	ID *string `json:"id,omitempty"`
-	// 1 to 100 characters: the name of a classification tag.
+	// 1 to 100 characters: the name of a classification tag of the agent. The server does not check that the agent has it.
 	Name string `json:"name"`
 	// `#RRGGBB`. By default derived from the name.
 	Color *string `json:"color,omitempty"`
@@ -1148,7 +1148,7 @@ type DisconnectToolPayload struct {
 
 // Which documents to list. Every given condition must hold.
 type DocumentFilter struct {
-	// Only documents in one of these states.
+	// Only documents in one of these states. An empty list matches none.
 	Statuses []DocumentStatus `json:"statuses,omitempty"`
 	// Only documents with this text in the name, ignoring case.
 	NameContains *string `json:"nameContains,omitempty"`
@@ -1659,7 +1659,7 @@ type SendTestWebhookPayload struct {
 
 // Which simulated chats to list. Every given condition must hold.
 type SimulationChatFilter struct {
-	// Only chats in one of these states.
+	// Only chats in one of these states. An empty list matches none.
 	Statuses []SimulationChatStatus `json:"statuses,omitempty"`
 	// True for only chats in which a call waits for a person, false for only the others.
 	AwaitsApproval *bool `json:"awaitsApproval,omitempty"`
@@ -2298,7 +2298,7 @@ type AgentOrder string
 const (
 	// Newest first.
 	AgentOrderCreatedAt AgentOrder = "CreatedAt"
-	// Last changed first.
+	// Last changed first, by `updatedAt`: connecting tools and adding, changing or removing sub-agents do not count.
 	AgentOrderUpdatedAt AgentOrder = "UpdatedAt"
 	// By name, ignoring case.
 	AgentOrderName AgentOrder = "Name"
@@ -4990,7 +4990,7 @@ const (
 	ToolCallApprovalPending ToolCallApproval = "Pending"
 	// The call may be made, once.
 	ToolCallApprovalApproved ToolCallApproval = "Approved"
-	// The call is not made. The agent gets an error with the note. Also if the chat went on or ended before an answer.
+	// The call is not made. The agent gets an error with the note. Also if the chat continued or ended before an answer.
 	ToolCallApprovalDenied ToolCallApproval = "Denied"
 )
 

@@ -91,6 +91,10 @@ func (t *Transport) listResources(ctx context.Context, r *sdk.ListResourcesReque
 		input["after"] = r.Params.Cursor
 	}
 	result, err := t.run(ctx, t.agents, input)
+	if err != nil && err.Code == model.BadInput {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not one of this list: " +
+			"pass the nextCursor of its last page, or none"}
+	}
 	if err != nil {
 		return nil, failed("", err)
 	}

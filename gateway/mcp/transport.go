@@ -252,7 +252,9 @@ func (t *Transport) filterByScope(next sdk.MethodHandler) sdk.MethodHandler {
 		if list, ok := request.(*sdk.ListResourcesRequest); ok {
 			return t.listResources(ctx, list)
 		}
-		result, err = next(ctx, method, request)
+		if result, err = next(ctx, method, request); err != nil {
+			return nil, err // a result beside an error may be a nil pointer
+		}
 		principal, _ := model.PrincipalOf(ctx)
 		switch list := result.(type) {
 		case *sdk.ListToolsResult:
@@ -272,7 +274,7 @@ func (t *Transport) filterByScope(next sdk.MethodHandler) sdk.MethodHandler {
 					return own != nil && missingScope(principal, own.Scopes()) != ""
 				})
 		}
-		return result, err
+		return result, nil
 	}
 }
 

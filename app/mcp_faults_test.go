@@ -1,9 +1,21 @@
 package app_test
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/app"
+	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/endpoint"
+	"github.com/agentgraph/agentgraph/engine/llm/offline"
+	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 func TestMCPRefusesCursorsOfNoList(t *testing.T) {
@@ -16,4 +28,60 @@ func TestMCPRefusesCursorsOfNoList(t *testing.T) {
 		require.Contains(t, text, `"code":-32602`, method)
 		require.NotContains(t, text, "after", method)
 	}
+}
+
+// newRefunding serves a company with an agent whose tool needs approval, and returns the key and the agent's id.
+func newRefunding(t *testing.T) (*gatewayUnderTest, string, string) {
+	t.Helper()
+	store := startGateway(t).store
+	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"state": "refunded"}`)
+	}))
+	t.Cleanup(shop.Close)
+	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
+	require.NoError(t, err)
+	g := &gatewayUnderTest{store: store, url: serveApp(t, app.Options{Store: store, Plan: true,
+		Engine: engine.New(offline.New(), engine.Options{Caller: caller}), Settings: gateway.DefaultSettings()})}
+	tenant, key := g.company(t, "Refunds")
+	made, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Refunds", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", InboundWelcomeMessage: new("Welcome."),
+		Prompt: "# Examples\nUser: refund me\nCall: refund\nAgent: It is <state>.\n"})
+	require.NoError(t, err)
+	ask := model.ToolApprovalAsk
+	tool, err := tenant.CreateTool(t.Context(), model.CreateToolInput{Name: "Refund", TechnicalName: "refund",
+		Approval: &ask, Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: shop.URL, TimeoutSeconds: 5,
+			Headers: model.JSONObject(`{}`)}})
+	require.NoError(t, err)
+	g.must(t, key, `mutation ($a: ID!, $t: ID!) { connectTool(input: {agentId: $a, toolId: $t}) { agent { id } } }`,
+		map[string]any{"a": made.ID, "t": tool.ID}, &struct{}{})
+	return g, key, made.ID
+}
+
+func TestMCPAnswersWhileACallWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	g, key, agent := newRefunding(t)
+	progress := make(chan string, 100)
+	s := assistant(t, g.url, key, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+		r *sdk.ProgressNotificationClientRequest) {
+		progress <- r.Params.Message
+	}})
+	text, failed := callTool(t, s, "start_chat", map[string]any{"agentId": agent,
+		"toolMocking": map[string]any{"sideEffects": "Allow"}})
+	require.False(t, failed, text)
+	chat := idsIn(text)[0]
+	params := &sdk.CallToolParams{Name: "send_message", Arguments: map[string]any{"chatId": chat, "text": "refund me",
+		"waitSeconds": 3}}
+	params.SetProgressToken("token")
+	result, err := s.CallTool(t.Context(), params)
+	require.NoError(t, err)
+	require.True(t, result.IsError)
+	require.Contains(t, result.Content[0].(*sdk.TextContent).Text, "waits for a person's approval")
+	require.Equal(t, "The agent has not answered yet", <-progress)
+
+	text, failed = callTool(t, s, "send_message", map[string]any{"chatId": chat, "text": "Hello?"})
+	require.True(t, failed, text)
+	require.Contains(t, text, "waits for a person's approval")
+	text, failed = callTool(t, s, "get_chat", map[string]any{"chatId": chat})
+	require.False(t, failed, text)
+	require.Contains(t, text, `"pendingApprovals":[{"technicalName":"refund"`)
 }

@@ -92,8 +92,11 @@ func (t *Transport) prepare(all *ast.QueryDocument, one tool) (*readyTool, error
 		}
 		ready.scopes = append(ready.scopes, o.Scopes()...)
 	}
-	if ready.follow != nil {
+	switch {
+	case ready.follow != nil:
 		ready.input = append(ready.input, waitSeconds)
+	case ready.suspends:
+		ready.input = append(ready.input, approvalSeconds)
 	}
 	return ready, (&stored.Decoder{Types: t.schema.Types}).Readable(ready.input)
 }
@@ -146,7 +149,11 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 	}
 	seconds := waitOf(input)
 	var result json.RawMessage
-	if one.operation != nil {
+	if one.suspends {
+		if result, err = t.runOrSuspend(ctx, r, one.operation, input, seconds); err != nil {
+			return errorResult(err, t.linkTo(ctx, one.link, nil, input))
+		}
+	} else if one.operation != nil {
 		if result, err = t.run(ctx, one.operation, input); err != nil {
 			return errorResult(err)
 		}
@@ -263,8 +270,9 @@ var advice = map[model.Code]string{
 	errcode.ValidationFailed: "Find types and fields with search_schema, and correct the document.",
 }
 
-// errorResult returns the error as a result: its code, its message, the fault of each argument, and what to do next.
-func errorResult(err *model.Error) *sdk.CallToolResult {
+// errorResult returns the error as a result: its code, its message, the fault of each argument, what to do next, and
+// notes.
+func errorResult(err *model.Error, notes ...string) *sdk.CallToolResult {
 	text := fmt.Sprintf("%s: %s", err.Code, err.Message)
 	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
 		text += "."
@@ -272,10 +280,10 @@ func errorResult(err *model.Error) *sdk.CallToolResult {
 	for _, name := range slices.Sorted(maps.Keys(err.Fields)) {
 		text += fmt.Sprintf("\n- %s: %s", name, strings.Join(err.Fields[name], "; "))
 	}
-	if next := advice[err.Code]; next != "" {
+	if next := advice[err.Code]; next != "" && err.Message != waitsForPerson {
 		text += "\n" + next
 	}
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}
+	return withNotes(&sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, notes)
 }
 
 // jsonResult returns a JSON object as a result, with notes for people and assistants after it.
@@ -284,7 +292,11 @@ func jsonResult(result json.RawMessage, notes ...string) *sdk.CallToolResult {
 		return errorResult(model.Errorf(model.LimitExceeded, "the answer has %d bytes, more than the limit of %d",
 			len(result), maxAnswer))
 	}
-	r := &sdk.CallToolResult{StructuredContent: result, Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}
+	return withNotes(&sdk.CallToolResult{StructuredContent: result,
+		Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}, notes)
+}
+
+func withNotes(r *sdk.CallToolResult, notes []string) *sdk.CallToolResult {
 	for _, note := range notes {
 		if note != "" {
 			r.Content = append(r.Content, &sdk.TextContent{Text: note})

@@ -37,6 +37,9 @@ func (t *Transport) addResources(all *ast.QueryDocument) (err error) {
 	if t.agents, err = stored.New(t.schema, all, "FindAgents", "agents"); err != nil {
 		return err
 	}
+	if t.waiting, err = stored.New(t.schema, all, "FindWaitingChats", "simulationChats"); err != nil {
+		return err
+	}
 	for _, one := range resources {
 		o, err := stored.New(t.schema, all, one.operation, one.result)
 		if err != nil {

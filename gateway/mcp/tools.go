@@ -18,6 +18,8 @@ type tool struct {
 	// variables are filled by name, from the tool's input and from the answer of operation. continueTool names the tool
 	// that continues to wait.
 	follow, followResult, answer, answerResult, continueTool string
+	// suspends is set if operation waits while a call of an agent waits for a person. The input then has waitSeconds.
+	suspends bool
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
 	// be missing.
 	link string
@@ -97,9 +99,10 @@ var tools = []tool{
 			"values of the agent's fields. By default the agent's real calls are refused; mock tools with toolMocking. " +
 			"prompt tries a prompt without saving it."},
 	{name: "send_message", title: "Talk to an agent", operation: "SendMessage", result: "sendSimulationMessage",
-		isOpen: true, link: "/chats/{chatId}",
+		isOpen: true, suspends: true, link: "/chats/{chatId}",
 		about: "Says something to an agent in a simulated chat, and returns its reply. get_chat shows the calls " +
-			"that it made."},
+			"that it made. If a call needs the approval of a person and gets none in time, the error says how to " +
+			"continue."},
 	{name: "get_chat", title: "Read a chat", operation: "GetChat", result: "simulationChat", link: "/chats/{id}",
 		about: "Reads a simulated chat with all messages and all calls of the agent."},
 

@@ -71,11 +71,12 @@ type Transport struct {
 	tools  map[string]*readyTool
 	// resources are the operations that read resources, by the template of their addresses.
 	resources map[string]*stored.Operation
-	agents    *stored.Operation
-	names     []string
-	server    *sdk.Server
-	http      http.Handler
-	cors      *cors.Cors
+	// agents lists the agents, and waiting the chats in which a call waits for a person.
+	agents, waiting *stored.Operation
+	names           []string
+	server          *sdk.Server
+	http            http.Handler
+	cors            *cors.Cors
 }
 
 var _ graphql.Transport = (*Transport)(nil)
@@ -160,7 +161,16 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 			return
 		}
 	}
-	ctx := context.WithValue(r.Context(), callKey{}, &httpCall{request: r, exec: exec})
+	// A deadline of r ends the message's operation, which is then answered with an error. Only a client that disconnects
+	// ends the response.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	defer cancel()
+	defer context.AfterFunc(r.Context(), func() {
+		if errors.Is(r.Context().Err(), context.Canceled) {
+			cancel()
+		}
+	})()
+	ctx = context.WithValue(ctx, callKey{}, &httpCall{request: r, exec: exec})
 	t.http.ServeHTTP(&writer{ResponseWriter: w, timeout: t.WriteTimeout}, r.WithContext(ctx))
 }
 

@@ -2,7 +2,12 @@ package mcp
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -17,4 +22,34 @@ func TestPanicIsAnErrorWithoutALog(t *testing.T) {
 	handle := transport.filterByScope(func(context.Context, string, sdk.Request) (sdk.Result, error) { panic("broken") })
 	_, err = handle(t.Context(), "ping", nil)
 	require.ErrorContains(t, err, "internal error")
+}
+
+// The deadline of a request ends its tool, but the client still gets the tool's error.
+func TestDeadlinesAreAnswered(t *testing.T) {
+	t.Parallel()
+	transport, err := New(graph.NewExecutableSchema(graph.Config{}).Schema(), Options{MaxBody: 1 << 20,
+		RequestTimeout: time.Minute, WriteTimeout: time.Minute})
+	require.NoError(t, err)
+	transport.server.AddTool(&sdk.Tool{Name: "slow", InputSchema: map[string]any{"type": "object"}},
+		func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			<-ctx.Done()
+			return &sdk.CallToolResult{IsError: true, Content: text("too slow")}, nil
+		})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Millisecond)
+		defer cancel()
+		transport.Do(w, r.WithContext(ctx), nil)
+	}))
+	t.Cleanup(server.Close)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+Path,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{}}}`))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(body), "too slow")
 }

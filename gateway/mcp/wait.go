@@ -10,6 +10,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/gateway/stored"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // Bounds of waitSeconds. A request must end before the timeouts of clients and proxies, which are often a minute.
@@ -24,6 +25,84 @@ var waitSeconds = &ast.FieldDefinition{
 	Description: fmt.Sprintf("How long to wait for the end, 0 to %d seconds. Afterwards the work continues, and you can "+
 		"wait again.", maxWait),
 	DefaultValue: &ast.Value{Raw: fmt.Sprint(standardWait), Kind: ast.IntValue},
+}
+
+// approvalSeconds is waitSeconds of a tool that waits for the approval of calls.
+var approvalSeconds = &ast.FieldDefinition{
+	Name: waitSeconds.Name, Type: waitSeconds.Type, DefaultValue: waitSeconds.DefaultValue,
+	Description: fmt.Sprintf("How long to wait for a person's approval of a call, 0 to %d seconds.", maxWait),
+}
+
+// approvalPoll is the time between checks whether a call waits for a person.
+const approvalPoll = 2 * time.Second
+
+// waitsForPerson is the message when the agent's answer waits for a person.
+const waitsForPerson = "a call of the agent waits for a person's approval, and the agent answers after that. Ask the " +
+	"person to approve or deny the call in the console. Then read the answer with get_chat. Until then, get_chat lists " +
+	"the call in pendingApprovals. Do not send the message again."
+
+// runOrSuspend runs an operation that lets an agent answer. If a call waits for a person after the time, or when the
+// server drains, it ends the operation. The gateway then continues after the person's answer.
+func (t *Transport) runOrSuspend(ctx context.Context, r *sdk.CallToolRequest, o *stored.Operation,
+	input map[string]any, most time.Duration) (json.RawMessage, *model.Error) {
+	if t.awaitsApproval(ctx, input) { // another message would give up the call
+		return nil, model.Errorf(model.Conflict, waitsForPerson)
+	}
+	running, suspend := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		t.watchApproval(running, r, input, most, suspend)
+	}()
+	result, err := t.run(running, o, input)
+	suspend()
+	<-watched
+	if err != nil && (err.Code == model.Conflict || err.Code == model.Unavailable) && t.awaitsApproval(ctx, input) {
+		return nil, model.Errorf(model.Conflict, waitsForPerson)
+	}
+	return result, err
+}
+
+// watchApproval calls suspend once a call waits for a person after the time, or when the server drains. Until ctx ends,
+// it sends progress to clients that want it.
+func (t *Transport) watchApproval(ctx context.Context, r *sdk.CallToolRequest, input map[string]any,
+	most time.Duration, suspend func()) {
+	begin, closing := time.Now(), t.Closing()
+	poll := time.NewTicker(approvalPoll)
+	defer poll.Stop()
+	for last := -1.0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-closing:
+			most, closing = 0, nil
+		case <-poll.C:
+		}
+		if time.Since(begin) >= most && t.awaitsApproval(ctx, input) {
+			suspend()
+			return
+		}
+		if token := r.Params.GetProgressToken(); token != nil {
+			last++
+			_ = r.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: last,
+				Message: "The agent has not answered yet"}) // a client that has left needs none
+		}
+	}
+}
+
+// awaitsApproval reports whether a call in the chat of the input waits for a person.
+func (t *Transport) awaitsApproval(ctx context.Context, input map[string]any) bool {
+	result, err := t.run(ctx, t.waiting, nil)
+	var page struct{ Nodes []struct{ ID any } }
+	if err != nil || json.Unmarshal(result, &page) != nil {
+		return false
+	}
+	for _, chat := range page.Nodes {
+		if chat.ID == input["chatId"] {
+			return true
+		}
+	}
+	return false
 }
 
 // waitOf removes waitSeconds from the input, and returns it within its bounds.

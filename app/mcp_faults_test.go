@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -84,4 +85,22 @@ func TestMCPAnswersWhileACallWaitsForAPerson(t *testing.T) {
 	text, failed = callTool(t, s, "get_chat", map[string]any{"chatId": chat})
 	require.False(t, failed, text)
 	require.Contains(t, text, `"pendingApprovals":[{"technicalName":"refund"`)
+}
+
+func TestMCPQueriesBeyondALimitSayIt(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Limits")
+	s := assistant(t, g.url, key, nil)
+	nested := "{ agents { nodes { " + strings.Repeat("subAgents { delegateAgent { ", 20) + "id" + strings.Repeat("} }", 20) +
+		" } } }"
+	for name, document := range map[string]string{
+		"bytes": "{ company { name } } #" + strings.Repeat("x", 200_000), "levels": nested,
+		"cost": "{ agents(first: 100) { nodes { simulationChats(first: 100) { nodes { agent { simulationChats(first: 100) { nodes { messages { text } } } } } } } } }",
+	} {
+		text, failed := callTool(t, s, "query", map[string]any{"document": document})
+		require.True(t, failed, name)
+		require.Contains(t, text, "LIMIT_EXCEEDED: ", name)
+		require.Contains(t, text, "\nAsk for less", name)
+	}
 }

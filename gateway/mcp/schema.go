@@ -173,7 +173,7 @@ func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallTo
 	exec := callOf(ctx).exec
 	operation, errs := exec.CreateOperationContext(ctx, documentOf(ctx, input))
 	if len(errs) > 0 {
-		return errorResult(modelError(errs[0]))
+		return errorResult(failure(exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)))
 	}
 	kind := operation.Operation.Operation
 	principal, _ := model.PrincipalOf(ctx)

@@ -3,10 +3,13 @@ package app_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -102,5 +105,41 @@ func TestMCPQueriesBeyondALimitSayIt(t *testing.T) {
 		require.True(t, failed, name)
 		require.Contains(t, text, "LIMIT_EXCEEDED: ", name)
 		require.Contains(t, text, "\nAsk for less", name)
+	}
+}
+
+// Instructions and prompts name only tools that the server lists for the credential.
+func TestMCPInstructionsNameListedTools(t *testing.T) {
+	t.Parallel()
+	store := startGateway(t).store
+	hidden := gateway.DefaultSettings()
+	hidden.Introspection = false
+	names := slices.Collect(maps.Keys(neededBy))
+	for name, test := range map[string]struct {
+		options app.Options
+		scopes  []model.APIKeyScope
+		prompts int
+	}{
+		"all":              {app.Options{Settings: gateway.DefaultSettings()}, []model.APIKeyScope{model.APIKeyScopeAdmin}, 2},
+		"no introspection": {app.Options{Settings: hidden}, []model.APIKeyScope{model.APIKeyScopeAdmin}, 2},
+		"read only": {app.Options{Settings: gateway.DefaultSettings(), MCPReadOnly: true},
+			[]model.APIKeyScope{model.APIKeyScopeAdmin}, 0},
+		"browse": {app.Options{Settings: gateway.DefaultSettings()}, []model.APIKeyScope{model.APIKeyScopeBrowse}, 0},
+		"chat":   {app.Options{Settings: gateway.DefaultSettings()}, []model.APIKeyScope{model.APIKeyScopeSimulate}, 0},
+	} {
+		o := test.options
+		o.Store, o.Engine, o.Plan = store, engine.New(offline.New(), engine.Options{}), true
+		g := &gatewayUnderTest{store: store, url: serveApp(t, o)}
+		tenant, _ := g.company(t, name)
+		_, key := g.keyOf(t, companyIDOf(t, tenant), test.scopes...)
+		s := assistant(t, g.url, key, nil)
+		listed, said := listTools(t, s), s.InitializeResult().Instructions
+		require.Contains(t, said, "agentgraph runs conversational agents", name)
+		for _, word := range strings.FieldsFunc(said, func(r rune) bool { return r != '_' && !unicode.IsLetter(r) }) {
+			require.False(t, slices.Contains(names, word) && listed[word] == nil, "%s: %s", name, word)
+		}
+		shown, err := s.ListPrompts(t.Context(), nil)
+		require.NoError(t, err)
+		require.Len(t, shown.Prompts, test.prompts, name)
 	}
 }

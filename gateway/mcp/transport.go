@@ -81,13 +81,6 @@ type Transport struct {
 
 var _ graphql.Transport = (*Transport)(nil)
 
-// instructions tell an assistant how the tools work together.
-const instructions = "agentgraph runs conversational agents and tests them. Start with find_agents, then get_agent: " +
-	"its answer has the prompt, tools and tests of an agent. To repair a red test: find_tests, explain_red_test, run_tests " +
-	"with a draft prompt, and edit_prompt once the draft passes. Chats and tests that you create call nothing real " +
-	"unless you say so. Every answer has ids with names, and ends with a link to the console for people. For anything " +
-	"without a tool, use search_schema and query."
-
 // New returns a Transport. It returns an error if a tool or a resource does not match the schema.
 func New(schema *ast.Schema, o Options) (*Transport, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -97,7 +90,6 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 		t.cors = cors.New(cors.Options{AllowedOrigins: o.Origins})
 	}
 	t.server = sdk.NewServer(&sdk.Implementation{Name: "agentgraph", Version: o.Version}, &sdk.ServerOptions{
-		Instructions: instructions,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{},
 			Resources: &sdk.ResourceCapabilities{}},
 		// The scopes of the credential decide what a list contains.
@@ -267,6 +259,15 @@ func (t *Transport) filterByScope(next sdk.MethodHandler) sdk.MethodHandler {
 		}
 		principal, _ := model.PrincipalOf(ctx)
 		switch list := result.(type) {
+		case *sdk.InitializeResult:
+			list.Instructions = t.instructionsFor(principal)
+		case *sdk.DiscoverResult:
+			list.Instructions = t.instructionsFor(principal)
+		case *sdk.ListPromptsResult:
+			list.Prompts = slices.DeleteFunc(slices.Clone(list.Prompts), func(one *sdk.Prompt) bool {
+				i := slices.IndexFunc(prompts, func(own prompt) bool { return own.name == one.Name })
+				return i >= 0 && !t.lists(principal, prompts[i].text)
+			})
 		case *sdk.ListToolsResult:
 			list.Tools = slices.DeleteFunc(slices.Clone(list.Tools), func(one *sdk.Tool) bool {
 				own := t.tools[one.Name]

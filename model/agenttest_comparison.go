@@ -213,16 +213,19 @@ func conclude(correction AgentTestCorrection, comparisons ...*AgentTestCompariso
 		p := fisher(test.Base.Passed, test.Base.Failed, test.Head.Passed, test.Head.Failed)
 		test.PValue, test.AdjustedPValue, test.Conclusion = &p, &d.pValue, d.conclusion
 		if d.needsRuns() {
-			test.DecidingRepeats = decidingRepeats(*test.Base.PassRate(), *test.Head.PassRate())
+			test.DecidingRepeats = decidingRepeats(*test.Base.PassRate(), *test.Head.PassRate(), len(sums))
 		}
 	}
 	for i, d := range AgentTestCorrectionHolm.differences(sums) {
 		c := whole[i]
+		if d.conclusion == AgentTestConclusionNoDifference && sums[i].twoSided() <= significant*rounding {
+			d.conclusion = AgentTestConclusionCannotDecide // only the number of comparisons hides the difference
+		}
 		p, stratified := fisher(c.BaseCounts.Passed, c.BaseCounts.Failed, c.HeadCounts.Passed, c.HeadCounts.Failed),
 			sums[i].twoSided()
 		c.PValue, c.StratifiedPValue, c.AdjustedPValue, c.Conclusion = &p, &stratified, &d.pValue, d.conclusion
 		if d.needsRuns() {
-			c.DecidingRepeats = decidingRepeatsOfAll(c.Tests)
+			c.DecidingRepeats = decidingRepeatsOfAll(c.Tests, len(sums))
 		}
 	}
 }

@@ -5,11 +5,12 @@ const noticed = 0.9
 
 // NoticedRate returns the highest pass rate below 1 that a comparison calls a drop from 1 in nine of ten cases. Only
 // multiples of 0.1 are tried. The test passed base times before. It now runs repeats times, or until stop decides; a
-// nil stop never decides. NoticedRate returns false if the comparison detects no drop.
-func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok bool) {
+// nil stop never decides. The comparison is one of several with the same base. NoticedRate returns false if it detects
+// no drop.
+func NoticedRate(base, repeats int32, stop *StopRepeating, comparisons int) (rate float64, ok bool) {
 	for tenths := 9; tenths >= 0; tenths-- {
 		rate := float64(tenths) / 10
-		if noticedAt(rate, base, repeats, stop) >= noticed {
+		if noticedAt(rate, base, repeats, stop, comparisons) >= noticed {
 			return rate, true
 		}
 	}
@@ -17,7 +18,7 @@ func NoticedRate(base, repeats int32, stop *StopRepeating) (rate float64, ok boo
 }
 
 // noticedAt returns the probability that a comparison detects a drop of the pass rate from 1 to the given rate.
-func noticedAt(rate float64, base, repeats int32, stop *StopRepeating) float64 {
+func noticedAt(rate float64, base, repeats int32, stop *StopRepeating, comparisons int) float64 {
 	// chances[n] is the probability that n runs failed and that the test is not decided yet.
 	chances, sum := []float64{1}, 0.0
 	for runs := int32(0); len(chances) > 0; runs++ {
@@ -29,7 +30,7 @@ func noticedAt(rate float64, base, repeats int32, stop *StopRepeating) float64 {
 			case runs < repeats && (stop == nil || !stop.IsDecided(runs-failed, failed)):
 				next[failed] += chance * rate
 				next[failed+1] += chance * (1 - rate)
-			case fallsByChance(base, runs, failed) <= significantSide*rounding:
+			case fallsByChance(base, runs, failed) <= significantSide/float64(comparisons)*rounding:
 				sum += chance
 			}
 		}

@@ -21,7 +21,7 @@ func TestSuggestedRepeatsDecideMostSuites(t *testing.T) {
 		for _, rates := range suite {
 			tests = append(tests, &AgentTestComparisonTest{Base: tenRuns(rates[0]), Head: tenRuns(rates[1])})
 		}
-		repeats := decidingRepeatsOfAll(tests)
+		repeats := decidingRepeatsOfAll(tests, 1)
 		require.NotNil(t, repeats)
 		decided := 0
 		for range 1000 {
@@ -37,8 +37,8 @@ func TestSuggestedRepeatsDecideMostSuites(t *testing.T) {
 		require.Less(t, decided, 970, "%v by %d: fewer would suffice", suite, *repeats)
 	}
 	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.3), Head: tenRuns(0.6)},
-		{Base: tenRuns(0.6), Head: tenRuns(0.3)}}), "no difference was seen")
-	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.6), Head: tenRuns(0.5)}}),
+		{Base: tenRuns(0.6), Head: tenRuns(0.3)}}, 1), "no difference was seen")
+	require.Nil(t, decidingRepeatsOfAll([]*AgentTestComparisonTest{{Base: tenRuns(0.6), Head: tenRuns(0.5)}}, 1),
 		"an execution cannot have that many runs")
 }
 

@@ -261,16 +261,17 @@ func decidable(tests []passDistribution) []bool {
 }
 
 // decidingRepeats returns how many runs on each side would show the difference in four of five cases, for a single
-// test. It is nil if the rates are equal, and above maxDecidingRepeats.
-func decidingRepeats(base, head float64) *int32 {
+// test and the number of comparisons with the same base. It is nil if the rates are equal, and above
+// maxDecidingRepeats.
+func decidingRepeats(base, head float64, comparisons int) *int32 {
 	mean := (base + head) / 2
-	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats)
+	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats, comparisons)
 }
 
 // decidingRepeatsOfAll returns how many runs of each test on each side would show the overall difference in four of
-// five cases. The variance of the sum is the sum of the tests' variances. It is nil if the rates are equal, and above
-// MaxRepeats.
-func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
+// five cases, with this number of comparisons with the same base. The variance of the sum is the sum of the tests'
+// variances. It is nil if the rates are equal, and above MaxRepeats.
+func decidingRepeatsOfAll(tests []*AgentTestComparisonTest, comparisons int) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {
 		if !test.isJudged() {
@@ -282,18 +283,19 @@ func decidingRepeatsOfAll(tests []*AgentTestComparisonTest) *int32 {
 		same += 2 * mean * (1 - mean)
 		different += base*(1-base) + head*(1-head)
 	}
-	return repeatsFor(difference, same, different, MaxRepeats)
+	return repeatsFor(difference, same, different, MaxRepeats, comparisons)
 }
 
 // repeatsFor returns the sample size that shows a difference. same is the variance of a pair of runs without a change,
 // and different the variance of a pair with a change. It includes the correction of Casagrande, Pike and Smith (1978)
-// for exact tests. It returns nil if the size is above the limit most.
-func repeatsFor(difference, same, different, most float64) *int32 {
+// for exact tests, and Bonferroni's for the number of comparisons. It returns nil if the size is above the limit most.
+func repeatsFor(difference, same, different, most float64, comparisons int) *int32 {
 	difference = math.Abs(difference)
 	if difference < 1e-9 { // a rounding error of zero
 		return nil
 	}
-	root := normalSide*math.Sqrt(same) + normalPower*math.Sqrt(different)
+	side := math.Sqrt2 * math.Erfinv(1-significant/float64(comparisons))
+	root := side*math.Sqrt(same) + normalPower*math.Sqrt(different)
 	n := root * root / (difference * difference)
 	n = math.Ceil(n / 4 * math.Pow(1+math.Sqrt(1+4/(n*difference)), 2))
 	if n > most {

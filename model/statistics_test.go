@@ -113,7 +113,7 @@ func TestDecidingRepeatsAreComputed(t *testing.T) {
 		base, head float64
 		repeats    int32
 	}{{1, 0, 4}, {1, 0.6, 20}, {1, 0.8, 44}, {0.5, 0.5, 0}, {0.9, 0.89, 0}, {0.6, 1, 20}} {
-		repeats := decidingRepeats(test.base, test.head)
+		repeats := decidingRepeats(test.base, test.head, 1)
 		if test.repeats == 0 {
 			require.Nil(t, repeats)
 			continue

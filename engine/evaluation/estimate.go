@@ -59,7 +59,7 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 	repeats := in.StopRepeating.RunsIfPassing(in.Repeats)
 	e := &model.AgentTestExecutionEstimate{
 		Runs: rows * repeats, RunsAtMost: rows * in.Repeats,
-		NoticedFalls: noticedFalls(in.Repeats, in.StopRepeating),
+		NoticedFalls: noticedFalls(in.Repeats, in.StopRepeating, max(1, len(in.Variants)-1)),
 	}
 	if timed > 0 {
 		each := float64(millis) / float64(timed) / 1000
@@ -77,18 +77,19 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 	return e
 }
 
-// noticedFalls returns the falls that comparisons notice: with the given repeats, and with the maximum of repeats.
-func noticedFalls(repeats int32, stop *model.StopRepeating) []*model.NoticedFall {
-	falls := []*model.NoticedFall{noticedFall(repeats, stop)}
+// noticedFalls returns the falls that comparisons notice: with the given repeats, and with the maximum of repeats. All
+// comparisons have the same base.
+func noticedFalls(repeats int32, stop *model.StopRepeating, comparisons int) []*model.NoticedFall {
+	falls := []*model.NoticedFall{noticedFall(repeats, stop, comparisons)}
 	if repeats < model.MaxRepeats {
-		falls = append(falls, noticedFall(model.MaxRepeats, nil))
+		falls = append(falls, noticedFall(model.MaxRepeats, nil, comparisons))
 	}
 	return falls
 }
 
-func noticedFall(repeats int32, stop *model.StopRepeating) *model.NoticedFall {
+func noticedFall(repeats int32, stop *model.StopRepeating, comparisons int) *model.NoticedFall {
 	fall := &model.NoticedFall{Repeats: repeats}
-	if rate, ok := model.NoticedRate(repeats, repeats, stop); ok {
+	if rate, ok := model.NoticedRate(repeats, repeats, stop, comparisons); ok {
 		fall.PassRate = &rate
 	}
 	return fall

@@ -200,7 +200,7 @@ func (o EngineOptions) modelWithFallback(options *ModelOptions) (llm.Model, erro
 	if err != nil {
 		return nil, err
 	}
-	return llm.Fallback(m, other), nil
+	return llm.Fallback(m, other, cmp.Or(o.Log, slog.Default())), nil
 }
 
 // modelWithoutFallback returns a model in the operator's list, without its fallback.

@@ -121,6 +121,8 @@ func TestAgentsChooseModels(t *testing.T) {
 		require.LessOrEqual(t, *used.FirstTokenMs, used.TookMs)
 	}
 
+	require.Contains(t, s.log.String(), `"msg":"model failed; its fallback answers","model":"my away","fallback":"my claude"`)
+
 	agent := create(new("my gem"))
 	refused := s.query(t, key, `mutation ($id: ID!) { updateAgent(input: {agentId: $id, model: "gem"}) { agent { id } } }`,
 		map[string]any{"id": agent})
@@ -153,6 +155,7 @@ func TestAgentsChooseModels(t *testing.T) {
 		newMessages { text } } }`, map[string]any{"id": started.StartSimulationChat.SimulationChat.ID})
 	require.Equal(t, []string{"UNPROCESSABLE"}, gone.codes())
 	require.Contains(t, gone.Errors[0].Message, `the agent's model "my gem" is not one of this server's models`)
+	require.Regexp(t, `"msg":"turn failed","chat":"[^"]*","model":"my gem"`, without.log.String())
 }
 
 // The usage of a run or an execution is the sum over the agent's answers. The contact and the judge do not count.

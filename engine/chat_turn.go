@@ -67,7 +67,7 @@ func (s *chatTurn) fail(ctx context.Context, err error) error {
 		end = s.turn.Suspend
 		err = model.Errorf(model.Conflict, "a call waits for a person's approval; the agent answers after that")
 	} else {
-		s.warn(ctx, "turn failed", "model", s.model.Name(), "error", err, llm.ErrorAttr(err))
+		s.warn(ctx, "turn failed", "model", s.modelName(), "error", err, llm.ErrorAttr(err))
 	}
 	if err := end(writing, s.calls); err != nil {
 		s.warn(ctx, "could not release the chat; its lease will expire", "calls", len(s.calls), "error", err)
@@ -81,6 +81,14 @@ func (s *chatTurn) fail(ctx context.Context, err error) error {
 	}
 	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason})
 	return err
+}
+
+// modelName returns the name of the model of the chat's own agent, for the log.
+func (s *chatTurn) modelName() string {
+	if s.agent != nil && s.agent.Model != nil {
+		return *s.agent.Model
+	}
+	return s.model.Name()
 }
 
 // warn logs a problem of the turn, with its request.
@@ -205,7 +213,7 @@ func (s *chatTurn) runConversation(ctx context.Context, c *conversation) (*Reply
 			return nil, err
 		case event.reply != nil:
 			if failure := event.reply.failure; failure != nil {
-				s.warn(ctx, "model failed after the conversation had ended", "model", s.model.Name(), "error", failure,
+				s.warn(ctx, "model failed after the conversation had ended", "model", s.modelName(), "error", failure,
 					llm.ErrorAttr(failure))
 			}
 			return event.reply, nil

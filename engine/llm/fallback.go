@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
 )
 
 // Named returns a model with another name, which records and logs show.
@@ -17,13 +18,14 @@ type named struct {
 func (n named) Name() string { return n.name }
 
 // Fallback returns a model with the name of the first one. If the first is unavailable or too slow before its first
-// chunk, the second answers within the remaining time of ctx. The last chunk then names the second in Model. If both
-// fail, the failure is the second's.
-func Fallback(first, second Model) Model { return fallback{first, second} }
+// chunk, the second answers within the remaining time of ctx. The last chunk then names the second in Model, and the
+// first one's failure is logged. If both fail, the failure is the second's.
+func Fallback(first, second Model, log *slog.Logger) Model { return fallback{first, second, log} }
 
 type fallback struct {
 	Model
 	second Model
+	log    *slog.Logger
 }
 
 // Chat implements Model.
@@ -33,6 +35,8 @@ func (f fallback) Chat(ctx context.Context, req Request) iter.Seq2[Chunk, error]
 		for chunk, err := range f.Model.Chat(ctx, req) {
 			failure, isKnown := errors.AsType[*Error](err)
 			if isKnown && !hasBegun && failure.IsUnavailable() && ctx.Err() == nil {
+				f.log.WarnContext(ctx, "model failed; its fallback answers", "model", f.Name(), "fallback", f.second.Name(),
+					"error", err, ErrorAttr(err))
 				break
 			}
 			hasBegun = true

@@ -1,9 +1,12 @@
 package llm_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,9 +58,10 @@ func TestFallbackAnswersWhileTheFirstIsUnavailable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked := 0
+			asked, log := 0, bytes.Buffer{}
 			test.first.name, test.first.asked = "first", new(int)
-			model := llm.Fallback(test.first, scripted{name: "second", text: "two", asked: &asked})
+			model := llm.Fallback(test.first, scripted{name: "second", text: "two", asked: &asked},
+				slog.New(slog.NewTextHandler(&log, nil)))
 			require.Equal(t, "first", model.Name())
 			text, by := "", ""
 			var failed error
@@ -67,6 +71,7 @@ func TestFallbackAnswersWhileTheFirstIsUnavailable(t *testing.T) {
 			require.Equal(t, []string{test.text, test.by}, []string{text, by})
 			require.Equal(t, test.err != nil, failed != nil, "%v", failed)
 			require.Equal(t, test.asked, asked)
+			require.Equal(t, test.asked, strings.Count(log.String(), "model=first fallback=second"))
 		})
 	}
 }
@@ -77,7 +82,8 @@ func TestFallbackDoesNotAnswerACancelledCaller(t *testing.T) {
 	cancel()
 	asked := 0
 	first := scripted{name: "first", err: &llm.Error{Cause: llm.Unavailable}, asked: new(int)}
-	_, err := llm.Collect(llm.Fallback(first, scripted{name: "second", asked: &asked}).Chat(ctx, llm.Request{}))
+	_, err := llm.Collect(llm.Fallback(first, scripted{name: "second", asked: &asked}, slog.New(slog.DiscardHandler)).
+		Chat(ctx, llm.Request{}))
 	require.Error(t, err)
 	require.Zero(t, asked)
 }

@@ -155,6 +155,7 @@ func TestAgentsChooseModels(t *testing.T) {
 		newMessages { text } } }`, map[string]any{"id": started.StartSimulationChat.SimulationChat.ID})
 	require.Equal(t, []string{"UNPROCESSABLE"}, gone.codes())
 	require.Contains(t, gone.Errors[0].Message, `the agent's model "my gem" is not one of this server's models`)
+	require.Contains(t, gone.Errors[0].Message, "an empty text for the default")
 	require.Regexp(t, `"msg":"turn failed","chat":"[^"]*","model":"my gem"`, without.log.String())
 }
 

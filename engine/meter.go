@@ -137,5 +137,5 @@ func (e *Engine) voice(agent *model.Agent, otherwise llm.Model) (llm.Model, erro
 		return chosen.Model, nil
 	}
 	return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): choose "+
-		"another one, or null for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
+		"another one, or an empty text for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
 }

@@ -1,26 +1,24 @@
 package endpoint
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// maxOfferBytes bounds the list of an MCP server's tools, with their schemas, in bytes.
-const maxOfferBytes = 1 << 20
 
 // OffersOf asks an MCP server for its tools. headers are the endpoint's headers with decrypted values. Every error is
 // an *Error, as in Call.
@@ -71,6 +69,8 @@ type mcpSession struct {
 	mutex sync.Mutex
 	// lastFailure is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
 	lastFailure error
+	// listed are the tools of the pages of the list that have arrived.
+	listed []json.RawMessage
 }
 
 func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, most int64) *mcpSession {
@@ -95,32 +95,6 @@ func (s *mcpSession) connect(ctx context.Context) (err error) {
 // leave ends the session in the background, which takes at most five seconds.
 func (s *mcpSession) leave() {
 	go func() { _ = s.Close() }()
-}
-
-func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
-	offers, size, known := []model.McpOffer{}, 0, map[string]bool{}
-	for tool, err := range s.Tools(ctx, nil) {
-		if err != nil {
-			return nil, s.failureOf(ctx, err)
-		}
-		schema, err := json.Marshal(tool.InputSchema)
-		if err != nil {
-			return nil, s.newError(Malformed, err, "the MCP server offers a tool without a schema")
-		}
-		size += len(tool.Name) + len(tool.Description) + len(schema)
-		switch length := utf8.RuneCountInString(tool.Name); {
-		case len(offers) == model.MaxOffers:
-			return nil, s.newError(TooLarge, nil, "the MCP server offers more than %d tools", model.MaxOffers)
-		case size > maxOfferBytes:
-			return nil, s.newError(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
-		case length == 0 || length > model.MaxOfferName || clean([]byte(tool.Name)) != tool.Name || known[tool.Name]:
-			return nil, s.newError(Malformed, nil, "the MCP server offers a tool without a unique name of at most %d "+
-				"characters", model.MaxOfferName)
-		}
-		known[tool.Name] = true
-		offers = append(offers, model.NewMcpOffer(tool.Name, clean([]byte(tool.Description)), schema))
-	}
-	return offers, nil
 }
 
 func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSONObject) (string, error) {
@@ -231,7 +205,11 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return res, nil
 	}
-	res.Body = &boundedBody{res.Body, s, s.maxResponseBytes}
+	body := &listBody{ReadCloser: &boundedBody{res.Body, s, s.maxResponseBytes}, session: s}
+	if mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); mediaType == "text/event-stream" {
+		body.lines = bufio.NewReader(body.ReadCloser)
+	}
+	res.Body, res.ContentLength = body, -1
 	return res, nil
 }
 

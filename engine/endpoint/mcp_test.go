@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -221,4 +223,77 @@ func TestMcpOffersAreBounded(t *testing.T) {
 	}
 	_, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
 	require.EqualError(t, err, "the MCP server offers more than 128 tools")
+}
+
+// listing serves tools/list with this result, as JSON or as events.
+func listing(t *testing.T, isEvents bool, result func(cursor string) string) string {
+	t.Helper()
+	return serve(t, func(w http.ResponseWriter, r *http.Request) {
+		var asked struct {
+			ID     json.RawMessage
+			Method string
+			Params struct{ Cursor string }
+		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&asked))
+		answer := `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`
+		switch asked.Method {
+		case "initialize":
+		case "tools/list":
+			answer = result(asked.Params.Cursor)
+		case "server/discover":
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		default:
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		message := `{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":` + answer + `}`
+		w.Header().Set("Content-Type", "application/json")
+		if isEvents {
+			w.Header().Set("Content-Type", "text/event-stream")
+			message = "event: message\ndata: " + message + "\n\n"
+		}
+		_, _ = w.Write([]byte(message))
+	})
+}
+
+func TestOddToolsLeaveTheOthersUsable(t *testing.T) {
+	t.Parallel()
+	tools := []string{`{"name":"good","description":"Works","inputSchema":{"type":"object"},"annotations":"odd"}`,
+		`{"name":"` + strings.Repeat("x", 201) + `","inputSchema":{"type":"object"}}`,
+		`{"name":"","inputSchema":{"type":"object"}}`, `"text"`, `{"name":"twice","inputSchema":{"type":"object"}}`,
+		`{"name":"twice","description":"Again","inputSchema":{"type":"object"}}`,
+		`{"name":"bell\u0007","inputSchema":{"type":"object"}}`,
+		`{"name":"number","description":5,"inputSchema":{"type":"object"}}`, `{"name":"bare"}`}
+	for _, isEvents := range []bool{false, true} {
+		address := listing(t, isEvents, func(cursor string) string {
+			if cursor == "" {
+				return `{"tools":[` + strings.Join(tools[:5], ",") + `],"nextCursor":"next"}`
+			}
+			return `{"tools":[` + strings.Join(tools[5:], ",") + `]}`
+		})
+		offers, err := local(t).OffersOf(t.Context(), mcpAt(address), nil)
+		require.NoError(t, err)
+		faults := map[string]string{}
+		for _, offer := range offers {
+			if offer.Fault == nil {
+				require.Equal(t, "good", offer.Name)
+				require.JSONEq(t, `{"type":"object"}`, string(offer.Parameters))
+				continue
+			}
+			require.Empty(t, offer.Parameters)
+			faults[offer.Name] = *offer.Fault
+		}
+		require.Len(t, offers, 8)
+		require.Equal(t, map[string]string{
+			strings.Repeat("x", 199) + "…": "its name has more than 200 characters",
+			"(tool 3)":                     "it has no name", "(tool 4)": "it has no name",
+			"twice":      "the server offers several tools with this name",
+			"bell\uFFFD": "its name has control characters", "number": "its description is not a text",
+			"bare": `its parameters must be a JSON Schema with "type": "object"`,
+		}, faults)
+	}
+	address := listing(t, false, func(string) string { return `{"tools":[],"nextCursor":"again"}` })
+	_, err := local(t).OffersOf(t.Context(), mcpAt(address), nil)
+	require.EqualError(t, err, "the MCP server's list of tools does not end: a nextCursor occurs twice")
 }

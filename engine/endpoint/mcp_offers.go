@@ -1,0 +1,173 @@
+package endpoint
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// maxOfferBytes bounds the list of an MCP server's tools, with their schemas, in bytes.
+const maxOfferBytes = 1 << 20
+
+// offers returns the tools that the server lists. A tool that agents cannot use has a fault.
+func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
+	var listed []json.RawMessage
+	size, cursors := 0, map[string]bool{}
+	for params := (&mcp.ListToolsParams{}); ; {
+		page, err := s.ListTools(ctx, params)
+		if err != nil {
+			return nil, s.failureOf(ctx, err)
+		}
+		for _, tool := range s.takeListed() {
+			listed, size = append(listed, tool), size+len(tool)
+		}
+		switch params.Cursor = page.NextCursor; {
+		case len(listed) > model.MaxOffers:
+			return nil, s.newError(TooLarge, nil, "the MCP server offers more than %d tools", model.MaxOffers)
+		case size > maxOfferBytes:
+			return nil, s.newError(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
+		case params.Cursor == "":
+			return offersOf(listed), nil
+		case cursors[params.Cursor]:
+			return nil, s.newError(Malformed, nil, "the MCP server's list of tools does not end: a nextCursor occurs twice")
+		}
+		cursors[params.Cursor] = true
+	}
+}
+
+// offersOf reads tools. Usable tools come first, so that an odd one with the same name cannot replace them.
+func offersOf(listed []json.RawMessage) []model.McpOffer {
+	usable, odd, count := []model.McpOffer{}, []model.McpOffer{}, map[string]int{}
+	for i, text := range listed {
+		offer, isNamed := newOffer(text, i+1)
+		if isNamed {
+			count[offer.Name]++
+			usable = append(usable, offer)
+		} else {
+			odd = append(odd, offer)
+		}
+	}
+	known, offers := map[string]bool{}, []model.McpOffer{}
+	for _, offer := range append(usable, odd...) {
+		if count[offer.Name] > 1 {
+			offer.Parameters, offer.Fault = nil, new("the server offers several tools with this name")
+		}
+		if !known[offer.Name] {
+			known[offer.Name] = true
+			offers = append(offers, offer)
+		}
+	}
+	return offers
+}
+
+// newOffer reads a tool, the nth of the list. It returns false if the tool's name cannot be used. The offer then has a
+// similar name and a fault.
+func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool) {
+	var given struct{ Name, Description, InputSchema any }
+	_ = json.Unmarshal(text, &given) // anything but an object has no name
+	schema, _ := json.Marshal(given.InputSchema)
+	name, _ := given.Name.(string)
+	description, isText := given.Description.(string)
+	offer = model.NewMcpOffer(name, clean([]byte(description)), schema)
+	if given.Description != nil && !isText {
+		offer.Fault = new("its description is not a text")
+	}
+	switch {
+	case name == "":
+		offer.Name, offer.Fault = fmt.Sprintf("(tool %d)", nth), new("it has no name")
+	case utf8.RuneCountInString(name) > model.MaxOfferName:
+		offer.Name = string([]rune(name)[:model.MaxOfferName-1]) + "…"
+		offer.Fault = new(fmt.Sprintf("its name has more than %d characters", model.MaxOfferName))
+	case strings.ContainsFunc(name, unicode.IsControl) || clean([]byte(name)) != name:
+		offer.Name = strings.Map(visible, clean([]byte(name)))
+		offer.Fault = new("its name has control characters")
+	default:
+		isNamed = true
+	}
+	if offer.Fault != nil {
+		offer.Parameters = nil
+	}
+	return offer, isNamed
+}
+
+func visible(r rune) rune {
+	if unicode.IsControl(r) {
+		return unicode.ReplacementChar
+	}
+	return r
+}
+
+// takeListed returns the tools of the pages that have arrived since the last call.
+func (s *mcpSession) takeListed() []json.RawMessage {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	taken := s.listed
+	s.listed = nil
+	return taken
+}
+
+// keepListed moves the tools of a message from the message to the session. The MCP client would refuse the whole list
+// because of one odd tool.
+func (s *mcpSession) keepListed(message []byte) []byte {
+	if !bytes.Contains(message, []byte(`"tools"`)) {
+		return message
+	}
+	var whole, result map[string]json.RawMessage
+	var tools []json.RawMessage
+	if json.Unmarshal(message, &whole) != nil || json.Unmarshal(whole["result"], &result) != nil ||
+		json.Unmarshal(result["tools"], &tools) != nil {
+		return message
+	}
+	s.mutex.Lock()
+	s.listed = append(s.listed, tools...)
+	s.mutex.Unlock()
+	result["tools"] = json.RawMessage("[]")
+	whole["result"], _ = json.Marshal(result) // came from JSON
+	text, _ := json.Marshal(whole)
+	return text
+}
+
+// listBody rewrites the messages of a response with keepListed.
+type listBody struct {
+	io.ReadCloser
+	session *mcpSession
+	// lines reads a stream of events. It is nil if the body is one message.
+	lines *bufio.Reader
+	rest  []byte
+	err   error
+}
+
+func (b *listBody) Read(p []byte) (int, error) {
+	for len(b.rest) == 0 && b.err == nil {
+		if b.lines == nil {
+			b.rest, b.err = io.ReadAll(b.ReadCloser)
+			if b.rest = b.session.keepListed(b.rest); b.err == nil {
+				b.err = io.EOF
+			}
+			continue
+		}
+		b.rest, b.err = b.lines.ReadBytes('\n')
+		if data, isData := bytes.CutPrefix(b.rest, []byte("data:")); isData {
+			message := bytes.TrimSpace(data)
+			end := b.rest[len(bytes.TrimRight(b.rest, "\r\n")):]
+			b.rest = slices.Concat([]byte("data: "), b.session.keepListed(message), end)
+		}
+	}
+	n := copy(p, b.rest)
+	b.rest = b.rest[n:]
+	if n == 0 && len(p) > 0 {
+		return 0, b.err
+	}
+	return n, nil
+}

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
@@ -141,5 +142,31 @@ func TestMCPInstructionsNameListedTools(t *testing.T) {
 		shown, err := s.ListPrompts(t.Context(), nil)
 		require.NoError(t, err)
 		require.Len(t, shown.Prompts, test.prompts, name)
+	}
+}
+
+// Every refusal of a message is an error of JSON-RPC, with the message's id as it was sent.
+func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Messages")
+	for body, want := range map[string]string{
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\"}}": `"code":-32700,"message":"the request is not UTF-8"`,
+		`{"jsonrpc":`:    `"code":-32700,"message":"the request is not valid JSON"`,
+		`[` + ping + `]`: `"code":-32600,"message":"the body must be one message, not a list"`,
+		`"text"`:         `"code":-32600,"message":"the body must be a message of JSON-RPC, which is an object"`,
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`: `"code":-32600,"message":"the id must be a string, or a whole number of at most 53 bits"`,
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:              `"data":{"code":"BAD_INPUT"}},"id":1.5`,
+		`{"jsonrpc":"2.0","id":"a","method":"nothing"}`:           `"code":-32601,"message":"method not found: \"nothing\" unsupported"},"id":"a"`,
+		`{"jsonrpc":"2.0","id":5,"method":"tools/call"}`:          `"code":-32600,"message":"invalid request: missing required \"params\""},"id":5`,
+	} {
+		status, text := postMCP(t, g.url, key, body, nil)
+		require.Equal(t, http.StatusBadRequest, status, body)
+		require.True(t, json.Valid([]byte(text)), text)
+		require.Contains(t, text, want, body)
+	}
+	for _, id := range []string{`9007199254740991`, `-5`, `"9007199254740993"`} {
+		_, text := postMCP(t, g.url, key, `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, nil)
+		require.Contains(t, text, `"id":`+id+`,`)
 	}
 }

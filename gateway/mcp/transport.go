@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/cors"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
@@ -147,9 +145,16 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		t.refuse(w, http.StatusBadRequest, model.Errorf(model.BadInput, "Idempotency-Key does not work here: leave it out"))
 		return
 	}
+	out := &writer{ResponseWriter: w, timeout: t.WriteTimeout}
 	if r.Method == http.MethodPost {
-		if status, fault := t.readBody(w, r); fault != nil {
+		body, status, fault := t.readBody(w, r)
+		if fault != nil {
 			t.refuse(w, status, fault)
+			return
+		}
+		var malformed *rpcError
+		if out.id, malformed = checkMessage(body); malformed != nil {
+			malformed.write(w, http.StatusBadRequest, out.id)
 			return
 		}
 	}
@@ -163,7 +168,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		}
 	})()
 	ctx = context.WithValue(ctx, callKey{}, &httpCall{request: r, exec: exec})
-	t.http.ServeHTTP(&writer{ResponseWriter: w, timeout: t.WriteTimeout}, r.WithContext(ctx))
+	t.http.ServeHTTP(out, r.WithContext(ctx))
 }
 
 // checkOrigin refuses pages of origins that are not allowed. A malicious page can let its host name resolve to this
@@ -191,47 +196,27 @@ func isLoopback(host string) bool {
 	return host == "localhost" || address != nil && address.IsLoopback()
 }
 
-// readBody reads the body in time, and refuses lists of messages: each message must count for the rate limits.
-func (t *Transport) readBody(w http.ResponseWriter, r *http.Request) (int, *model.Error) {
+// readBody reads the body in time, and returns it.
+func (t *Transport) readBody(w http.ResponseWriter, r *http.Request) ([]byte, int, *model.Error) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(t.RequestTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, t.MaxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return http.StatusRequestEntityTooLarge,
+		return nil, http.StatusRequestEntityTooLarge,
 			model.Errorf(model.LimitExceeded, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	case err != nil:
-		return http.StatusBadRequest, model.Errorf(model.BadInput, "the body is incomplete: send the request again")
-	case bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")):
-		return http.StatusBadRequest, model.Errorf(model.BadInput, "the body must be one message, not a list")
+		return nil, http.StatusBadRequest, model.Errorf(model.BadInput, "the body is incomplete: send the request again")
 	}
 	// Clear the deadline, which would otherwise cancel the request's context.
 	_ = control.SetReadDeadline(time.Time{})
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return 0, nil
-}
-
-// Refuse writes the gateway's refusal of a request as an error of JSON-RPC. The status follows from the error's code.
-func (t *Transport) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror.Error) {
-	code, _ := err.Extensions["code"].(string)
-	t.refuse(w, t.Status(code), &model.Error{Code: model.Code(code), Message: err.Message})
+	return body, 0, nil
 }
 
 // cacheScope lets a client keep an answer only for its own credential.
 const cacheScope = "private"
-
-// serverError is the code of JSON-RPC for errors of the server's own.
-const serverError = -32000
-
-func (t *Transport) refuse(w http.ResponseWriter, status int, err *model.Error) {
-	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{
-		"code": serverError, "message": err.Message, "data": map[string]any{"code": err.Code},
-	}}) // texts always encode
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body)
-}
 
 // filterByScope is a middleware. It shows a credential only what its scopes allow, ends with the HTTP request, and
 // turns a panic into an error.
@@ -298,17 +283,3 @@ func missingScope(principal model.Principal, scopes []model.APIKeyScope) model.A
 	}
 	return ""
 }
-
-// writer gives the client a limited time to receive each piece of a stream.
-type writer struct {
-	http.ResponseWriter
-	timeout time.Duration
-}
-
-func (w *writer) Write(p []byte) (int, error) {
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// serverError is the code of JSON-RPC for errors of the server's own.
+const serverError = -32000
+
+// rpcError is an error of JSON-RPC. data has the error's code of the gateway, or is nil.
+type rpcError struct {
+	Code    int64  `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+func newError(code int64, err *model.Error) *rpcError {
+	return &rpcError{code, err.Message, map[string]any{"code": err.Code}}
+}
+
+// write answers a request that has this id, or none, with the error.
+func (e *rpcError) write(w http.ResponseWriter, status int, id json.RawMessage) {
+	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": e}) // texts and JSON always encode
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// Refuse writes the gateway's refusal of a request as an error of JSON-RPC. The status follows from the error's code.
+func (t *Transport) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror.Error) {
+	code, _ := err.Extensions["code"].(string)
+	t.refuse(w, t.Status(code), &model.Error{Code: model.Code(code), Message: err.Message})
+}
+
+func (t *Transport) refuse(w http.ResponseWriter, status int, err *model.Error) {
+	newError(serverError, err).write(w, status, nil)
+}
+
+// maxID is the largest number that every program reads exactly.
+const maxID = 1<<53 - 1
+
+// checkMessage returns the id of a message, nil if there is none, and an error if the body is not one message. Lists of
+// messages are refused, because each message must count for the rate limits.
+func checkMessage(body []byte) (id json.RawMessage, _ *rpcError) {
+	refuse := func(code int64, message string) *rpcError {
+		return newError(code, model.Errorf(model.BadInput, "%s", message))
+	}
+	switch trimmed := bytes.TrimSpace(body); {
+	case !utf8.Valid(body):
+		return nil, refuse(jsonrpc.CodeParseError, "the request is not UTF-8")
+	case !json.Valid(body):
+		return nil, refuse(jsonrpc.CodeParseError, "the request is not valid JSON")
+	case trimmed[0] == '[':
+		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be one message, not a list")
+	case trimmed[0] != '{':
+		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be a message of JSON-RPC, which is an object")
+	}
+	var message struct {
+		ID json.RawMessage `json:"id"`
+	}
+	_ = json.Unmarshal(body, &message) // an object with any id
+	if id = message.ID; len(id) > 0 && id[0] != '"' && string(id) != "null" {
+		// The protocol's library would answer with another number.
+		if number, err := strconv.ParseInt(string(id), 10, 64); err != nil || math.Abs(float64(number)) > maxID {
+			return id, refuse(jsonrpc.CodeInvalidRequest, "the id must be a string, or a whole number of at most 53 bits")
+		}
+	}
+	return id, nil
+}
+
+// writer gives the client a limited time to receive each piece of a stream. It turns the protocol library's refusals,
+// which are plain text, into errors of JSON-RPC.
+type writer struct {
+	http.ResponseWriter
+	timeout time.Duration
+	// id is the id of the message, or nil.
+	id json.RawMessage
+	// refused is the status of a refusal, or 0.
+	refused int
+}
+
+func (w *writer) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		w.refused = status
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
+	if w.refused == 0 {
+		return w.ResponseWriter.Write(p)
+	}
+	err := &rpcError{Code: jsonrpc.CodeInvalidRequest, Message: strings.TrimSpace(string(p))}
+	if method, isUnknown := strings.CutPrefix(err.Message, "JSON RPC not handled: "); isUnknown {
+		err = &rpcError{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + method}
+	}
+	err.write(w.ResponseWriter, w.refused, w.id)
+	return len(p), nil
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }

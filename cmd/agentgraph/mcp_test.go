@@ -53,6 +53,13 @@ func TestMCPPassesMessages(t *testing.T) {
 	require.Contains(t, answers["a&b"], "result")
 	require.Contains(t, answers["4"]["result"].(map[string]any)["structuredContent"], "tools")
 
+	require.InDelta(t, -32601, answers["3"]["error"].(map[string]any)["code"], 0)
+	for line, code := range map[string]float64{"not JSON": -32700, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`: -32600} {
+		malformed := mcpOf(t, env, line)
+		require.Contains(t, malformed, "<nil>")
+		require.InDelta(t, code, malformed["<nil>"]["error"].(map[string]any)["code"], 0)
+	}
+
 	wrong := []string{"AGENTGRAPH_URL=" + b.url, "AGENTGRAPH_API_KEY=ag_wrong", "XDG_CONFIG_HOME=" + t.TempDir()}
 	refused := mcpOf(t, wrong, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	require.Contains(t, refused["1"]["error"].(map[string]any)["message"], "API key is not valid")

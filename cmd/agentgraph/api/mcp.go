@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
@@ -79,24 +80,35 @@ type mcpMessage struct {
 	} `json:"params"`
 }
 
-// forward sends a message and writes the answers. If the server does not answer a request, forward writes an error.
+// forward sends a message and writes the answers. If the server does not answer a request, or refuses text that is not a
+// message, forward writes an error.
 func (p *mcpProxy) forward(ctx context.Context, text []byte) {
 	var message mcpMessage
 	_ = json.Unmarshal(text, &message) // the server refuses malformed messages
 	isAnswered, err := p.exchange(ctx, text, message)
-	if isAnswered || message.Method == "" || len(message.ID) == 0 {
+	refused, isRefused := errors.AsType[*mcpError](err)
+	isMalformed := isRefused && (refused.Code == jsonrpc.CodeParseError || refused.Code == jsonrpc.CodeInvalidRequest)
+	if isAnswered || !isMalformed && (message.Method == "" || len(message.ID) == 0) {
 		return
 	}
-	err = cmp.Or(err, errors.New("the server closed the connection before it answered: try again"))
-	p.refuse(message.ID, err.Error())
-}
-
-func (p *mcpProxy) refuse(id json.RawMessage, reason string) {
-	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": map[string]any{
-		"code": -32000, "message": reason,
-	}}) // the id was decoded from JSON
+	if !isRefused {
+		err = cmp.Or(err, errors.New("the server closed the connection before it answered: try again"))
+		refused = &mcpError{Code: serverError, Message: err.Error()}
+	}
+	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": message.ID, "error": refused}) // the id was decoded
 	p.write(answer)
 }
+
+// serverError is the code of errors that JSON-RPC does not define.
+const serverError = -32000
+
+// mcpError is an error of JSON-RPC.
+type mcpError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *mcpError) Error() string { return e.Message }
 
 func (p *mcpProxy) exchange(ctx context.Context, text []byte, message mcpMessage) (isAnswered bool, err error) {
 	header := http.Header{"Accept": {"application/json, text/event-stream"}}
@@ -142,11 +154,11 @@ func reasonOf(response *http.Response) error {
 		return nil
 	}
 	text, _ := io.ReadAll(io.LimitReader(response.Body, maxMessage))
-	var refused struct{ Error struct{ Message string } }
+	var refused struct{ Error mcpError }
 	if json.Unmarshal(text, &refused) != nil || refused.Error.Message == "" {
 		return fmt.Errorf("the server answered %s: %s", response.Status, strings.TrimSpace(string(text)))
 	}
-	return errors.New(refused.Error.Message)
+	return &refused.Error
 }
 
 func (p *mcpProxy) write(message []byte) {

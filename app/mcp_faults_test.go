@@ -170,3 +170,18 @@ func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
 		require.Contains(t, text, `"id":`+id+`,`)
 	}
 }
+
+func TestMCPQueriesNameTheWrongVariable(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Variables")
+	s := assistant(t, g.url, key, nil)
+	input := map[string]any{"document": "query ($first: Int) { agents(first: $first) { nodes { id } } }",
+		"variables": map[string]any{"first": "many"}}
+	const wanted = `Variable "$first" got invalid value; Int cannot represent`
+	text, failed := callTool(t, s, "query", input)
+	require.True(t, failed)
+	require.Contains(t, text, wanted)
+	text, _ = callTool(t, s, "validate", input)
+	require.Contains(t, strings.ReplaceAll(text, `\"`, `"`), wanted)
+}

@@ -182,7 +182,7 @@ func TestMCPReadOnlyHasNoChanges(t *testing.T) {
 	text, failed := callTool(t, s, "query", map[string]any{
 		"document": `mutation { createTool(input: {name: "a", technicalName: "a"}) { tool { id } } }`})
 	require.True(t, failed)
-	require.Contains(t, text, "only queries are allowed")
+	require.Contains(t, text, "only queries are allowed here, because this server is read-only for assistants")
 	two := map[string]any{"document": "query A { company { id } } query B { company { name } }"}
 	text, failed = callTool(t, s, "query", two)
 	require.True(t, failed)

@@ -108,12 +108,7 @@ func (s *Server) operationOf(ctx context.Context, exec graphql.GraphExecutor,
 	}
 	ctx = context.WithValue(ctx, variablesKey{}, params.variables)
 	operation, errs := exec.CreateOperationContext(ctx, params.RawParams)
-	if len(errs) > 0 && operation.Operation != nil && isGraphQL(errs[0]) {
-		// The document is valid, so the variables are invalid.
-		if faults := checkVariables(s.schema, operation.Operation, params.Variables); len(faults) > 0 {
-			errs = faults
-		}
-	}
+	errs = ExplainVariables(s.schema, operation, params.Variables, errs)
 	if len(errs) == 0 && sent && s.persisted != nil && s.settings.Trusted == nil {
 		// findPersisted has compared the hash with the text.
 		if ids, err := parseDocumentIDs(params.documentID, params.Extensions); err == nil && ids.hash != "" {

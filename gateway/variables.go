@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -45,6 +46,18 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 		}
 	}
 	return c.faults
+}
+
+// ExplainVariables returns the executor's errors for an operation. If the variables are invalid, it returns the faults
+// of checkVariables instead.
+func ExplainVariables(schema *ast.Schema, operation *graphql.OperationContext, variables map[string]any,
+	errs gqlerror.List) gqlerror.List {
+	if len(errs) > 0 && operation.Operation != nil && isGraphQL(errs[0]) { // the document is valid
+		if faults := checkVariables(schema, operation.Operation, variables); len(faults) > 0 {
+			return faults
+		}
+	}
+	return errs
 }
 
 // nonNullUses yields where a selection uses the variable as a value that must not be null. If the variable, the

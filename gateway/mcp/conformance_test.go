@@ -52,7 +52,7 @@ func serveSuite(t *testing.T) string {
 	schema := graph.NewExecutableSchema(graph.Config{})
 	closing := make(chan struct{})
 	settings, log := gateway.DefaultSettings(), slog.New(slog.DiscardHandler)
-	transport, err := New(schema.Schema(), Options{Version: "1", Status: gateway.StatusOf, Log: log,
+	transport, err := New(schema.Schema(), Options{Version: "1", Status: gateway.StatusOf, Explain: gateway.ExplainVariables, Log: log,
 		Closing: func() <-chan struct{} { return closing }, MaxBody: settings.BodyBytes,
 		RequestTimeout: settings.RequestTimeout, WriteTimeout: settings.WriteTimeout})
 	require.NoError(t, err)

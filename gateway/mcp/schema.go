@@ -13,6 +13,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
@@ -156,9 +157,16 @@ func documentOf(ctx context.Context, input map[string]any) *graphql.RawParams {
 	return request(ctx, document, operation, variables)
 }
 
+// operationOf returns the operation of the input's document, or its errors.
+func (t *Transport) operationOf(ctx context.Context, input map[string]any) (*graphql.OperationContext, gqlerror.List) {
+	request := documentOf(ctx, input)
+	operation, errs := callOf(ctx).exec.CreateOperationContext(ctx, request)
+	return operation, t.Explain(t.schema, operation, request.Variables, errs)
+}
+
 // validate checks a document and its variables, as before an execution.
 func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.CallToolResult {
-	_, errs := callOf(ctx).exec.CreateOperationContext(withNewBuffer(ctx), documentOf(ctx, input))
+	_, errs := t.operationOf(withNewBuffer(ctx), input)
 	faults := []string{}
 	for _, err := range errs[:min(len(errs), stored.MaxFaults)] {
 		faults = append(faults, err.Error())
@@ -171,15 +179,18 @@ func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.Cal
 func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallToolResult {
 	ctx = withNewBuffer(ctx)
 	exec := callOf(ctx).exec
-	operation, errs := exec.CreateOperationContext(ctx, documentOf(ctx, input))
+	operation, errs := t.operationOf(ctx, input)
 	if len(errs) > 0 {
 		return errorResult(failure(exec.DispatchError(graphql.WithOperationContext(ctx, operation), errs)))
 	}
 	kind := operation.Operation.Operation
 	principal, _ := model.PrincipalOf(ctx)
 	switch {
-	case kind == ast.Subscription || kind == ast.Mutation && t.IsReadOnly:
-		return errorResult(model.Errorf(model.BadInput, "only queries are allowed here: use the tools for changes"))
+	case kind == ast.Subscription:
+		return errorResult(model.Errorf(model.BadInput, "only queries are allowed here, no subscriptions"))
+	case kind == ast.Mutation && t.IsReadOnly:
+		return errorResult(model.Errorf(model.BadInput, "only queries are allowed here, because this server is read-only "+
+			"for assistants"))
 	case kind == ast.Mutation && !principal.Can(model.APIKeyScopeMutate):
 		return errorResult(model.Errorf(model.Forbidden,
 			"only queries are allowed here, because the credential does not have "+

@@ -25,6 +25,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/cors"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
@@ -36,9 +37,11 @@ const Path = "/mcp"
 //go:embed operations/*.graphql
 var operations embed.FS
 
-// Options configures a Transport. Status, Closing, MaxBody and the two times are required.
+// Options configures a Transport. Status, Explain, Closing, MaxBody and the two times are required.
 type Options struct {
 	Version string
+	// Explain returns the executor's errors for an operation of the caller's, or clearer ones about its variables.
+	Explain func(schema *ast.Schema, o *graphql.OperationContext, variables map[string]any, errs gqlerror.List) gqlerror.List
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
 	// Closing returns a channel that is closed when the server drains. Tools that wait then answer immediately.

@@ -185,3 +185,21 @@ func TestMCPQueriesNameTheWrongVariable(t *testing.T) {
 	text, _ = callTool(t, s, "validate", input)
 	require.Contains(t, strings.ReplaceAll(text, `\"`, `"`), wanted)
 }
+
+func TestMCPBoundsTheWait(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Waits")
+	s := assistant(t, g.url, key, nil)
+	tools := listTools(t, s)
+	for _, name := range []string{"run_tests", "get_results", "search_cause", "send_message"} {
+		wait := tools[name].InputSchema.(map[string]any)["properties"].(map[string]any)["waitSeconds"].(map[string]any)
+		require.InDelta(t, 0, wait["minimum"], 0, name)
+		require.InDelta(t, 50, wait["maximum"], 0, name)
+	}
+	for _, seconds := range []int{-1, 51, 600} {
+		text, failed := callTool(t, s, "get_results", map[string]any{"executionId": "x", "waitSeconds": seconds})
+		require.True(t, failed)
+		require.Contains(t, text, "waitSeconds: must be 0 to 50")
+	}
+}

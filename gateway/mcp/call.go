@@ -5,14 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"net/url"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/errcode"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -20,9 +15,6 @@ import (
 	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// maxAnswer bounds the JSON of an answer, in bytes.
-const maxAnswer = 100_000
 
 // The input for mocks, its member that allows or refuses real calls, and the value that refuses them. For assistants,
 // refusal is the default even if the input has other mocks, so that an assistant must ask for real calls.
@@ -147,7 +139,10 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 	if mocking, given := input[mocks].(map[string]any); given && mocking[calls] == nil {
 		mocking[calls] = refusing
 	}
-	seconds := waitOf(input)
+	seconds, err := waitOf(input)
+	if err != nil {
+		return errorResult(err)
+	}
 	var result json.RawMessage
 	if one.suspends {
 		if result, err = t.runOrSuspend(ctx, r, one.operation, input, seconds); err != nil {
@@ -187,9 +182,14 @@ func (t *Transport) decode(arguments json.RawMessage, fields ast.FieldList) (map
 	d := stored.Decoder{Types: t.schema.Types, Strict: true, ListsKnown: true}
 	input := d.Object("", arguments, fields)
 	if len(d.Faults) > 0 {
-		return nil, &model.Error{Code: model.BadInput, Message: "the arguments are invalid", Fields: d.Faults}
+		return nil, invalid(d.Faults)
 	}
 	return input, nil
+}
+
+// invalid returns the error for faulty arguments.
+func invalid(faults model.Fields) *model.Error {
+	return &model.Error{Code: model.BadInput, Message: "the arguments are invalid", Fields: faults}
 }
 
 // params returns a request for the operation. It picks the operation's variables from the input.
@@ -249,100 +249,4 @@ func modelError(err *gqlerror.Error) *model.Error {
 	code, _ := err.Extensions["code"].(string)
 	fields, _ := err.Extensions["fields"].(model.Fields)
 	return &model.Error{Code: model.Code(cmp.Or(code, string(model.Internal))), Message: err.Message, Fields: fields}
-}
-
-// advice says for each code of an error what to do next.
-var advice = map[model.Code]string{
-	model.BadInput: "Correct the arguments, and call the tool again.",
-	model.NotFound: "Find the right id with find_agents, find_tests, find_results, find_tools, find_knowledge or " +
-		"list_prompt_versions. Ids are case-sensitive.",
-	model.Forbidden:      "Ask the owner of the key for a key with that scope; trying again does not help.",
-	model.Conflict:       "Read the object again, and apply your change to its current state.",
-	model.Unprocessable:  "Change what the message names, and call the tool again.",
-	model.RateLimited:    "Wait as long as the message says, and call the tool again.",
-	model.LimitExceeded:  "Ask for less: a smaller page, a shorter range, or fewer objects.",
-	model.BudgetExceeded: "Ask the owner of the company for a larger budget; trying again does not help.",
-	model.UpstreamFailed: "Call the tool again. If it fails again, a language model or a tool behind it has a problem.",
-	model.Unavailable:    "Call the tool again in a few seconds.",
-	model.Internal:       "Call the tool again. If it fails again, tell the operator, who finds the cause in the log.",
-	errcode.ParseFailed:  "Correct the document. validate checks it without running it.",
-	// search_schema knows all names.
-	errcode.ValidationFailed: "Find types and fields with search_schema, and correct the document.",
-}
-
-// errorResult returns the error as a result: its code, its message, the fault of each argument, what to do next, and
-// notes.
-func errorResult(err *model.Error, notes ...string) *sdk.CallToolResult {
-	text := fmt.Sprintf("%s: %s", err.Code, err.Message)
-	if !strings.HasSuffix(text, ".") && !strings.HasSuffix(text, "?") {
-		text += "."
-	}
-	for _, name := range slices.Sorted(maps.Keys(err.Fields)) {
-		text += fmt.Sprintf("\n- %s: %s", name, strings.Join(err.Fields[name], "; "))
-	}
-	if next := advice[err.Code]; next != "" && err.Message != waitsForPerson {
-		text += "\n" + next
-	}
-	return withNotes(&sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: text}}}, notes)
-}
-
-// jsonResult returns a JSON object as a result, with notes for people and assistants after it.
-func jsonResult(result json.RawMessage, notes ...string) *sdk.CallToolResult {
-	if len(result) > maxAnswer {
-		return errorResult(model.Errorf(model.LimitExceeded, "the answer has %d bytes, more than the limit of %d",
-			len(result), maxAnswer))
-	}
-	return withNotes(&sdk.CallToolResult{StructuredContent: result,
-		Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}, notes)
-}
-
-func withNotes(r *sdk.CallToolResult, notes []string) *sdk.CallToolResult {
-	for _, note := range notes {
-		if note != "" {
-			r.Content = append(r.Content, &sdk.TextContent{Text: note})
-		}
-	}
-	return r
-}
-
-// mergeMembers adds the members of a JSON object to the input.
-func mergeMembers(result json.RawMessage, input map[string]any) {
-	if len(result) > 0 {
-		_ = json.Unmarshal(result, &input) // an operation's result is a JSON object
-	}
-}
-
-// placeholder matches {member}, and {member?} for a member that the link does not need.
-var placeholder = regexp.MustCompile(`\{[a-zA-Z.]+\??\}`)
-
-// linkTo returns a note with the address of the tool's page in the console. It is "" if there is none.
-func (t *Transport) linkTo(ctx context.Context, link string, result json.RawMessage, input map[string]any) string {
-	if link == "" || t.Console == "" {
-		return ""
-	}
-	known := maps.Clone(input)
-	mergeMembers(result, known)
-	isComplete := true
-	path := placeholder.ReplaceAllStringFunc(link, func(name string) string {
-		text := textAt(known, strings.Split(strings.Trim(name, "{?}"), "."))
-		isComplete = isComplete && (text != "" || strings.HasSuffix(name, "?}"))
-		return url.QueryEscape(text)
-	})
-	if !isComplete {
-		return ""
-	}
-	r := callOf(ctx).request
-	scheme := "http"
-	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
-		scheme = "https"
-	}
-	return "In the console: " + scheme + "://" + r.Host + t.Console + path
-}
-
-func textAt(values map[string]any, path []string) string {
-	for _, name := range path[:len(path)-1] {
-		values, _ = values[name].(map[string]any)
-	}
-	text, _ := values[path[len(path)-1]].(string)
-	return text
 }

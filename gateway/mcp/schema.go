@@ -51,8 +51,7 @@ type match struct {
 func (t *Transport) searchSchema(_ context.Context, input map[string]any) *sdk.CallToolResult {
 	text, _ := input["words"].(string)
 	if utf8.RuneCountInString(text) > maxWords {
-		return errorResult(&model.Error{Code: model.BadInput, Message: "the arguments are invalid",
-			Fields: model.Fields{"words": {fmt.Sprintf("must have at most %d characters", maxWords)}}})
+		return errorResult(invalid(model.Fields{"words": {fmt.Sprintf("must have at most %d characters", maxWords)}}))
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !isLetter(r) })
 	var found []match

@@ -19,17 +19,23 @@ const (
 	maxWait      = 50
 )
 
+// waitBounds are the bounds of waitSeconds in the input schema.
+var waitBounds = ast.DirectiveList{{Name: "bounds", Arguments: ast.ArgumentList{
+	{Name: "min", Value: &ast.Value{Raw: "0", Kind: ast.IntValue}},
+	{Name: "max", Value: &ast.Value{Raw: fmt.Sprint(maxWait), Kind: ast.IntValue}},
+}}}
+
 // waitSeconds is an input of tools that wait. The work continues even without the client.
 var waitSeconds = &ast.FieldDefinition{
 	Name: "waitSeconds", Type: ast.NamedType("Int", nil),
 	Description: fmt.Sprintf("How long to wait for the end, 0 to %d seconds. Afterwards the work continues, and you can "+
 		"wait again.", maxWait),
-	DefaultValue: &ast.Value{Raw: fmt.Sprint(standardWait), Kind: ast.IntValue},
+	DefaultValue: &ast.Value{Raw: fmt.Sprint(standardWait), Kind: ast.IntValue}, Directives: waitBounds,
 }
 
 // approvalSeconds is waitSeconds of a tool that waits for the approval of calls.
 var approvalSeconds = &ast.FieldDefinition{
-	Name: waitSeconds.Name, Type: waitSeconds.Type, DefaultValue: waitSeconds.DefaultValue,
+	Name: waitSeconds.Name, Type: waitSeconds.Type, DefaultValue: waitSeconds.DefaultValue, Directives: waitBounds,
 	Description: fmt.Sprintf("How long to wait for a person's approval of a call, 0 to %d seconds.", maxWait),
 }
 
@@ -105,14 +111,17 @@ func (t *Transport) awaitsApproval(ctx context.Context, input map[string]any) bo
 	return false
 }
 
-// waitOf removes waitSeconds from the input, and returns it within its bounds.
-func waitOf(input map[string]any) time.Duration {
+// waitOf removes waitSeconds from the input, and returns it, or an error if it is out of bounds.
+func waitOf(input map[string]any) (time.Duration, *model.Error) {
 	seconds, given := input[waitSeconds.Name].(int64)
 	delete(input, waitSeconds.Name)
-	if !given {
+	switch {
+	case !given:
 		seconds = standardWait
+	case seconds < 0 || seconds > maxWait:
+		return 0, invalid(model.Fields{waitSeconds.Name: {fmt.Sprintf("must be 0 to %d", maxWait)}})
 	}
-	return time.Duration(min(max(seconds, 0), maxWait)) * time.Second
+	return time.Duration(seconds) * time.Second, nil
 }
 
 // progress is a state of work: of an execution of tests, or of a search with steps.

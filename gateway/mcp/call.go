@@ -103,7 +103,7 @@ func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 	isReading := one.operation == nil || one.operation.Kind == ast.Query
 	described := &sdk.Tool{
 		Name: one.name, Title: one.title, Description: one.about, InputSchema: input,
-		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: isReading, IdempotentHint: isReading,
+		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: isReading, IdempotentHint: isReading || one.isIdempotent,
 			DestructiveHint: &one.isDestructive, OpenWorldHint: &one.isOpen},
 	}
 	if result := cmp.Or(one.answer, one.operation); result != nil {

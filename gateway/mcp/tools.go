@@ -23,8 +23,10 @@ type tool struct {
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
 	// be missing.
 	link string
-	// isDestructive is set if the tool deletes or disconnects something. isOpen is set if it may reach other systems.
-	isDestructive, isOpen bool
+	// isDestructive is set if the tool deletes, disconnects or overwrites something. Tools that change a prompt keep its
+	// earlier versions, so they are not destructive. isIdempotent is set if a repeated call changes nothing more. isOpen is
+	// set if the tool may reach other systems.
+	isDestructive, isIdempotent, isOpen bool
 	// input and run describe a tool without a stored operation. mutateAbout replaces about for credentials with the scope
 	// mutate.
 	input       ast.FieldList
@@ -75,7 +77,7 @@ var tools = []tool{
 		about: "Creates a function that agents can call, with a JSON Schema of its arguments. Without an endpoint " +
 			"it works only where it is mocked. Then connect it to an agent with connect_tool."},
 	{name: "connect_tool", title: "Connect a tool to an agent", operation: "ConnectTool", result: "connectTool.agent",
-		link:  "/agents/{id}",
+		link: "/agents/{id}", isIdempotent: true,
 		about: "Lets an agent call a tool. Connecting it again changes nothing."},
 	{name: "disconnect_tool", title: "Disconnect a tool from an agent", operation: "DisconnectTool",
 		result: "disconnectTool.agent", link: "/agents/{id}", isDestructive: true,
@@ -125,6 +127,7 @@ var tools = []tool{
 		about: "Turns a simulated chat into a test that continues from it, with its data and with mocks that repeat " +
 			"what its tools answered."},
 	{name: "update_test", title: "Change a test", operation: "UpdateTest", result: "updateSimulationTest.agentTest",
+		isDestructive: true,
 		about: "Changes a test with a simulated contact. Inputs that are absent keep their values; lists are " +
 			"replaced."},
 	{name: "delete_test", title: "Delete a test", operation: "DeleteTest", result: "deleteAgentTest",

@@ -179,6 +179,10 @@ func TestChatReadsStandardInput(t *testing.T) {
 
 	require.Equal(t, 2, process(t, "", env, "chat", "nobody").code)
 	require.Contains(t, process(t, "", env, "chat", "nobody").log, `agent "nobody" does not exist`)
+	failed := process(t, strings.Repeat("x", 20_000)+"\nWhat are your opening hours?\n", env, "chat", "front")
+	require.Equal(t, 2, failed.code)
+	require.Contains(t, failed.log, "a message was not answered: ")
+	require.Contains(t, failed.out, `"role":"assistant"`, "the next message is still sent")
 	left := process(t, "", env, "chat", b.agent)
 	require.Equal(t, 0, left.code, left.log)
 	require.Equal(t, 0, b.openChats(t), "the end of the input ends the chat")

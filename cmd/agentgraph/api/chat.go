@@ -2,8 +2,10 @@ package api
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http/httptrace"
 	"slices"
@@ -100,7 +102,7 @@ type chatEvent struct {
 const endTimeout = 5 * time.Second
 
 // Run holds a chat in which each line of standard input is a message. It ends at the end of the input, or when the
-// agent ends the conversation.
+// agent ends the conversation. Without a terminal, it fails if a message was not answered.
 func (c *Chat) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
@@ -139,6 +141,9 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	}
 	talk := &conversation{server: server, id: chat.ID, screen: screen, shown: len(chat.Messages)}
 	err = talk.run(ctx, readLines(cmd.InOrStdin()))
+	if err == nil && talk.failure != nil && !cli.IsTerminal(cmd.InOrStdin()) {
+		err = fmt.Errorf("a message was not answered: %w", talk.failure)
+	}
 	if !talk.isOver {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
@@ -154,6 +159,8 @@ type conversation struct {
 	screen screen
 	// shown is the number of the last message on the screen.
 	shown int
+	// failure is the error of the first message that was not answered, or nil.
+	failure error
 	// isOver is set once the agent has ended the chat.
 	isOver bool
 	// waiting are the ids of the calls that wait for a person.
@@ -286,6 +293,7 @@ func (t *conversation) approve(ctx context.Context, line string) error {
 func (t *conversation) answered(answer json.RawMessage, err error) error {
 	if client.CodeOf(err) != "" {
 		t.screen.showError(err)
+		t.failure = cmp.Or(t.failure, err)
 		return nil
 	}
 	var read struct {

@@ -124,9 +124,14 @@ func TestMcpServersAreBounded(t *testing.T) {
 	requireFault(t, err, "endpoint.url", "must have no placeholders")
 	requireFault(t, err, "endpoint.method", "must be POST")
 	in.Endpoint.Method, in.Endpoint.URL = model.HTTPMethodPost, "https://shop.example/mcp"
-	for range model.MaxMcpServers {
+	for i := range model.MaxMcpServers {
 		_, err := tenant.CreateMcpServer(t.Context(), in)
 		require.NoError(t, err)
+		if i == 0 {
+			_, err = tenant.CreateMcpServer(t.Context(), in)
+			requireUnprocessable(t, err)
+			require.ErrorContains(t, err, "is already the name of another MCP server")
+		}
 		in.Name += "a"
 	}
 	_, err = tenant.CreateMcpServer(t.Context(), in)

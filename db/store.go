@@ -132,6 +132,7 @@ var uniqueViolations = map[string]pg.UniqueViolation{
 	"tools_technical_name_key": {Field: "technicalName", Message: "is already the technical name of another tool"},
 	"sub_agents_technical_name_key": {Field: "technicalName", Message: "is already the technical name of another sub-agent " +
 		"of this agent"},
+	"mcp_servers_name_key":        {Field: "name", Message: "is already the name of another MCP server"},
 	"agent_test_folders_name_key": {Field: "name", Message: "is already the name of another folder of this agent"},
 }
 

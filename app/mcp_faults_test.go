@@ -186,7 +186,7 @@ func TestMCPQueriesNameTheWrongVariable(t *testing.T) {
 	require.Contains(t, strings.ReplaceAll(text, `\"`, `"`), wanted)
 }
 
-func TestMCPBoundsTheWait(t *testing.T) {
+func TestMCPChecksArguments(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
 	_, key := g.company(t, "Waits")
@@ -197,6 +197,9 @@ func TestMCPBoundsTheWait(t *testing.T) {
 		require.InDelta(t, 0, wait["minimum"], 0, name)
 		require.InDelta(t, 50, wait["maximum"], 0, name)
 	}
+	_, text := postMCP(t, g.url, key,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_results","arguments":[1]}}`, nil)
+	require.Contains(t, text, `- arguments: must be an object`)
 	for _, seconds := range []int{-1, 51, 600} {
 		text, failed := callTool(t, s, "get_results", map[string]any{"executionId": "x", "waitSeconds": seconds})
 		require.True(t, failed)

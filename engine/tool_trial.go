@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -30,7 +31,7 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 			return nil, ctx.Err()
 		}
 		var faults model.Fields
-		faults.Add("arguments", "%s", err)
+		faults.Add("arguments", "%s", strings.TrimPrefix(err.Error(), "the arguments ")) // the field already names them
 		return nil, faults.Err()
 	}
 	s := &Speaker{Agent: &model.Agent{}, Tools: []*model.Tool{tool}}

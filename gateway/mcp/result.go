@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -46,7 +47,7 @@ func errorResult(err *model.Error, notes ...string) *sdk.CallToolResult {
 		text += "."
 	}
 	for _, name := range slices.Sorted(maps.Keys(err.Fields)) {
-		text += fmt.Sprintf("\n- %s: %s", name, strings.Join(err.Fields[name], "; "))
+		text += fmt.Sprintf("\n- %s: %s", cmp.Or(name, "arguments"), strings.Join(err.Fields[name], "; "))
 	}
 	if next := advice[err.Code]; next != "" && err.Message != waitsForPerson {
 		text += "\n" + next

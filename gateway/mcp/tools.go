@@ -166,9 +166,9 @@ var tools = []tool{
 		follow: "FollowBlame", followResult: "blameUpdated", answer: "ExplainRedTest", answerResult: "agentTest",
 		continueTool: "explain_red_test", link: "/tests/{testId}/blame", isOpen: true,
 		about: "Finds the change of the prompt that broke a red test, by running the test with some changes " +
-			"restored. This costs up to 400 runs; explain_red_test is free. The answer's search.restoredPrompt is the " +
-			"repaired prompt; try it with run_tests. To save it, call edit_prompt with an edit for each entry of " +
-			"search.cause: replace its after by its before. If after is null, the sentence was removed: put its before " +
+			"restored. This costs up to 400 runs; explain_red_test is free. The answer's blame.search.restoredPrompt is " +
+			"the repaired prompt; try it with run_tests. To save it, call edit_prompt with an edit for each entry of " +
+			"blame.search.cause: replace its after by its before. If after is null, the sentence was removed: put its before " +
 			"back beside its neighbor in restoredPrompt."},
 	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
 		result: "compareAgentTestExecutions",

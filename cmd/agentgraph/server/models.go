@@ -29,7 +29,7 @@ type listedModel struct {
 	KeyEnv          string `yaml:"keyEnv"`
 	KeyFile         string `yaml:"keyFile"`
 	MaxOutputTokens int    `yaml:"maxOutputTokens"`
-	Timeout         time.Duration
+	Timeout         string
 	Prices          struct {
 		Message      *model.Credits
 		InputTokens  *model.Credits `yaml:"inputTokens"`
@@ -90,28 +90,38 @@ func (m listedModel) options() (app.ModelOptions, error) {
 	options := app.ModelOptions{
 		Name: m.Name, Fallback: m.Fallback,
 		Config: provider.Config{Format: provider.Format(cmp.Or(m.Provider, string(provider.Completions))), BaseURL: m.URL,
-			Model: cmp.Or(m.Model, m.Name), MaxOutputTokens: m.MaxOutputTokens, Timeout: m.Timeout},
+			Model: cmp.Or(m.Model, m.Name), MaxOutputTokens: m.MaxOutputTokens},
 		Prices: model.Prices{Message: noPrice, InputTokens: noPrice, OutputTokens: noPrice,
 			CachedTokens: m.Prices.CachedTokens},
 	}
 	if m.Name == "" || len(m.Name) > model.MaxModelName || strings.ContainsAny(m.Name, ",\n") {
 		return options, fmt.Errorf("name must have 1 to %d bytes and no commas", model.MaxModelName)
 	}
-	if m.MaxOutputTokens < 0 || m.Timeout < 0 {
-		return options, errors.New("maxOutputTokens and timeout must not be negative")
+	if m.MaxOutputTokens < 0 {
+		return options, errors.New("maxOutputTokens must not be negative")
 	}
-	for _, price := range []struct{ into, from *model.Credits }{
-		{&options.Prices.Message, m.Prices.Message}, {&options.Prices.InputTokens, m.Prices.InputTokens},
-		{new(model.Credits), m.Prices.CachedTokens}, {&options.Prices.OutputTokens, m.Prices.OutputTokens},
+	var err error
+	if m.Timeout != "" {
+		if options.Timeout, err = time.ParseDuration(m.Timeout); err != nil || options.Timeout < 0 {
+			return options, errors.New("timeout must be a duration, such as 30s")
+		}
+	}
+	for _, price := range []struct {
+		name       string
+		into, from *model.Credits
+	}{
+		{"message", &options.Prices.Message, m.Prices.Message},
+		{"inputTokens", &options.Prices.InputTokens, m.Prices.InputTokens},
+		{"cachedTokens", new(model.Credits), m.Prices.CachedTokens},
+		{"outputTokens", &options.Prices.OutputTokens, m.Prices.OutputTokens},
 	} {
 		if price.from == nil {
 			continue
 		}
 		if *price.into = *price.from; *price.from < 0 || *price.from > model.MaxEntryCredits {
-			return options, fmt.Errorf("prices must be between 0 and %s", model.MaxEntryCredits)
+			return options, fmt.Errorf("prices.%s must be between 0 and %s", price.name, model.MaxEntryCredits)
 		}
 	}
-	var err error
 	if options.Key, err = m.key(); err != nil {
 		return options, err
 	}

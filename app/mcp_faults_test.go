@@ -206,3 +206,14 @@ func TestMCPChecksArguments(t *testing.T) {
 		require.Contains(t, text, "waitSeconds: must be 0 to 50")
 	}
 }
+
+func TestMCPDescribesFailedAndLargeDocuments(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Documents")
+	tools := listTools(t, assistant(t, g.url, key, nil))
+	output, err := json.Marshal(tools["find_knowledge"].OutputSchema)
+	require.NoError(t, err)
+	require.Contains(t, string(output), `"error":`)
+	require.Contains(t, tools["add_document"].Description, "uploaded as a file")
+}

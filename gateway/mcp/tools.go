@@ -93,7 +93,8 @@ var tools = []tool{
 	{name: "add_document", title: "Add a document", operation: "AddDocument", result: "addDocument.document",
 		link: "/knowledge/documents/{id}",
 		about: "Adds a text to a dataset of a knowledge base. Agents find it once its status is Ready, usually " +
-			"within seconds."},
+			"within seconds. A text that is too large for a request, which is 1 MiB by default, is uploaded as a file " +
+			"in the console."},
 
 	{name: "start_chat", title: "Start a chat with an agent", operation: "StartChat", isOpen: true,
 		result: "startSimulationChat.simulationChat", link: "/chats/{id}",

@@ -26,6 +26,7 @@ var (
 	errSchemaObject  = errors.New("must be a JSON object")
 	errSchemaType    = errors.New(`must be a JSON Schema with "type": "object"`)
 	errSchemaInvalid = errors.New("must be a valid JSON Schema without references to other documents")
+	errSchemaNowhere = errors.New("must not have a $ref to something that the schema does not contain")
 	errSchemaPattern = fmt.Errorf("must have patterns in RE2 syntax of at most %d instructions each", MaxExpressionSize)
 	errSchemaSteps   = fmt.Errorf("must need at most %d checks for one value, including those in "+
 		"references", maxSchemaSteps)
@@ -76,6 +77,8 @@ func NewJSONSchema(text string) (*JSONSchema, error) {
 	switch {
 	case !isPattern:
 		return nil, errSchemaPattern
+	case errors.As(err, new(*jsonschema.JSONPointerNotFoundError)), errors.As(err, new(*jsonschema.AnchorNotFoundError)):
+		return nil, errSchemaNowhere
 	case err != nil:
 		return nil, errSchemaInvalid
 	}

@@ -69,6 +69,8 @@ func TestSchemaWorkIsBounded(t *testing.T) {
 			"inner":{"$id":"inner","$dynamicRef":"#node","$defs":{"n":{"$dynamicAnchor":"node"}}},
 			"inner2":{"$id":"inner2","$dynamicRef":"#node","$defs":{"n":{"$dynamicAnchor":"node"}}}}}`, "at most 2000 checks"},
 		"a list":           {`{"type":"array"}`, `"type": "object"`},
+		"no such pointer":  {`{"type":"object","properties":{"a":{"$ref":"#/x"}}}`, "$ref to something that the schema does not contain"},
+		"no such anchor":   {`{"type":"object","properties":{"a":{"$ref":"#x"}}}`, "$ref to something that the schema does not contain"},
 		"another document": {`{"type":"object","$ref":"file:///etc/passwd"}`, "without references to other documents"},
 	} {
 		_, err := model.NewToolSchema(c.schema)

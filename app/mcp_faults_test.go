@@ -96,8 +96,8 @@ func TestMCPQueriesBeyondALimitSayIt(t *testing.T) {
 	g := startGateway(t)
 	_, key := g.company(t, "Limits")
 	s := assistant(t, g.url, key, nil)
-	nested := "{ agents { nodes { " + strings.Repeat("subAgents { delegateAgent { ", 20) + "id" + strings.Repeat("} }", 20) +
-		" } } }"
+	nested := "{ agents { nodes { " + strings.Repeat("subAgents { delegateAgent { ", 20) + "id" +
+		strings.Repeat("} }", 20) + " } } }"
 	for name, document := range map[string]string{
 		"bytes": "{ company { name } } #" + strings.Repeat("x", 200_000), "levels": nested,
 		"cost": "{ agents(first: 100) { nodes { simulationChats(first: 100) { nodes { agent { simulationChats(first: 100) { nodes { messages { text } } } } } } } } }",

@@ -52,8 +52,8 @@ func serveSuite(t *testing.T) string {
 	schema := graph.NewExecutableSchema(graph.Config{})
 	closing := make(chan struct{})
 	settings, log := gateway.DefaultSettings(), slog.New(slog.DiscardHandler)
-	transport, err := New(schema.Schema(), Options{Version: "1", Status: gateway.StatusOf, Explain: gateway.ExplainVariables, Log: log,
-		Closing: func() <-chan struct{} { return closing }, MaxBody: settings.BodyBytes,
+	transport, err := New(schema.Schema(), Options{Version: "1", Status: gateway.StatusOf, Log: log,
+		Explain: gateway.ExplainVariables, Closing: func() <-chan struct{} { return closing }, MaxBody: settings.BodyBytes,
 		RequestTimeout: settings.RequestTimeout, WriteTimeout: settings.WriteTimeout})
 	require.NoError(t, err)
 	addSuite(transport.server)

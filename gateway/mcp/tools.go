@@ -24,8 +24,8 @@ type tool struct {
 	// be missing.
 	link string
 	// isDestructive is set if the tool deletes, disconnects or overwrites something. Tools that change a prompt keep its
-	// earlier versions, so they are not destructive. isIdempotent is set if a repeated call changes nothing more. isOpen is
-	// set if the tool may reach other systems.
+	// earlier versions, so they are not destructive. isIdempotent is set if a repeated call changes nothing more. isOpen
+	// is set if the tool may reach other systems.
 	isDestructive, isIdempotent, isOpen bool
 	// input and run describe a tool without a stored operation. mutateAbout replaces about for credentials with the scope
 	// mutate.

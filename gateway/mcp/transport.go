@@ -41,7 +41,8 @@ var operations embed.FS
 type Options struct {
 	Version string
 	// Explain returns the executor's errors for an operation of the caller's, or clearer ones about its variables.
-	Explain func(schema *ast.Schema, o *graphql.OperationContext, variables map[string]any, errs gqlerror.List) gqlerror.List
+	Explain func(schema *ast.Schema, o *graphql.OperationContext, variables map[string]any,
+		errs gqlerror.List) gqlerror.List
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
 	// Closing returns a channel that is closed when the server drains. Tools that wait then answer immediately.

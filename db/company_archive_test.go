@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -176,4 +177,44 @@ func TestImportChecksReferencesByTheirKeys(t *testing.T) {
 			WHERE relname = 'simulation_chats'`).Scan(&byKey, &byAgent))
 		return byKey+byAgent >= chats && byAgent < chats/10
 	}, dbtest.WaitTimeout, 50*time.Millisecond)
+}
+
+// Rows that refer to a refused row are checked by the batch. Only their own faults are listed.
+func TestImportChecksRowsOfRefusedRowsTogether(t *testing.T) {
+	t.Parallel()
+	counted := &statements{}
+	store := dbtest.Open(t, dbtest.URL(t), db.Options{Tracer: counted})
+	company, err := model.NewCompany("Moved", time.Now())
+	require.NoError(t, err)
+	test := func(id, more string) json.RawMessage {
+		return json.RawMessage(`{"id": "` + id + `", "name": "` + id + `", "scenario": "B", "criteria": ["C"]` + more + "}")
+	}
+	err = store.ImportCompany(t.Context(), company, "archive_1", false,
+		func(ctx context.Context, in *db.CompanyImport) error {
+			refused := func(table string, lines ...json.RawMessage) (indexes []int) {
+				var faults db.RowErrors
+				if err := in.Rows(counted.in(ctx), table, lines); !errors.As(err, &faults) {
+					require.NoError(t, err)
+				}
+				for _, fault := range faults {
+					indexes = append(indexes, fault.Index)
+				}
+				return indexes
+			}
+			require.Equal(t, []int{0, 2}, refused("agents", json.RawMessage(`{"id": "a1", "channel": "Pigeon"}`),
+				json.RawMessage(`{"id": "a2", "name": "A", "prompt": "Hi", "channel": "Web", "direction": "Inbound"}`),
+				json.RawMessage(`{"id": null, "name": "A", "prompt": "Hi", "channel": "Web", "direction": "Inbound"}`)))
+			many := make([]json.RawMessage, 100)
+			for i := range many {
+				many[i] = test(fmt.Sprint("t", i), `, "agent_id": "a1"`)
+			}
+			before := counted.n.Load()
+			require.Empty(t, refused("agent_tests", many...))
+			require.LessOrEqual(t, counted.n.Load()-before, int64(10))
+			require.Equal(t, []int{1, 3}, refused("agent_tests", test("u1", `, "agent_id": "a2"`),
+				test("u2", `, "agent_id": "a1", "max_turns": 99`), test("u3", `, "agent_id": "a1"`),
+				test("u4", `, "agent_id": "none", "folder_id": null`), test("a1", `, "agent_id": "a2"`)))
+			return errors.New("refused")
+		})
+	require.EqualError(t, err, "refused")
 }

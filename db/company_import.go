@@ -150,8 +150,9 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 }
 
 // Rows adds rows to one of ArchivedTables. Each row is a JSON object whose keys are the columns. Add the rows that they
-// refer to before them, or in the same call. RowErrors names all faulty rows, except those that only refer to a faulty
-// row. The other rows are added, so that the rows after them can be checked.
+// refer to before them, or in the same call. RowErrors names all faulty rows. Rows that refer to a faulty row are only
+// checked, and are named if a value is faulty too. The other rows are added, so that the rows after them can be
+// checked.
 func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.RawMessage) error {
 	if table != i.table {
 		if err := i.analyze(ctx); err != nil {
@@ -162,6 +163,7 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 	i.inserted += len(lines)
 	var faults RowErrors
 	complete, indexes := []json.RawMessage{}, []int{}
+	var free, dependent []json.RawMessage
 	for n, line := range lines {
 		whole, err := i.complement(table, line)
 		if err != nil {
@@ -169,9 +171,20 @@ func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.Raw
 			continue
 		}
 		complete, indexes = append(complete, whole), append(indexes, n)
+		if i.refersToRefused(line) { // adding it would fail, and then all rows would be added one by one
+			_ = i.refuse(n, line, nil)
+			dependent = append(dependent, whole)
+		} else {
+			free = append(free, whole)
+		}
 	}
 	if len(complete) > 0 {
-		err := i.attempt(ctx, func() error { return i.insert(ctx, table, complete) })
+		err := i.attempt(ctx, func() error {
+			if err := i.check(ctx, table, dependent); err != nil {
+				return err
+			}
+			return i.insert(ctx, table, free)
+		})
 		if err != nil {
 			more, err := i.insertEach(ctx, table, complete, err)
 			if err != nil {

@@ -27,8 +27,8 @@ func (i *CompanyImport) attempt(ctx context.Context, fn func() error) error {
 	return errors.Join(err, failed)
 }
 
-// insert adds rows and checks them.
-func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.RawMessage) error {
+// arrayOf returns the rows as a JSON array.
+func arrayOf(lines []json.RawMessage) string {
 	text := &strings.Builder{}
 	separator := "["
 	for _, line := range lines {
@@ -37,8 +37,16 @@ func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.R
 		separator = ","
 	}
 	text.WriteString("]")
+	return text.String()
+}
+
+// insert adds rows and checks them.
+func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.RawMessage) error {
+	if len(lines) == 0 {
+		return nil
+	}
 	return i.checkRows(ctx, table, "INSERT INTO ?0 (company_id, ?1) SELECT ?2, ?1 FROM json_populate_recordset(NULL::?0, "+
-		"?3::json) RETURNING ?4", identifiers(i.columns[table]), i.tenant.CompanyID(), text.String())
+		"?3::json) RETURNING ?4", identifiers(i.columns[table]), i.tenant.CompanyID(), arrayOf(lines))
 }
 
 // insertEach checks and adds rows one by one after their common statement failed with an error. Postgres does not name
@@ -52,7 +60,7 @@ func (i *CompanyImport) insertEach(ctx context.Context, table string, lines []js
 	found := false
 	for n := range lines {
 		err := i.attempt(ctx, func() error {
-			if err := i.check(ctx, table, lines[n]); err != nil {
+			if err := i.check(ctx, table, lines[n:n+1]); err != nil {
 				return err
 			}
 			return i.insert(ctx, table, lines[n:n+1])
@@ -83,7 +91,7 @@ func (i *CompanyImport) insertEach(ctx context.Context, table string, lines []js
 // refuse records that a row is refused.
 func (i *CompanyImport) refuse(index int, line json.RawMessage, err error) *RowError {
 	_ = eachMember(line, func(name string, value json.RawMessage) { // a line that is not an object has no id
-		if name == "id" {
+		if name == "id" && value[0] == '"' {
 			i.refused[string(value)] = true
 		}
 	})
@@ -92,14 +100,19 @@ func (i *CompanyImport) refuse(index int, line json.RawMessage, err error) *RowE
 
 // refersToRefused reports whether a column of the row has the id of a refused row.
 func (i *CompanyImport) refersToRefused(line json.RawMessage) (refers bool) {
-	_ = eachMember(line, func(_ string, value json.RawMessage) { refers = refers || i.refused[string(value)] })
+	_ = eachMember(line, func(name string, value json.RawMessage) {
+		refers = refers || name != "id" && i.refused[string(value)]
+	})
 	return refers
 }
 
-// check checks a row without adding it.
-func (i *CompanyImport) check(ctx context.Context, table string, line json.RawMessage) error {
-	return i.checkRows(ctx, table, "SELECT ?4 FROM json_populate_record(NULL::?0, ?3::json)", bun.Safe(""), "",
-		string(line))
+// check checks rows without adding them.
+func (i *CompanyImport) check(ctx context.Context, table string, lines []json.RawMessage) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	return i.checkRows(ctx, table, "SELECT ?4 FROM json_populate_recordset(NULL::?0, ?3::json)", bun.Safe(""), "",
+		arrayOf(lines))
 }
 
 // checkRows reads rows the way the program does, and checks the program's bounds.

@@ -47,6 +47,7 @@ func TestRESTManagesDocuments(t *testing.T) {
 		`"name":["must be given once"]`:                        {{name: "name", content: "a"}, {name: "Name", content: "b"}, file},
 		`"folder":["is not a known part; the parts are name, `: {{name: "folder", content: "a"}, file},
 		`"file":["must be a file`:                              {{name: "file", content: "a"}},
+		`"text":["must be given unless`:                        {{name: "file"}},
 	} {
 		status, _, text = g.sendForm(t, path, key, nil, parts...)
 		require.Equal(t, 400, status, text)

@@ -55,6 +55,10 @@ func (t *Transport) readParts(sent *form.Form, e *endpoint, variables map[string
 			once(e.members[i].Name, name)
 			variables[e.members[i].Name], _ = sent.Value(name)
 		case strings.EqualFold(name, e.upload):
+			// A browser sends an input without a chosen file as an empty part with an empty filename.
+			if text, _ := sent.Value(name); text == "" && sent.Count(name) == 1 {
+				continue
+			}
 			d.Fault(e.upload, "must be a file: its part needs a filename")
 		default:
 			d.Fault(stored.Clip(name), "is not a known part; the parts are %s", e.partNames())

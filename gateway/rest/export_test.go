@@ -122,6 +122,7 @@ func TestInvalidExportsAreRefused(t *testing.T) {
 		"?from=2026-03-01&to=2026-03-01&pdf=1":          "pdf is not a known parameter; the parameters are from, to, format",
 		march[len(exportPath):] + "&format=xml":         "format must be csv or json",
 		march[len(exportPath):] + "&format=csv&format=": "format must be given once",
+		march[len(exportPath):] + "&format=":            "format must not be empty: give a value or leave it out",
 	} {
 		w := call(h, "GET", exportPath+query, "")
 		require.Equal(t, 400, w.Code, query)

@@ -67,7 +67,7 @@ func (t *Transport) readQuery(given url.Values, e *endpoint, variables map[strin
 			if _, again := object[field.Name]; again || len(texts) > 1 {
 				d.Fault(field.Name, "must be given once")
 			} else if texts[0] == "" && (!field.Type.NonNull || field.DefaultValue != nil) {
-				d.Fault(field.Name, "must not be empty: leave it out to list all")
+				d.Fault(field.Name, "must not be empty: give a value or leave it out")
 			}
 			object[field.Name] = literal(texts[0], field.Type)
 			spaced[field.Name] = field.Type.Name() == "DateBound" && strings.Contains(texts[0], " ")

@@ -25,7 +25,10 @@ func (c *Doctor) sessions(ctx context.Context) []finding {
 
 // bus checks that a NATS server accepts a connection, if signals use NATS.
 func (c *Doctor) bus(ctx context.Context) []finding {
-	const name, advice = "NATS", "check AGENTGRAPH_NATS_URL and AGENTGRAPH_NATS_CREDENTIALS"
+	const name, advice = "NATS", "check AGENTGRAPH_NATS_URL, AGENTGRAPH_NATS_CREDENTIALS and AGENTGRAPH_NATS_SUBJECT"
+	if err := c.busFlags.Validate(); err != nil { // serve does not start with these settings
+		return []finding{problem(name, err.Error(), advice)}
+	}
 	nats := c.nats(nil)
 	if nats == nil {
 		return nil

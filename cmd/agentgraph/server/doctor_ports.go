@@ -11,14 +11,24 @@ import (
 
 // ports checks that the addresses to listen on are free and differ, or that an agentgraph already serves on them.
 func (c *Doctor) ports(ctx context.Context) (findings []finding) {
+	var first net.Listener
 	for _, port := range []struct{ name, address string }{{"port", c.Listen}, {"metrics", c.MetricsListen}} {
 		if port.address == "" {
 			continue
 		}
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", port.address)
+		if err != nil && first != nil {
+			_ = first.Close()
+			if again, retried := new(net.ListenConfig).Listen(ctx, "tcp", port.address); retried == nil {
+				_ = again.Close()
+				findings = append(findings, problem(port.name, port.address+" is also the address to listen on",
+					"choose another one with AGENTGRAPH_METRICS_LISTEN"))
+				continue
+			}
+		}
 		if err == nil {
-			// It is closed last, so the addresses cannot be the same.
 			defer func() { _ = listener.Close() }()
+			first = listener
 		}
 		findings = append(findings, c.port(ctx, port.name, port.address, err))
 	}

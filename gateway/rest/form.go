@@ -14,7 +14,7 @@ import (
 )
 
 // readForm adds the texts and the file of a form to the variables. Case is ignored in names. The file's part must have
-// the name of its variable. Any other part is a fault, because it would be lost.
+// the name of its variable. Any other part with a name is a fault, because it would be lost.
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (*form.Form, *problem) {
 	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody, Pace: t.requestTimeout}

@@ -80,8 +80,8 @@ type mcpMessage struct {
 	} `json:"params"`
 }
 
-// forward sends a message and writes the answers. If the server does not answer a request, or refuses text that is not a
-// message, forward writes an error.
+// forward sends a message and writes the answers. If the server does not answer a request, or refuses text that is not
+// a message, forward writes an error.
 func (p *mcpProxy) forward(ctx context.Context, text []byte) {
 	var message mcpMessage
 	_ = json.Unmarshal(text, &message) // the server refuses malformed messages

@@ -52,3 +52,20 @@ func TestCampaignFollowersShareItsCounts(t *testing.T) {
 	g.must(t, key, `query ($id: ID!) { campaign(id: $id) { itemVersion } }`, map[string]any{"id": campaign.ID}, &read)
 	require.EqualValues(t, 4, read.Campaign.ItemVersion)
 }
+
+// Subscriptions share a response only if the conditions of their root fields choose the same field.
+func TestFollowersGetTheFieldTheyChose(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Choosers")
+	campaign, items := runningCampaign(t, tenant, 1)
+	const watch = `subscription ($id: ID!, $a: Boolean!) { a: campaignUpdated(campaignId: $id) @include(if: $a) { status }
+		... @skip(if: $a) { b: campaignUpdated(campaignId: $id) { itemVersion } } }`
+	a := g.follow(t, key, watch, map[string]any{"id": campaign.ID, "a": true})
+	b := g.follow(t, key, watch, map[string]any{"id": campaign.ID, "a": false})
+	require.JSONEq(t, `{"data":{"a":{"status":"Running"}}}`, string(a.receive().Payload))
+	require.JSONEq(t, `{"data":{"b":{"itemVersion":1}}}`, string(b.receive().Payload))
+	advance(t, tenant, items[0], model.CampaignItemStatusCalling)
+	require.JSONEq(t, `{"data":{"a":{"status":"Running"}}}`, string(a.receive().Payload))
+	require.JSONEq(t, `{"data":{"b":{"itemVersion":2}}}`, string(b.receive().Payload))
+}

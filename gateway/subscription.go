@@ -166,7 +166,7 @@ func (x *execution) chargeEvent() *gqlerror.Error {
 
 // groupKey returns equal groups for subscriptions with equal responses to the same event: the same operation and
 // variables, by callers of one company with equal rights. Arguments of the root field do not matter, because the event
-// is the same.
+// is the same. The conditions of root fields do: they choose the field and its alias.
 func groupKey(ctx context.Context, operation *graphql.OperationContext) string {
 	principal, _ := model.PrincipalOf(ctx)
 	used := map[string]any{}
@@ -180,14 +180,13 @@ func groupKey(ctx context.Context, operation *graphql.OperationContext) string {
 	return string(sum[:])
 }
 
-// usedBelow collects the variables that are used below the root fields. Fragments have no cycles.
+// usedBelow collects the variables that are used in directives and below the root fields. Fragments have no cycles.
 func usedBelow(selections ast.SelectionSet, isBelow bool, variables, used map[string]any) {
 	arguments := func(arguments ast.ArgumentList, directives ast.DirectiveList) {
-		if !isBelow {
-			return
-		}
 		for _, a := range arguments {
-			usedIn(a.Value, variables, used)
+			if isBelow {
+				usedIn(a.Value, variables, used)
+			}
 		}
 		for _, d := range directives {
 			for _, a := range d.Arguments {

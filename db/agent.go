@@ -238,11 +238,12 @@ func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	})
 }
 
-// wakeChatsOfAgent signals the followers of the agent's newest chats. The sweep finds followers of older chats.
+// wakeChatsOfAgent signals the followers of the agent's newest chats that have not ended. The sweep finds followers of
+// older chats.
 func (t tenantTx) wakeChatsOfAgent(ctx context.Context, id string) error {
 	ids := []string{}
 	err := t.db.Select((*model.SimulationChat)(nil)).Column("id").Where("agent_id = ?", id).
-		Order("created_at DESC", "id DESC").Limit(chatsPerSweep).Scan(ctx, &ids)
+		Where("ended_at IS NULL").Order("created_at DESC", "id DESC").Limit(chatsPerSweep).Scan(ctx, &ids)
 	for _, id := range ids {
 		t.wake(id)
 	}

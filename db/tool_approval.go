@@ -174,7 +174,7 @@ var giveUpCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Set("approval = CASE approval WHEN 'Pending' THEN 'Denied' ELSE approval END").
 		Set("approval_note = CASE approval WHEN 'Pending' THEN ? ELSE approval_note END", pg.Param(3)).
 		Set("result = CASE approval WHEN 'Pending' THEN NULL ELSE result END").
-		Set("error = CASE approval WHEN 'Pending' THEN ? ELSE error END", pg.Param(4)).
+		Set("error = CASE approval WHEN 'Pending' THEN ? WHEN 'Approved' THEN ? ELSE error END", pg.Param(4), pg.Param(5)).
 		Where("chat_id = ?", pg.Param(2)).Where("approval_until IS NOT NULL").
 		Where("EXISTS (SELECT 1 FROM simulation_chats AS chat WHERE chat.company_id = ? AND chat.id = ? AND "+
 			"chat.reply_id IS NULL)", pg.Param(1), pg.Param(2))
@@ -188,7 +188,7 @@ var giveUpCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 // the returned function, which announces the calls.
 func (t *Tenant) addGivenUp(w *pg.Batch, chat *model.SimulationChat) (announce func()) {
 	calls := []*model.ToolCall{}
-	w.Add(giveUpCalls, &calls, chat.ID, model.TurnEnded, model.DeniedError(new(model.TurnEnded)))
+	w.Add(giveUpCalls, &calls, chat.ID, model.TurnEnded, model.DeniedError(new(model.TurnEnded)), model.ApprovedInVain)
 	return func() {
 		for _, call := range calls {
 			t.store.hub.Announce(t.signalOf(chat.ID), chat.LastSequence+messagesPerTurn, approvalChanged(call))

@@ -257,6 +257,29 @@ func TestGivenUpCallsAreDenied(t *testing.T) {
 	}
 }
 
+// An approved call that the agent did not make again is never made.
+func TestGivenUpCallsMayBeApproved(t *testing.T) {
+	t.Parallel()
+	sayOnly := newEngine(actor(func(context.Context, llm.Request) (llm.Answer, error) {
+		return say("Fine.")
+	}), engine.Options{})
+	r := newRefunds(t, model.ToolApprovalAsk)
+	ctx, leave := context.WithCancel(t.Context())
+	done := r.send(ctx)
+	call := r.pending(t)
+	leave()
+	requireCode(t, model.Conflict, (<-done).err)
+	answer(t, r.tenant, call.ID, true, new("It is our fault."))
+	_, _, err := send(t.Context(), sayOnly, r.tenant, r.chat.ID, "Never mind")
+	require.NoError(t, err)
+	kept := r.calls(t, r.chat.ID)[0]
+	require.Equal(t, model.ToolCallApprovalApproved, *kept.Approval)
+	require.Equal(t, "It is our fault.", *kept.ApprovalNote)
+	require.Equal(t, model.ApprovedInVain, *kept.Error)
+	require.Nil(t, kept.WaitsUntil)
+	require.Zero(t, r.made.Load())
+}
+
 func TestAWaitingChatOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	for name, isApproved := range map[string]bool{"approved": true, "late": false} {

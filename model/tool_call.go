@@ -57,6 +57,9 @@ const NobodyAnswered = "nobody answered within 10 minutes"
 // TurnEnded is the note of a call that nobody approved or denied before its turn was given up.
 const TurnEnded = "the chat continued or ended before anybody answered"
 
+// ApprovedInVain is the error of a call that was approved, but whose turn was given up before it was made.
+const ApprovedInVain = "the call was approved, but not made: the chat continued or ended first"
+
 // Ask marks the call as one that waits for a person.
 func (c *ToolCall) Ask(now time.Time) {
 	c.Result, c.Error = nil, new("the call waits for a person's approval")

@@ -181,3 +181,39 @@ func TestCallsOfASavedTurnStaySaved(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, after.LastSequence)
 }
+
+// A turn that lost its claim while a call waited does not overwrite what the next turn made of the call.
+func TestLateTurnKeepsTheCallsOfTheNext(t *testing.T) {
+	t.Parallel()
+	tenant, chat := newSimulation(t, dbtest.New(t), nil)
+	ask := func() *model.ToolCall {
+		return &model.ToolCall{ID: "call_1", Kind: model.ToolCallKindTool, TechnicalName: "refund",
+			Arguments: model.JSONObject("{}"), StartedAt: time.Now(), Real: new(false)}
+	}
+	late, err := tenant.BeginChatTurn(t.Context(), chat.ID, time.Millisecond)
+	require.NoError(t, err)
+	waiting := ask()
+	require.NoError(t, late.RequestApproval(t.Context(), waiting, "Refund me"))
+	_, err = tenant.AnswerToolApproval(t.Context(), model.AnswerToolApprovalInput{ToolCallID: "call_1", IsApproved: true})
+	require.NoError(t, err)
+
+	next, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
+	require.NoError(t, err)
+	made := ask()
+	require.NoError(t, next.RequestApproval(t.Context(), made, "Refund me"))
+	require.NoError(t, next.BeginCall(t.Context(), made))
+	made.Real, made.Result = new(true), new("refunded")
+	message, reply := messages("Refund me", "Done.")
+	_, err = next.Finish(t.Context(), message, reply, []*model.ToolCall{made})
+	require.NoError(t, err)
+
+	waiting.Error = new("the turn ended before the call did")
+	require.NoError(t, late.Release(t.Context(), []*model.ToolCall{waiting}))
+	kept, err := tenant.ToolCallsOfChats(t.Context(), []string{chat.ID})
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	require.Nil(t, kept[0].Error)
+	require.Equal(t, model.ToolCallApprovalApproved, *kept[0].Approval)
+	require.Equal(t, "refunded", *kept[0].Result)
+	require.True(t, kept[0].IsReal())
+}

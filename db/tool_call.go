@@ -78,7 +78,8 @@ func (u *ChatTurn) EndCall(ctx context.Context, call *model.ToolCall) error {
 }
 
 // addCalls adds the calls of a turn to the chat, whether BeginCall recorded them or not. Calls of a saved turn remain
-// saved, even if the caller did not learn that it was saved.
+// saved, even if the caller did not learn that it was saved. A turn that lost its claim does not overwrite a call that
+// the next turn saved, nor a person's answer that it has not read.
 func (u *ChatTurn) addCalls(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.assignToTurn(call)
@@ -88,7 +89,8 @@ func (u *ChatTurn) addCalls(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 			"is_outcome_unknown = EXCLUDED.is_outcome_unknown, is_real = EXCLUDED.is_real, "+
 			"approval = EXCLUDED.approval, approval_until = "+
 			"EXCLUDED.approval_until, approval_note = EXCLUDED.approval_note, duration_ms = EXCLUDED.duration_ms, is_turn_kept = "+
-			"tool_call.is_turn_kept OR EXCLUDED.is_turn_kept", call)
+			"tool_call.is_turn_kept OR EXCLUDED.is_turn_kept WHERE EXCLUDED.is_turn_kept OR NOT tool_call.is_turn_kept AND "+
+			"(EXCLUDED.approval IS DISTINCT FROM 'Pending' OR tool_call.approval = 'Pending')", call)
 	}
 }
 

@@ -63,6 +63,11 @@ func (t *Tenant) readObject(ctx context.Context, d *model.Document, offset, leng
 	if length = min(length, int64(d.Size)-offset); length <= 0 {
 		return nil, nil
 	}
+	if budget := model.MemoryBudgetOf(ctx); budget != nil {
+		if err := budget.Reserve(int(length)); err != nil {
+			return nil, err
+		}
+	}
 	content, err := t.store.bucket.Get(ctx, t.objectKey(*d.ObjectID), offset, length)
 	if err != nil {
 		return nil, fmt.Errorf("read the object %s: %w", *d.ObjectID, err)

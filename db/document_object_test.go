@@ -113,6 +113,10 @@ func TestContentsAreInTheBucket(t *testing.T) {
 		from := min(int(part[0]), len(content))
 		require.True(t, bytes.Equal(content[from:min(from+int(part[1]), len(content))], read), part)
 	}
+	_, err = tenant.PartOfDocument(model.WithMemoryLimit(t.Context(), 64<<10), d.ID, 0, 1<<20)
+	require.ErrorIs(t, err, model.ErrTooLarge)
+	_, err = tenant.PartOfDocument(model.WithMemoryLimit(t.Context(), 64<<10), d.ID, 0, 10)
+	require.NoError(t, err)
 	whole, err := tenant.ContentOfDocument(t.Context(), d.ID)
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(content, whole))

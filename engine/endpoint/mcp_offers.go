@@ -144,8 +144,9 @@ type listBody struct {
 	session *mcpSession
 	// lines reads a stream of events. It is nil if the body is one message.
 	lines *bufio.Reader
-	rest  []byte
-	err   error
+	// data is the data of the event that is being read, whose lines are joined.
+	data, rest []byte
+	err        error
 }
 
 func (b *listBody) Read(p []byte) (int, error) {
@@ -158,10 +159,13 @@ func (b *listBody) Read(p []byte) (int, error) {
 			continue
 		}
 		b.rest, b.err = b.lines.ReadBytes('\n')
-		if data, isData := bytes.CutPrefix(b.rest, []byte("data:")); isData {
-			message := bytes.TrimSpace(data)
-			end := b.rest[len(bytes.TrimRight(b.rest, "\r\n")):]
-			b.rest = slices.Concat([]byte("data: "), b.session.keepListed(message), end)
+		data, isData := bytes.CutPrefix(b.rest, []byte("data:"))
+		if isData {
+			b.data, b.rest = append(append(b.data, ' '), bytes.TrimSpace(data)...), nil
+		}
+		if isEnd := !isData && len(bytes.TrimSpace(b.rest)) == 0; len(b.data) > 0 && (isEnd || b.err != nil) {
+			b.rest = slices.Concat([]byte("data:"), b.session.keepListed(b.data), []byte("\n"), b.rest)
+			b.data = nil
 		}
 	}
 	n := copy(p, b.rest)

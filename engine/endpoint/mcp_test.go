@@ -251,7 +251,8 @@ func listing(t *testing.T, isEvents bool, result func(cursor string) string) str
 		w.Header().Set("Content-Type", "application/json")
 		if isEvents {
 			w.Header().Set("Content-Type", "text/event-stream")
-			message = "event: message\ndata: " + message + "\n\n"
+			lines := strings.ReplaceAll(message, "[", "[\ndata: ") // servers may send a message in several lines
+			message = "event: message\ndata: " + lines + "\n\n"
 		}
 		_, _ = w.Write([]byte(message))
 	})

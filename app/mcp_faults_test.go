@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -216,4 +217,37 @@ func TestMCPDescribesFailedAndLargeDocuments(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(output), `"error":`)
 	require.Contains(t, tools["add_document"].Description, "uploaded as a file")
+}
+
+// Each waiting chat is found, however many others wait: another message would give up its call.
+func TestMCPFindsTheWaitingChatAmongMany(t *testing.T) {
+	t.Parallel()
+	g, key, agent := newRefunding(t)
+	s := assistant(t, g.url, key, nil)
+	var first string
+	for i := range 101 {
+		text, failed := callTool(t, s, "start_chat", map[string]any{"agentId": agent,
+			"toolMocking": map[string]any{"sideEffects": "Allow"}})
+		require.False(t, failed, text)
+		chat := idsIn(text)[0]
+		if i == 0 {
+			first = chat
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan struct{})
+		go func() {
+			defer close(left)
+			_, _ = s.CallTool(ctx, &sdk.CallToolParams{Name: "send_message",
+				Arguments: map[string]any{"chatId": chat, "text": "refund me"}})
+		}()
+		require.Eventually(t, func() bool {
+			text, _ := callTool(t, s, "get_chat", map[string]any{"chatId": chat})
+			return strings.Contains(text, `"pendingApprovals":[{`)
+		}, 10*time.Second, 10*time.Millisecond)
+		leave()
+		<-left
+	}
+	text, failed := callTool(t, s, "send_message", map[string]any{"chatId": first, "text": "Hello?"})
+	require.True(t, failed, text)
+	require.Contains(t, text, "waits for a person's approval")
 }

@@ -98,17 +98,28 @@ func (t *Transport) watchApproval(ctx context.Context, r *sdk.CallToolRequest, i
 
 // awaitsApproval reports whether a call in the chat of the input waits for a person.
 func (t *Transport) awaitsApproval(ctx context.Context, input map[string]any) bool {
-	result, err := t.run(ctx, t.waiting, nil)
-	var page struct{ Nodes []struct{ ID any } }
-	if err != nil || json.Unmarshal(result, &page) != nil {
-		return false
-	}
-	for _, chat := range page.Nodes {
-		if chat.ID == input["chatId"] {
-			return true
+	for after := map[string]any(nil); ; {
+		result, err := t.run(ctx, t.waiting, after)
+		var page struct {
+			Nodes    []struct{ ID any }
+			PageInfo struct {
+				HasNextPage bool
+				EndCursor   string
+			}
 		}
+		if err != nil || json.Unmarshal(result, &page) != nil {
+			return false
+		}
+		for _, chat := range page.Nodes {
+			if chat.ID == input["chatId"] {
+				return true
+			}
+		}
+		if !page.PageInfo.HasNextPage {
+			return false
+		}
+		after = map[string]any{"after": page.PageInfo.EndCursor}
 	}
-	return false
 }
 
 // waitOf removes waitSeconds from the input, and returns it, or an error if it is out of bounds.

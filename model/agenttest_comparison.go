@@ -193,6 +193,7 @@ func (t *AgentTestComparisonTest) isJudged() bool {
 func conclude(correction AgentTestCorrection, comparisons ...*AgentTestComparison) {
 	var judged []*AgentTestComparisonTest
 	var spreads, sums []passDistribution
+	var alone []difference // what each test shows in its own comparison
 	var whole []*AgentTestComparison
 	for _, c := range comparisons {
 		c.Conclusion = AgentTestConclusionCannotDecide
@@ -206,10 +207,14 @@ func conclude(correction AgentTestCorrection, comparisons ...*AgentTestCompariso
 			sum := sumDistributions(spreads[before:])
 			sum.identity[0] = -1 - len(sums) // each sum has its own distribution
 			whole, sums = append(whole, c), append(sums, sum)
+			alone = append(alone, correction.differences(spreads[before:])...)
 		}
 	}
 	for i, d := range correction.differences(spreads) {
 		test := judged[i]
+		if d.conclusion == AgentTestConclusionNoDifference && !alone[i].needsRuns() {
+			d.conclusion = AgentTestConclusionCannotDecide // only the number of comparisons hides the difference
+		}
 		p := fisher(test.Base.Passed, test.Base.Failed, test.Head.Passed, test.Head.Failed)
 		test.PValue, test.AdjustedPValue, test.Conclusion = &p, &d.pValue, d.conclusion
 		if d.needsRuns() {

@@ -79,3 +79,22 @@ func TestRunsOfSeveralVariantsCannotDecide(t *testing.T) {
 		}
 	}
 }
+
+// Only the number of variants hides these drops, for the test as for all tests.
+func TestHiddenDropsCannotBeDecided(t *testing.T) {
+	t.Parallel()
+	for variants, want := range map[int]AgentTestConclusion{1: AgentTestConclusionRegressed,
+		2: AgentTestConclusionCannotDecide, 3: AgentTestConclusionCannotDecide} {
+		var comparisons []*AgentTestComparison
+		for range variants {
+			base, head := &AgentTestRunCounts{Passed: 16, Failed: 4}, &AgentTestRunCounts{Passed: 9, Failed: 11}
+			comparisons = append(comparisons, &AgentTestComparison{BaseCounts: base, HeadCounts: head,
+				Tests: []*AgentTestComparisonTest{{Base: base, Head: head}}})
+		}
+		conclude(AgentTestCorrectionHolm, comparisons...)
+		for _, c := range comparisons {
+			require.Equal(t, want, c.Conclusion, variants)
+			require.Equal(t, want, c.Tests[0].Conclusion, variants)
+		}
+	}
+}

@@ -60,6 +60,9 @@ func TestMCPPassesMessages(t *testing.T) {
 		require.InDelta(t, code, malformed["<nil>"]["error"].(map[string]any)["code"], 0)
 	}
 
+	notification := mcpOf(t, env, `{"jsonrpc":"2.0","method":"notifications/progress"}`)
+	require.Empty(t, notification, "notifications have no answer, even without their params")
+
 	wrong := []string{"AGENTGRAPH_URL=" + b.url, "AGENTGRAPH_API_KEY=ag_wrong", "XDG_CONFIG_HOME=" + t.TempDir()}
 	refused := mcpOf(t, wrong, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	require.Contains(t, refused["1"]["error"].(map[string]any)["message"], "API key is not valid")

@@ -88,7 +88,8 @@ func (p *mcpProxy) forward(ctx context.Context, text []byte) {
 	isAnswered, err := p.exchange(ctx, text, message)
 	refused, isRefused := errors.AsType[*mcpError](err)
 	isMalformed := isRefused && (refused.Code == jsonrpc.CodeParseError || refused.Code == jsonrpc.CodeInvalidRequest)
-	if isAnswered || !isMalformed && (message.Method == "" || len(message.ID) == 0) {
+	isNotification := message.Method != "" && len(message.ID) == 0
+	if isAnswered || isNotification || message.Method == "" && !isMalformed {
 		return
 	}
 	if !isRefused {

@@ -170,6 +170,8 @@ func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
 		_, text := postMCP(t, g.url, key, `{"jsonrpc":"2.0","id":`+id+`,"method":"ping"}`, nil)
 		require.Contains(t, text, `"id":`+id+`,`)
 	}
+	_, text := postMCP(t, g.url, key, `{"jsonrpc":"2.0","id":1.0,"method":"ping"}`, nil)
+	require.Contains(t, text, `"id":1,`, "some clients write whole numbers so")
 }
 
 func TestMCPQueriesNameTheWrongVariable(t *testing.T) {

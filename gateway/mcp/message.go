@@ -73,7 +73,8 @@ func checkMessage(body []byte) (id json.RawMessage, _ *rpcError) {
 	_ = json.Unmarshal(body, &message) // an object with any id
 	if id = message.ID; len(id) > 0 && id[0] != '"' && string(id) != "null" {
 		// The protocol's library would answer with another number.
-		if number, err := strconv.ParseInt(string(id), 10, 64); err != nil || math.Abs(float64(number)) > maxID {
+		number, err := strconv.ParseFloat(string(id), 64)
+		if err != nil || number != math.Trunc(number) || math.Abs(number) > maxID {
 			return id, refuse(jsonrpc.CodeInvalidRequest, "the id must be a string, or a whole number of at most 53 bits")
 		}
 	}

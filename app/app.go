@@ -204,8 +204,8 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 func assistantOptions(o Options, closing func() <-chan struct{}) mcp.Options {
 	s := o.Settings
 	options := mcp.Options{
-		Version: o.Version, Status: gateway.StatusOf, Explain: gateway.ExplainVariables, Closing: closing,
-		Origins: s.CORSOrigins, IsReadOnly: o.MCPReadOnly,
+		Version: o.Version, Status: gateway.StatusOf, Explain: gateway.ExplainVariables, Unrecorded: gateway.WithoutRecord,
+		Closing: closing, Origins: s.CORSOrigins, IsReadOnly: o.MCPReadOnly,
 		HasSchema: s.Introspection, HasQuery: o.TrustedDocuments == nil, MaxBody: s.BodyBytes,
 		RequestTimeout: s.RequestTimeout, WriteTimeout: s.WriteTimeout, Log: o.Log,
 	}

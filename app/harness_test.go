@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -119,7 +120,7 @@ func serveEngine(t testing.TB, store *db.Store, e *engine.Engine, v *evaluation.
 
 func serveApp(t testing.TB, o app.Options) string {
 	t.Helper()
-	o.Log = slog.New(slog.DiscardHandler)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	gateway, err := app.New(o)
 	require.NoError(t, err)
 	server := httptest.NewServer(gateway.Handler())

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -37,7 +39,7 @@ func TestMCPRefusesCursorsOfNoList(t *testing.T) {
 }
 
 // newRefunding serves a company with an agent whose tool needs approval, and returns the key and the agent's id.
-func newRefunding(t *testing.T) (*gatewayUnderTest, string, string) {
+func newRefunding(t *testing.T, log io.Writer) (*gatewayUnderTest, string, string) {
 	t.Helper()
 	store := startGateway(t).store
 	shop := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -47,7 +49,8 @@ func newRefunding(t *testing.T) (*gatewayUnderTest, string, string) {
 	caller, err := endpoint.New(endpoint.Options{Allow: []string{"127.0.0.1"}})
 	require.NoError(t, err)
 	g := &gatewayUnderTest{store: store, url: serveApp(t, app.Options{Store: store, Plan: true,
-		Engine: engine.New(offline.New(), engine.Options{Caller: caller}), Settings: gateway.DefaultSettings()})}
+		Engine: engine.New(offline.New(), engine.Options{Caller: caller}), Settings: gateway.DefaultSettings(),
+		Log: slog.New(slog.NewTextHandler(log, nil))})}
 	tenant, key := g.company(t, "Refunds")
 	made, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Refunds", Channel: model.ChannelWeb,
 		Direction: model.DirectionInbound, Language: "en", InboundWelcomeMessage: new("Welcome."),
@@ -63,9 +66,29 @@ func newRefunding(t *testing.T) (*gatewayUnderTest, string, string) {
 	return g, key, made.ID
 }
 
+// sharedBuffer is a buffer that several goroutines may use.
+type sharedBuffer struct {
+	mu      sync.Mutex
+	content []byte
+}
+
+func (b *sharedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.content = append(b.content, p...)
+	return len(p), nil
+}
+
+func (b *sharedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return string(b.content)
+}
+
 func TestMCPAnswersWhileACallWaitsForAPerson(t *testing.T) {
 	t.Parallel()
-	g, key, agent := newRefunding(t)
+	log := &sharedBuffer{}
+	g, key, agent := newRefunding(t, log)
 	progress := make(chan string, 100)
 	s := assistant(t, g.url, key, &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
 		r *sdk.ProgressNotificationClientRequest) {
@@ -83,6 +106,9 @@ func TestMCPAnswersWhileACallWaitsForAPerson(t *testing.T) {
 	require.True(t, result.IsError)
 	require.Contains(t, result.Content[0].(*sdk.TextContent).Text, "waits for a person's approval")
 	require.Equal(t, "The agent has not answered yet", <-progress)
+	require.Eventually(t, func() bool { return strings.Contains(log.text(), "operation=SendMessage") }, 5*time.Second,
+		10*time.Millisecond)
+	require.NotContains(t, log.text(), "operation=FindWaitingChats", "the client did not ask for it")
 
 	text, failed = callTool(t, s, "send_message", map[string]any{"chatId": chat, "text": "Hello?"})
 	require.True(t, failed, text)
@@ -224,7 +250,7 @@ func TestMCPDescribesFailedAndLargeDocuments(t *testing.T) {
 // Each waiting chat is found, however many others wait: another message would give up its call.
 func TestMCPFindsTheWaitingChatAmongMany(t *testing.T) {
 	t.Parallel()
-	g, key, agent := newRefunding(t)
+	g, key, agent := newRefunding(t, io.Discard)
 	s := assistant(t, g.url, key, nil)
 	var first string
 	for i := range 101 {

@@ -129,6 +129,11 @@ func (s *Server) logEnd(ctx context.Context, r *record, status int, message stri
 	}
 }
 
+// WithoutRecord returns a context whose operations the log and the metrics of the request leave out.
+func WithoutRecord(ctx context.Context) context.Context {
+	return context.WithValue(ctx, recordKey{}, &record{})
+}
+
 // noteOperation is an extension that records the requested operation for the log, even if it is refused later.
 type noteOperation struct{ extensionBase }
 

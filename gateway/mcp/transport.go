@@ -43,6 +43,9 @@ type Options struct {
 	// Explain returns the executor's errors for an operation of the caller's, or clearer ones about its variables.
 	Explain func(schema *ast.Schema, o *graphql.OperationContext, variables map[string]any,
 		errs gqlerror.List) gqlerror.List
+	// Unrecorded returns a context for operations that the caller did not ask for, so that the log and the metrics do not
+	// take them for the request.
+	Unrecorded func(ctx context.Context) context.Context
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
 	// Closing returns a channel that is closed when the server drains. Tools that wait then answer immediately.

@@ -98,6 +98,7 @@ func (t *Transport) watchApproval(ctx context.Context, r *sdk.CallToolRequest, i
 
 // awaitsApproval reports whether a call in the chat of the input waits for a person.
 func (t *Transport) awaitsApproval(ctx context.Context, input map[string]any) bool {
+	ctx = t.Unrecorded(ctx)
 	for after := map[string]any(nil); ; {
 		result, err := t.run(ctx, t.waiting, after)
 		var page struct {

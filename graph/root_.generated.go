@@ -2351,7 +2351,7 @@ type AgentTestExecutionEstimate {
   does not review contacts, or if no last run has such a cost.
   """
   reviewCredits: Credits
-  "Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, it is a comparison with the first one."
+  "Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, it is a comparison with the first one, in which all of them drop; if only one drops, fewer repeats detect it."
   noticedFalls: [NoticedFall!]! @listSize(assumedSize: 2)
 }
 

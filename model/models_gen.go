@@ -181,7 +181,7 @@ type AgentTestExecutionEstimate struct {
 	// The part of `credits` for reviews of the contact, one question to the judge after each simulation. Null if the server
 	// does not review contacts, or if no last run has such a cost.
 	ReviewCredits *Credits `json:"reviewCredits,omitempty"`
-	// Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, it is a comparison with the first one.
+	// Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, it is a comparison with the first one, in which all of them drop; if only one drops, fewer repeats detect it.
 	NoticedFalls []*NoticedFall `json:"noticedFalls"`
 }
 

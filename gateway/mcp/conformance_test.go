@@ -54,7 +54,8 @@ func serveSuite(t *testing.T) string {
 	settings, log := gateway.DefaultSettings(), slog.New(slog.DiscardHandler)
 	transport, err := New(schema.Schema(), Options{Version: "1", Status: gateway.StatusOf, Log: log,
 		Explain: gateway.ExplainVariables, Unrecorded: gateway.WithoutRecord,
-		Closing: func() <-chan struct{} { return closing }, MaxBody: settings.BodyBytes, RequestTimeout: settings.RequestTimeout, WriteTimeout: settings.WriteTimeout})
+		Closing: func() <-chan struct{} { return closing }, MaxBody: settings.BodyBytes,
+		RequestTimeout: settings.RequestTimeout, WriteTimeout: settings.WriteTimeout})
 	require.NoError(t, err)
 	addSuite(transport.server)
 	return serveBehind(t, gateway.Options{Schema: schema, Settings: settings, Log: log}, transport)

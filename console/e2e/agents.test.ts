@@ -266,7 +266,7 @@ journeys("agents and chats", () => {
       await checkAccessible();
       await dialog.getByRole("textbox", { name: "Arguments" }).fill('{"visitType": 5}');
       await dialog.getByRole("button", { name: "Call", exact: true }).click();
-      await dialog.getByText("the arguments are invalid", { exact: false }).waitFor();
+      await dialog.getByText("are invalid: ", { exact: false }).waitFor();
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Edit Send text message" }).click();
       await dialog.getByLabel("Description for the model").fill("Sends a short text message.");

@@ -66,6 +66,17 @@ func (r *refunds) send(ctx context.Context) <-chan reply {
 	return done
 }
 
+// leaveWaiting sends a message whose sender leaves while a call waits for a person. It returns the call.
+func (r *refunds) leaveWaiting(t *testing.T) *model.ToolCall {
+	t.Helper()
+	ctx, leave := context.WithCancel(t.Context())
+	done := r.send(ctx)
+	call := r.pending(t)
+	leave()
+	requireCode(t, model.Conflict, (<-done).err)
+	return call
+}
+
 // pending waits for the one call that waits for a person.
 func (r *refunds) pending(t *testing.T) *model.ToolCall {
 	t.Helper()
@@ -180,11 +191,7 @@ func TestForbiddenToolsAreNotCalled(t *testing.T) {
 func TestAWaitingChatOutlivesItsClient(t *testing.T) {
 	t.Parallel()
 	r := newRefunds(t, model.ToolApprovalAsk)
-	ctx, leave := context.WithCancel(t.Context())
-	done := r.send(ctx)
-	call := r.pending(t)
-	leave()
-	requireCode(t, model.Conflict, (<-done).err)
+	call := r.leaveWaiting(t)
 	require.Equal(t, call.ID, r.pending(t).ID, "it still waits")
 	replica := dbtest.Reopen(t, r.store)
 	answer(t, replica.Tenant(r.companyID), call.ID, true, nil)
@@ -264,11 +271,7 @@ func TestGivenUpCallsMayBeApproved(t *testing.T) {
 		return say("Fine.")
 	}), engine.Options{})
 	r := newRefunds(t, model.ToolApprovalAsk)
-	ctx, leave := context.WithCancel(t.Context())
-	done := r.send(ctx)
-	call := r.pending(t)
-	leave()
-	requireCode(t, model.Conflict, (<-done).err)
+	call := r.leaveWaiting(t)
 	answer(t, r.tenant, call.ID, true, new("It is our fault."))
 	_, _, err := send(t.Context(), sayOnly, r.tenant, r.chat.ID, "Never mind")
 	require.NoError(t, err)

@@ -220,15 +220,16 @@ func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 		}
 	}
 	w := u.tenant.db.Batch()
-	w.Add(suspendTurn, nil, u.Chat.ID, u.ID)
+	w.Add(suspendTurn, nil, u.Chat.ID, u.ID, model.NewID("turn"))
 	u.addCalls(w, others, false)
 	return w.Send(ctx)
 }
 
-// suspendTurn is the statement that ends the lease of a turn, and leaves the chat as if the process had died.
+// suspendTurn is the statement that ends the lease of a turn, and leaves the chat as if the process had died. The new
+// id of the turn keeps a renewal of the lease that is still under way from taking effect afterwards.
 var suspendTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.Update((*model.SimulationChat)(nil)).Set("reply_until = now() - interval '1 microsecond'").
-		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
+		Set("reply_id = ?", pg.Param(4)).Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
 })
 
 // enqueueWaiting enqueues the chats whose turn died or was suspended while a call waited for a person. It does so once

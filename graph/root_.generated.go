@@ -6139,7 +6139,7 @@ type MessageWritten {
   message: SimulationChatMessage! @openTo(scope: chat)
 }
 
-"The chat has ended. This is the last event."
+"The chat has ended, so its calls no longer wait for a person. This is the last event."
 type ChatEnded {
   "When it ended."
   endedAt: DateTime! @openTo(scope: chat)

@@ -461,7 +461,7 @@ type CancelBlamePayload struct {
 	Search *BlameSearch `json:"search"`
 }
 
-// The chat has ended. This is the last event.
+// The chat has ended, so its calls no longer wait for a person. This is the last event.
 type ChatEnded struct {
 	// When it ended.
 	EndedAt time.Time `json:"endedAt"`

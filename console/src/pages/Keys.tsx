@@ -1,7 +1,6 @@
-import { useState, type FormEvent } from "react";
+import { useState } from "react";
 import { Link } from "wouter";
-import { askAs, createToken } from "../api/session";
-import { AdminKeys } from "../ui/AdminKeys";
+import { useAdmin } from "../ui/admin";
 import { ask } from "../ui/asking";
 import { Page } from "../ui/Page";
 import { Empty } from "../ui/states";
@@ -20,55 +19,19 @@ export interface ApiKey {
   revokedAt: string | null;
 }
 
-/** The lifetime of this page's token, in seconds. It is kept in memory only. */
-const adminSeconds = 600;
-
 const keysQuery = "query Keys { company { id apiKeys { id name prefix scopes lastUsedAt expiresAt revokedAt } } }";
 const revoke = "mutation RevokeKey($input: RevokeApiKeyInput!) { revokeApiKey(input: $input) { apiKey { id revokedAt } } }";
 
 /** The company's API keys. The console's session may never see them, so the page asks for a key each time. */
 export default function Keys() {
-  const [token, setToken] = useState<string>();
-  const [keys, setKeys] = useState<ApiKey[]>();
-  const [problem, setProblem] = useState<string>();
+  const admin = useAdmin<{ company: { apiKeys: ApiKey[] } }>("keys", keysQuery);
   const [made, setMade] = useState<"key" | "token">();
+  const keys = admin.data?.company.apiKeys;
 
-  const attempt = async (action: () => Promise<void>) => {
-    setProblem(undefined);
-    try {
-      await action();
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  };
-  const read = async (by: string) => {
-    const { company } = await askAs<{ company: { apiKeys: ApiKey[] } }>({ Authorization: `Bearer ${by}` }, keysQuery);
-    setToken(by);
-    setKeys(company.apiKeys);
-  };
-  /** Asks for a key again, because the token has expired. */
-  const forget = () => {
-    setToken(undefined);
-    setKeys(undefined);
-  };
-  const show = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const key = String(new FormData(event.currentTarget).get("key")).trim();
-    void attempt(async () => {
-      const made = await createToken(key, ["admin"], adminSeconds);
-      if (!made.token) throw new Error(made.code === "FORBIDDEN" ? "This key cannot manage keys: it lacks the scope admin." : (made.message ?? "No token."));
-      await read(made.token);
-      setTimeout(forget, adminSeconds * 1_000);
-    });
-  };
   const revokeKey = async (key: ApiKey) => {
     const text = "Programs that use it are refused immediately. If you signed in with this key, you are signed out.";
     const isSure = await ask({ title: `Revoke ${key.name}?`, text, verb: "Revoke key", isDangerous: true });
-    if (!isSure || !token) return;
-    void attempt(async () => {
-      await askAs({ Authorization: `Bearer ${token}` }, revoke, { input: { apiKeyId: key.id } });
-      await read(token);
-    });
+    if (isSure) void admin.change(revoke, { apiKeyId: key.id });
   };
   return (
     <Page
@@ -87,43 +50,18 @@ export default function Keys() {
         </>
       }
     >
-      {problem && (
-        <p className="note bad" role="alert">
-          {problem}
-        </p>
-      )}
-      {keys ? <KeyTable keys={keys} revoke={revokeKey} /> : <Ask show={show} />}
+      {admin.problem}
+      {keys ? <KeyTable keys={keys} revoke={revokeKey} /> : admin.form(<p>This session cannot manage keys.</p>)}
       {made === "token" && <NewToken onClose={() => setMade(undefined)} />}
       {made === "key" && (
         <NewKey
           onClose={() => {
             setMade(undefined);
-            if (token) void attempt(() => read(token));
+            void admin.refresh();
           }}
         />
       )}
     </Page>
-  );
-}
-
-function Ask({ show }: { show: (event: FormEvent<HTMLFormElement>) => void }) {
-  return (
-    <form className="card" onSubmit={show}>
-      <div className="body stack">
-        <p>
-          This session cannot manage keys. Enter a key with the scope admin to manage them for ten minutes. <AdminKeys />
-        </p>
-        <div className="field">
-          <label htmlFor="admin-key">API key</label>
-          <input id="admin-key" name="key" type="password" autoComplete="current-password" required spellCheck={false} />
-        </div>
-        <div>
-          <button type="submit" className="primary">
-            Show keys for 10 minutes
-          </button>
-        </div>
-      </div>
-    </form>
   );
 }
 

@@ -226,7 +226,7 @@ func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 }
 
 // suspendTurn is the statement that ends the lease of a turn, and leaves the chat as if the process had died. The new
-// id of the turn keeps a renewal of the lease that is still under way from taking effect afterwards.
+// id of the turn keeps a renewal of the lease that is still in progress from taking effect afterwards.
 var suspendTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.Update((*model.SimulationChat)(nil)).Set("reply_until = now() - interval '1 microsecond'").
 		Set("reply_id = ?", pg.Param(4)).Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil

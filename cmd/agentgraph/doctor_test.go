@@ -65,6 +65,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,
 			"--openai-api-key", "right", "--document-bucket", bucket.Address("/a")}, 0, map[string][2]string{
 			"document bucket": {"ok", "can be written"},
+			"connections":     {"ok", "a replica opens at most 43"},
 			"database":        {"ok", "PostgreSQL "}, "schema": {"ok", "which this program needs"}, "row-level security": {"ok", "on"},
 			"clock": {"ok", ""}, "model": {"ok", ""}, "secret key": {"ok", ""}, "port": {"ok", "is free"},
 			"disk": {"ok", "MiB free"},
@@ -78,6 +79,8 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"schema": {"problem", "public.agents of another program"}}},
 		"old schema": {[]string{"--database-url", old}, 1,
 			map[string][2]string{"schema": {"problem", "this program needs"}}},
+		"too few connections": {[]string{"--database-url", address, "--max-connections", "100"}, 0, map[string][2]string{
+			"connections": {"warning", "the server allows 197, and a replica opens at most 203"}}},
 		"no database": {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1,
 			map[string][2]string{"database": {"problem", "connection refused"}}},
 		"wrong model key": {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1,

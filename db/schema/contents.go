@@ -28,6 +28,8 @@ type Contents struct {
 	IsSecured, MayBind bool
 	// Clock is the server's time.
 	Clock time.Time
+	// MaxConnections is how many connections the server allows to users who are not superusers.
+	MaxConnections int
 	// Others lists the tables and views of other programs, by name, except those of extensions.
 	Others []string
 	// conflicts lists those of Others whose names the program needs.
@@ -68,6 +70,7 @@ func inspect(ctx context.Context, conn interface {
 		SELECT current_database(), current_user, current_setting('server_version'),
 			coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
 			coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false), clock_timestamp(),
+			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
 			EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('migration.version') AND attname = 'version_id'),
 			coalesce((
 				SELECT array_agg(format('%s.%s', nspname, relname) ORDER BY nspname, relname)
@@ -77,7 +80,7 @@ func inspect(ctx context.Context, conn interface {
 				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid
 					AND deptype = 'e')
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
-	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.IsOurs, &c.Others)
+	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("inspect the database: %w", pg.Reason(err))
 	}

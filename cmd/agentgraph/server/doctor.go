@@ -29,6 +29,7 @@ type Doctor struct {
 	busFlags
 	DatabaseURL        string
 	SessionDatabaseURL string
+	MaxConnections     int
 	Listen             string
 	MetricsListen      string
 	cli.OutputFlag
@@ -47,6 +48,8 @@ agentgraph doctor --json`,
 			Help: "Address of the Postgres database. Without it, the database is not checked."},
 		{Into: &c.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
 			Placeholder: "URL", Secret: true, Help: "Address of Postgres itself, if DATABASE_URL leads to a pooler."},
+		{Into: &c.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
+			Help: "Maximum number of database connections for writes, and the same number again for reads."},
 		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
 		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
 			Help: "Address of the metrics."},
@@ -161,7 +164,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	}
 	// The server read its clock between the request and the answer.
 	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
-	findings := []finding{server(contents), c.schema(ctx, contents)}
+	findings := []finding{server(contents), c.connections(contents), c.schema(ctx, contents)}
 	if contents.IsOurs {
 		findings = append(findings, rowSecurity(contents))
 		findings = append(findings, c.sessions(ctx)...)

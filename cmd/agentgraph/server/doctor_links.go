@@ -2,10 +2,24 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/schema"
 )
+
+// connections compares the connections of a replica with those that the server allows.
+func (c *Doctor) connections(contents schema.Contents) finding {
+	// Writes, reads, and three for notifications, locks and the queue.
+	perReplica := 2*c.MaxConnections + 3
+	found := fmt.Sprintf("the server allows %d, and a replica opens at most %d", contents.MaxConnections, perReplica)
+	if contents.MaxConnections < perReplica {
+		return warning("connections", found,
+			"raise max_connections of Postgres, lower AGENTGRAPH_MAX_CONNECTIONS, or use a pooler")
+	}
+	return ok("connections", "%s", found)
+}
 
 // sessions returns a problem if serve could not open the database, for example because a pooler in transaction mode is
 // in front of it and there is no address for sessions, or because that address leads elsewhere.

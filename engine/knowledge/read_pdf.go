@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/klippa-app/go-pdfium"
@@ -168,9 +167,8 @@ func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]li
 			return nil, ctx.Err()
 		case isTrap(err), errors.As(err, &known):
 			return nil, err
-		case err == nil:
-			pages = append(pages, lines)
 		}
+		pages = append(pages, lines)
 		for _, l := range lines {
 			text.size += len(l.text) + lineCost
 		}
@@ -217,45 +215,4 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 		}
 	}
 	return inReadingOrder(lines), nil
-}
-
-// withoutRunningLines drops the first and last lines of pages if they are the same on most pages, apart from numbers.
-func withoutRunningLines(pages [][]line) [][]line {
-	if len(pages) < 4 {
-		return pages
-	}
-	seen := map[edge]int{}
-	for _, page := range pages {
-		for i := range page {
-			if isEdge(i, len(page)) {
-				seen[edgeOf(page[i])]++
-			}
-		}
-	}
-	out := make([][]line, len(pages))
-	for i, page := range pages {
-		for j, l := range page {
-			if !isEdge(j, len(page)) || seen[edgeOf(l)] <= len(pages)/2 {
-				out[i] = append(out[i], l)
-			}
-		}
-	}
-	return out
-}
-
-func isEdge(i, lines int) bool { return i == 0 || i == lines-1 }
-
-// edge is the position of a line and its text without digits.
-type edge struct {
-	text string
-	top  int
-}
-
-func edgeOf(l line) edge {
-	return edge{top: round(l.top), text: strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return -1
-		}
-		return r
-	}, l.text)}
 }

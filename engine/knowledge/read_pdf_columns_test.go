@@ -132,3 +132,54 @@ func TestReadHyphensOfPDF(t *testing.T) {
 		"The follow-up is free, and so is the state-of-the-art support by Hans-Peter and the team.\n",
 		read(t, "a.pdf", string(content)).String())
 }
+
+// Lines at the top and bottom are dropped if most pages share them. Only the page number may differ.
+func TestReadRunningLinesOfPDF(t *testing.T) {
+	t.Parallel()
+	const pages = 6
+	for name, c := range map[string]struct {
+		// first and last are formats with the page's index, from 0.
+		first, last func(page int) string
+		size        float64
+		isKept      bool
+	}{
+		"page numbers": {first: func(i int) string { return fmt.Sprint("Handbook 2026, page ", i+1, " of 6") },
+			last: func(i int) string { return fmt.Sprintf("- %d -", i+17) }},
+		"the same lines": {first: func(int) string { return "Handbook" }, last: func(int) string { return "Tel. 0800 123" }},
+		"other numbers": {first: func(i int) string { return fmt.Sprint("Model ", 100*(i+1)) },
+			last: func(i int) string { return fmt.Sprint(120+15*i, " EUR per night") }, isKept: true},
+		"titles in order": {first: func(i int) string { return fmt.Sprint("Article ", i+1) }, size: 16,
+			last: func(i int) string { return fmt.Sprint("A warranty of ", 2+i%3, " years") }, isKept: true},
+	} {
+		var want []string
+		content := pdf(t, func(f *fpdf.Fpdf) {
+			for i := range pages {
+				f.AddPage()
+				body := fmt.Sprintf("Text %c of this page.", 'A'+i)
+				f.SetFontSize(max(c.size, 11))
+				f.Text(20, 20, c.first(i))
+				f.SetFontSize(11)
+				f.Text(20, 60, body)
+				f.Text(20, 100, c.last(i))
+				if c.isKept {
+					want = append(want, c.first(i), body, c.last(i))
+				} else {
+					want = append(want, body)
+				}
+			}
+		})
+		got := strings.Fields(read(t, "a.pdf", string(content)).String())
+		require.Equal(t, strings.Join(want, " "), strings.Join(got, " "), name)
+	}
+}
+
+func TestReadPDFOfRunningLinesOnly(t *testing.T) {
+	t.Parallel()
+	content := pdf(t, func(f *fpdf.Fpdf) {
+		for i := range 5 {
+			f.AddPage()
+			f.Text(20, 20, fmt.Sprint("Room ", 101+i))
+		}
+	})
+	require.Equal(t, "Room 101\nRoom 102\nRoom 103\nRoom 104\nRoom 105\n", read(t, "a.pdf", string(content)).String())
+}

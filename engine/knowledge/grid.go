@@ -96,13 +96,7 @@ type gridReader struct {
 // continue the table above. The lines above a table are its title.
 func (g *grid) write(text *Text, level int) {
 	text.pendingSize = 0
-	g.fillDown()
-	g.byTop = map[int][]mergedCells{}
-	for _, m := range g.merged {
-		if m.right > m.left {
-			g.byTop[m.top] = append(g.byTop[m.top], m)
-		}
-	}
+	g.prepare()
 	r := &gridReader{grid: g, text: text, level: level}
 	for start := 0; start < len(g.rows) && !text.isFull(); {
 		end := start + 1
@@ -113,6 +107,17 @@ func (g *grid) write(text *Text, level int) {
 		start = end
 	}
 	r.endTable()
+}
+
+// prepare fills the merged cells, and finds them by their first rows.
+func (g *grid) prepare() {
+	g.fillDown()
+	g.byTop = map[int][]mergedCells{}
+	for _, m := range g.merged {
+		if m.right > m.left {
+			g.byTop[m.top] = append(g.byTop[m.top], m)
+		}
+	}
 }
 
 // fillDown copies the text of merged cells to each of their rows.

@@ -228,3 +228,23 @@ func TestTablesInSeveralSheetsAreNoRows(t *testing.T) {
 		require.ErrorContains(t, err, `names a workbook with more rows in the sheet "Sheet 1"`)
 	}
 }
+
+// A merged cell fills all its columns in a header, and all its rows below the header.
+func TestReadMergedCellsOfHTML(t *testing.T) {
+	t.Parallel()
+	for page, want := range map[string]string{
+		`<table><tr><th>Plan<th>Period<th>Price</tr><tr><td rowspan=2>Basic<td>month<td>10</tr><tr><td>year<td>90</tr>
+			<tr><td colspan=2>Setup<td>25</tr></table>`: "Plan: Basic; Period: month; Price: 10\n" +
+			"Plan: Basic; Period: year; Price: 90\nPlan: Setup; Price: 25\n",
+		`<table><tr><th rowspan=2>Plan<th colspan=2>Price</tr><tr><th>month<th>year</tr><tr><td>Basic<td>10<td>90</tr></table>`: "Plan: Basic; Price month: 10; Price year: 90\n",
+		`<table><tr><td rowspan="2">Plan<td colspan="2">Price<tr><td>month<td>year<tr><td>Basic<td>10 €<td>90 €</table>`:        "Plan: Basic; Price month: 10 €; Price year: 90 €\n",
+		`<table><tr><td>Name<td colspan=2>Hours<tr><td>Ann<td>early<td>late</table>`:                                            "Name: Ann; Hours: early; Hours: late\n",
+		`<table><tr><th colspan=2>Prices<tr><th>Item<th>Net<tr><td colspan=2>Kitchen<tr><td>Kettle<td>9</table>`:                "Prices\nKitchen\nItem: Kettle; Net: 9\n",
+		`<table><tr><th>A<th>B<th>C<tr><td>1<td rowspan=0>all<td>2<tr><td>3<td>4</table>`:                                       "A: 1; B: all; C: 2\nA: 3; B: all; C: 4\n",
+		`<table><tr><td>a<td rowspan=2>b</table><table><tr><td>c<td>d</table>`:                                                  "a | b\nc | d\n",
+	} {
+		require.Equal(t, want, read(t, "a.html", page).String(), page)
+	}
+	requireBlocks(t, []knowledge.Block{row([]string{"Plan", "Price"}, "Basic", "1"), row([]string{"Plan", "Price"}, "Basic", "2")},
+		read(t, "a.md", "<table><tr><th>Plan<th>Price<tr><td rowspan=2>Basic<td>1<tr><td>2</table>\n"))
+}

@@ -84,15 +84,6 @@ type page struct {
 	table
 }
 
-type table struct {
-	open, inCell bool
-	header       []string
-	rows         [][]string
-	cells        []string
-	// titles and allTitles count the header cells of the row and of the table.
-	titles, allTitles int
-}
-
 // skip tracks the skipped element, and reports whether the tag belongs to it.
 func (p *page) skip(tag html.Token) bool {
 	isTag := tag.Type == html.StartTagToken || tag.Type == html.EndTagToken
@@ -226,8 +217,9 @@ func (p *page) start(tag html.Token) {
 		p.table = table{open: true}
 	case atom.Tr:
 		p.endRow()
+		p.inRow = p.open
 	case atom.Td, atom.Th:
-		p.startCell(name == atom.Th)
+		p.startCell(tag)
 	default:
 		if level := headingLevel(name); level > 0 && !p.inCell {
 			p.flush()
@@ -294,52 +286,4 @@ func (p *page) startItem() {
 		p.line.Reset()
 	}
 	p.line.WriteString(p.mark)
-}
-
-func (p *page) startCell(title bool) {
-	p.endCell()
-	if !p.open {
-		p.flush()
-		return
-	}
-	p.flush()
-	p.inCell = true
-	if title {
-		p.titles++
-		p.allTitles++
-	}
-}
-
-func (p *page) endCell() {
-	if p.inCell {
-		cell := strings.Join(strings.Fields(p.line.String()), " ")
-		p.cells = append(p.cells, cell)
-		p.text.reserve(len(cell) + cellCost)
-		p.inCell, p.mark = false, ""
-		p.line.Reset()
-	}
-}
-
-// endRow adds the current row. A first row of header cells is the header.
-func (p *page) endRow() {
-	p.endCell()
-	if cells := p.cells; len(cells) > 1 && len(cells) == p.titles && len(p.rows) == 0 && p.header == nil {
-		p.header = cells
-	} else if len(cells) > 0 {
-		p.rows = append(p.rows, cells)
-		p.text.reserve(blockCost)
-	}
-	p.cells, p.titles = nil, 0
-}
-
-// endTable adds the current table. A table that contains another is layout, and is added in parts.
-func (p *page) endTable() {
-	p.endRow()
-	// In a table without header cells, the first row is the header, as in a spreadsheet.
-	if p.header == nil && p.allTitles == 0 && len(p.rows) > 1 && len(p.rows[0]) > 1 {
-		p.header, p.rows = p.rows[0], p.rows[1:]
-	}
-	p.text.pendingSize = 0
-	p.text.addTable(p.header, p.rows)
-	p.table = table{}
 }

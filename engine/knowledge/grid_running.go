@@ -1,0 +1,126 @@
+package knowledge
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// runningTable is a table in running text while it is read. Its cells can span columns and rows, as in spreadsheets.
+type runningTable struct {
+	grid
+	next gridRow
+	// below has, for each column, the number of the row below the merged cell that covers it.
+	below []int
+}
+
+// merge records that the next cell spans columns and rows.
+func (r *runningTable) merge(columns, rows int) {
+	if (columns > 1 || rows > 1) && len(r.merged) < maxMerged {
+		column, number := len(r.next.cells), r.next.number
+		r.merged = append(r.merged, mergedCells{number, column, number + rows - 1, column + columns - 1})
+	}
+}
+
+// add adds a cell, with a blank for each further column that it fills.
+func (r *runningTable) add(text *Text, cell gridCell, columns int) {
+	for range min(columns, maxColumns-len(r.next.cells)) {
+		if text.isFull() {
+			return
+		}
+		r.next.cells = append(r.next.cells, cell)
+		text.reserve(gridCost + len(cell.text))
+		cell.text = ""
+	}
+}
+
+// addAround adds a cell beside the columns that merged cells of the rows above cover.
+func (r *runningTable) addAround(text *Text, cell gridCell, columns, rows int) {
+	r.skipCovered(text)
+	from := len(r.next.cells)
+	r.merge(columns, rows)
+	r.add(text, cell, columns)
+	if rows == 1 {
+		return
+	}
+	for i := from; i < len(r.next.cells); i++ {
+		for len(r.below) <= i {
+			r.below = append(r.below, 0)
+			text.reserve(cellCost)
+		}
+		r.below[i] = r.next.number + rows
+	}
+}
+
+func (r *runningTable) skipCovered(text *Text) {
+	for n := len(r.next.cells); n < len(r.below) && r.below[n] > r.next.number && !text.isFull(); n++ {
+		r.add(text, gridCell{}, 1)
+	}
+}
+
+// endRow ends the current row. Rows without cells and hidden rows are omitted.
+func (r *runningTable) endRow(text *Text, isHidden bool) {
+	if len(r.next.cells) > 0 && !isHidden {
+		r.rows = append(r.rows, r.next)
+		text.reserve(blockCost)
+	}
+	r.next = gridRow{number: r.next.number + 1}
+}
+
+// write adds the table to a text. A first row that is one merged cell is its title. The row after it is the header if
+// the function isHeader says so. A header of merged cells has several rows, as in spreadsheets.
+func (r *runningTable) write(text *Text, isHeader func(rows []gridRow) bool) {
+	text.pendingSize = 0
+	r.prepare()
+	reader := gridReader{grid: &r.grid, text: text}
+	rows := r.rows
+	if len(rows) > 1 && r.isMergedRow(rows[0]) {
+		first, _ := rows[0].first()
+		text.addBlock(Block{Text: first})
+		rows = rows[1:]
+	}
+	if len(rows) > 0 && isHeader(rows) {
+		r.markValues(rows)
+		rows = reader.startTable(rows)
+		if len(rows) == 0 {
+			text.addRow(nil, reader.header)
+		}
+	}
+	for _, row := range rows {
+		if text.isFull() {
+			return
+		}
+		if r.isMergedRow(row) {
+			text.addRow(nil, row.texts())
+		} else {
+			text.addRow(reader.header, row.texts())
+		}
+	}
+}
+
+// isMergedRow reports whether a row is one cell that spans several columns.
+func (g *grid) isMergedRow(row gridRow) bool {
+	return row.count() == 1 && slices.ContainsFunc(g.byTop[row.number], func(m mergedCells) bool {
+		return m.left == 0 && m.right >= len(row.cells)-1
+	})
+}
+
+// markValues marks cells that are no column names: numbers, and texts below the name of a single column.
+func (r *runningTable) markValues(rows []gridRow) {
+	for i := 1; i < min(len(rows), 4); i++ {
+		above := rows[i-1]
+		for column := range rows[i].cells {
+			name, cell := above.cellAt(column).text, &rows[i].cells[column]
+			isWide := slices.ContainsFunc(r.byTop[above.number], func(m mergedCells) bool {
+				return m.left <= column && column <= m.right
+			})
+			cell.isNumber = cell.isNumber || startsWithDigit(cell.text) || name != "" && name != cell.text && !isWide
+		}
+	}
+}
+
+// startsWithDigit reports whether a text is like a number, such as -5 or € 10.
+func startsWithDigit(text string) bool {
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.S, unicode.P) })
+	return text != "" && text[0] >= '0' && text[0] <= '9'
+}

@@ -11,8 +11,7 @@ type flow struct {
 	block     Block
 	// tables counts the open tables. A table within a table becomes text of its cell.
 	tables int
-	rows   [][]string
-	cells  []string
+	table  runningTable
 	cell   strings.Builder
 	// isHiddenRow is set while a hidden row of the outermost table is read.
 	isHiddenRow bool
@@ -68,34 +67,23 @@ func (f *flow) endCell(times int) {
 		return
 	}
 	text := strings.Join(strings.Fields(f.cell.String()), " ")
-	for range min(times, maxColumns-len(f.cells)) {
-		f.cells = append(f.cells, text)
-		f.text.reserve(cellCost)
+	for range min(times, maxColumns-len(f.table.next.cells)) {
+		f.table.add(&f.text, gridCell{text: text}, 1)
 	}
 	f.cell.Reset()
 }
 
 func (f *flow) endRow() {
-	if f.tables != 1 {
-		return
+	if f.tables == 1 {
+		f.table.endRow(&f.text, f.isHiddenRow)
 	}
-	if len(f.cells) > 0 && !f.isHiddenRow {
-		f.rows = append(f.rows, f.cells)
-		f.text.reserve(blockCost)
-	}
-	f.cells = nil
 }
 
 // endTable adds a table. A table of a single column is only a frame around text.
 func (f *flow) endTable() {
-	if f.tables--; f.tables > 0 || len(f.rows) == 0 {
+	if f.tables--; f.tables > 0 {
 		return
 	}
-	f.text.pendingSize = 0
-	if len(f.rows[0]) > 1 {
-		f.text.addTable(f.rows[0], f.rows[1:])
-	} else {
-		f.text.addTable(nil, f.rows)
-	}
-	f.rows = nil
+	f.table.write(&f.text, func(rows []gridRow) bool { return len(rows[0].cells) > 1 })
+	f.table = runningTable{}
 }

@@ -121,6 +121,6 @@ func (r *runningTable) markValues(rows []gridRow) {
 
 // startsWithDigit reports whether a text is like a number, such as -5 or € 10.
 func startsWithDigit(text string) bool {
-	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.In(r, unicode.S, unicode.P) })
+	text = strings.TrimLeftFunc(text, func(r rune) bool { return unicode.In(r, unicode.Z, unicode.S, unicode.P) })
 	return text != "" && text[0] >= '0' && text[0] <= '9'
 }

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"encoding/xml"
 	"strconv"
 	"strings"
@@ -16,6 +17,7 @@ const maxStyles, maxStyleDepth = 10_000, 20
 func (d *document) readDOCX() error {
 	word := docx{
 		flow: flow{document: d}, headings: map[string]int{}, hidden: map[string]bool{}, parents: map[string]string{},
+		tall: map[int]int{},
 	}
 	if err := word.styles(); err != nil {
 		return err
@@ -35,6 +37,11 @@ type docx struct {
 	// inRun is set within a run, isHidden within a hidden run, and isHiddenStyle if the paragraph's style hides its
 	// text.
 	inRun, isHidden, isHiddenStyle bool
+	// columns counts the columns of the open cell. vertical says whether the cell begins or continues a vertically merged
+	// cell. tall has, by column, the index of the last one of these.
+	columns  int
+	vertical string
+	tall     map[int]int
 }
 
 var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
@@ -153,7 +160,13 @@ func (d *docx) begin(element xml.StartElement) {
 	case "tr":
 		d.isHiddenRow = d.isHiddenRow && d.tables > 1
 	case "tbl":
-		d.tables++
+		if d.tables++; d.tables == 1 {
+			clear(d.tall)
+		}
+	case "tc", "gridSpan", "vMerge", "gridBefore":
+		if d.tables == 1 {
+			d.cellProperty(element.Name.Local, value)
+		}
 	}
 	if d.isHidden {
 		return
@@ -175,10 +188,47 @@ func (d *docx) endElement(name string) {
 	case "p":
 		d.endParagraph()
 	case "tc":
-		d.endCell(1)
+		d.endCell()
 	case "tr":
 		d.endRow()
 	case "tbl":
 		d.endTable()
 	}
+}
+
+// cellProperty reads the beginning of a cell, or how many columns and rows it spans.
+func (d *docx) cellProperty(name, value string) {
+	count, _ := strconv.Atoi(value)
+	switch name {
+	case "tc":
+		d.columns, d.vertical = 1, ""
+	case "gridSpan":
+		d.columns = max(count, 1)
+	case "vMerge":
+		d.vertical = cmp.Or(value, "continue")
+	case "gridBefore":
+		d.table.add(&d.text, gridCell{}, count)
+	}
+}
+
+func (d *docx) endCell() {
+	if d.tables != 1 {
+		return
+	}
+	t := &d.table
+	column, number := len(t.next.cells), t.next.number
+	above, isBelow := d.tall[column]
+	switch {
+	case d.vertical == "continue":
+		if isBelow && t.merged[above].bottom == number-1 {
+			t.merged[above].bottom = number
+		}
+	case d.vertical != "" && len(t.merged) < maxMerged:
+		d.tall[column] = len(t.merged)
+		t.merged = append(t.merged, mergedCells{number, column, number, column + d.columns - 1})
+	default:
+		t.merge(d.columns, 1)
+	}
+	d.flow.endCell(1)
+	t.add(&d.text, gridCell{}, d.columns-1)
 }

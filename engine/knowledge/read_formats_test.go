@@ -248,3 +248,44 @@ func TestReadMergedCellsOfHTML(t *testing.T) {
 	requireBlocks(t, []knowledge.Block{row([]string{"Plan", "Price"}, "Basic", "1"), row([]string{"Plan", "Price"}, "Basic", "2")},
 		read(t, "a.md", "<table><tr><th>Plan<th>Price<tr><td rowspan=2>Basic<td>1<tr><td>2</table>\n"))
 }
+
+func TestReadMergedCellsOfOfficeTables(t *testing.T) {
+	t.Parallel()
+	const want = "Plan: Basic; Period: month; Price: 10\nPlan: Basic; Period: year; Price: 90\nPlan: Setup; Price: 25\n"
+	word := func(properties, text string) string {
+		return `<w:tc><w:tcPr>` + properties + `</w:tcPr><w:p><w:r><w:t>` + text + `</w:t></w:r></w:p></w:tc>`
+	}
+	table := `<w:tbl><w:tr>` + word("", "Plan") + word("", "Period") + word("", "Price") + `</w:tr><w:tr>` +
+		word(`<w:vMerge w:val="restart"/>`, "Basic") + word("", "month") + word("", "10") + `</w:tr><w:tr>` +
+		word(`<w:vMerge/>`, "") + word("", "year") + word("", "90") + `</w:tr><w:tr>` +
+		word(`<w:gridSpan w:val="2"/>`, "Setup") + word("", "25") + `</w:tr></w:tbl>`
+	require.Equal(t, want, read(t, "a.docx", string(docx(t, table))).String())
+	header := `<w:tbl><w:tr>` + word("", "Plan") + word(`<w:gridSpan w:val="2"/>`, "Price") + `</w:tr><w:tr>` + word("", "") +
+		word("", "month") + word("", "year") + `</w:tr><w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr>` +
+		word("", "1") + word("", "2") + `</w:tr></w:tbl>`
+	require.Equal(t, "Price month: 1; Price year: 2\n", read(t, "a.docx", string(docx(t, header))).String())
+
+	cell := func(attributes, text string) string {
+		return `<table:table-cell ` + attributes + `><text:p>` + text + `</text:p></table:table-cell>`
+	}
+	const covered = `<table:covered-table-cell/>`
+	table = `<table:table><table:table-row>` + cell("", "Plan") + cell("", "Period") + cell("", "Price") +
+		`</table:table-row><table:table-row>` + cell(`table:number-rows-spanned="2"`, "Basic") + cell("", "month") +
+		cell("", "10") + `</table:table-row><table:table-row>` + covered + cell("", "year") + cell("", "90") +
+		`</table:table-row><table:table-row>` + cell(`table:number-columns-spanned="2"`, "Setup") + covered +
+		cell("", "25") + `</table:table-row></table:table>`
+	require.Equal(t, want, read(t, "a.odt", string(odf(t, "text", "", table))).String())
+
+	cell = func(attributes, text string) string {
+		return `<a:tc ` + attributes + `><a:p><a:r><a:t>` + text + `</a:t></a:r></a:p></a:tc>`
+	}
+	slide := `<p:sld xmlns:p="p" xmlns:a="a"><a:tbl><a:tr>` + cell("", "Plan") + cell("", "Period") + cell("", "Price") +
+		`</a:tr><a:tr>` + cell(`rowSpan="2"`, "Basic") + cell("", "month") + cell("", "10") + `</a:tr><a:tr>` +
+		cell(`vMerge="1"`, "") + cell("", "year") + cell("", "90") + `</a:tr><a:tr>` + cell(`gridSpan="2"`, "Setup") +
+		cell(`hMerge="1"`, "") + cell("", "25") + `</a:tr></a:tbl></p:sld>`
+	require.Equal(t, want, read(t, "a.pptx", string(archive(t, map[string]string{
+		"ppt/presentation.xml":            `<p xmlns:r="r"><sldId id="256" r:id="a"/></p>`,
+		"ppt/_rels/presentation.xml.rels": `<r><Relationship Id="a" Target="slides/1.xml"/></r>`,
+		"ppt/slides/1.xml":                slide,
+	}))).String())
+}

@@ -12,8 +12,8 @@ import (
 type table struct {
 	runningTable
 	open, inRow, inCell bool
-	// isTitle is set if the open cell is a header cell, and hasTitles if the table has one. wide and tall count the columns
-	// and rows that the open cell spans.
+	// isTitle is set if the open cell is a header cell, and hasTitles if the table has one. wide and tall count the
+	// columns and rows that the open cell spans.
 	isTitle, hasTitles bool
 	wide, tall         int
 }

@@ -218,6 +218,7 @@ func (o *odt) begin(t xml.StartElement) {
 	case "table-cell", "covered-table-cell":
 		if o.tables == 1 {
 			o.repeated = repeated(t, "number-columns-repeated")
+			o.table.merge(repeated(t, "number-columns-spanned"), repeated(t, "number-rows-spanned"))
 		}
 	}
 }

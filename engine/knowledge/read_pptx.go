@@ -60,6 +60,10 @@ func (s *slide) visit(token xml.Token) {
 			s.write("\n")
 		case "tbl":
 			s.tables++
+		case "tc":
+			if s.tables == 1 {
+				s.table.merge(repeated(t, "gridSpan"), repeated(t, "rowSpan"))
+			}
 		}
 	case xml.CharData:
 		if s.inText && !s.isHidden {
@@ -82,10 +86,7 @@ func (s *slide) endElement(name string) {
 		s.endRow()
 	case "tbl":
 		s.tables--
-		s.text.pendingSize = 0
-		if len(s.rows) > 0 {
-			s.text.addTable(s.rows[0], s.rows[1:])
-		}
-		s.rows = nil
+		s.table.write(&s.text, func([]gridRow) bool { return true })
+		s.table = runningTable{}
 	}
 }

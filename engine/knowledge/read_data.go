@@ -7,26 +7,45 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
 const maxColumns = 10_000
 
-// readCSV reads rows. The first row is the header.
+// maxTitles bounds the rows among which the title and the header of a CSV are found.
+const maxTitles = 20
+
+// readCSV reads rows. The first row is the header, unless it and others are titles: rows of one cell above wider rows.
 func readCSV(ctx context.Context, content []byte) (Text, error) {
 	source, text, err := decode(content)
 	if err != nil {
 		return Text{}, err
 	}
 	var header []string
+	var first []gridRow
 	rows := 0
+	begin := func() {
+		titles := titlesOfCSV(first)
+		(&gridReader{text: &text, level: 1}).title(first[:titles])
+		for _, row := range first[titles:] {
+			if rows++; rows == 1 {
+				header = row.texts()
+				tidy(header)
+			} else {
+				text.addRow(header, row.texts())
+			}
+		}
+		first = nil
+	}
+	read := 0
 	err = parseCSV(source, func(record []string) error {
-		switch rows++; rows {
-		case 1:
-			header = record
-			tidy(header)
-		default:
+		if read++; read <= maxTitles {
+			first = append(first, csvRow(record))
+		} else {
+			begin()
+			rows++
 			text.addRow(header, record)
 		}
 		if text.isFull() {
@@ -34,32 +53,72 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 		}
 		return ctx.Err()
 	})
+	begin()
 	if rows == 1 {
 		text.addRow(nil, header)
 	}
 	return text, err
 }
 
-// separator returns the separator of the columns: the one that makes the first rows equally long, else the one that
-// makes the most columns.
+func csvRow(record []string) gridRow {
+	row := gridRow{cells: make([]gridCell, len(record))}
+	for i, text := range record {
+		row.cells[i] = gridCell{text: text, isNumber: startsWithDigit(text)}
+	}
+	return row
+}
+
+// titlesOfCSV counts the rows of one cell that would be titles in a spreadsheet.
+func titlesOfCSV(rows []gridRow) int {
+	titles := (&gridReader{grid: &grid{}}).titles(rows)
+	for i, row := range rows[:titles] {
+		if row.count() != 1 {
+			return i
+		}
+	}
+	if titles == len(rows) {
+		return 0
+	}
+	return titles
+}
+
+const csvSeparators = ",;\t|"
+
+// declaredSeparator returns the separator that the first line declares for Excel, as in "sep=;", and the text after that
+// line. The separator is 0 if there is no such line.
+func declaredSeparator(source string) (separator rune, rest string) {
+	line, rest, _ := strings.Cut(source, "\n")
+	declared, ok := strings.CutPrefix(strings.ToLower(strings.Trim(strings.TrimSuffix(line, "\r"), `"`)), "sep=")
+	if ok && len(declared) == 1 && strings.Contains(csvSeparators, declared) {
+		return rune(declared[0]), rest
+	}
+	return 0, source
+}
+
+// separator returns the separator of the columns: the one that makes most of the first rows equally long, else the one
+// that makes the most columns. Rows of one cell above the others are titles.
 func separator(source string) rune {
-	const candidates = ",;\t|"
-	best, most, even := ',', 1, false
-	for _, candidate := range candidates {
+	best, most := ',', [2]int{0, 1}
+	for _, candidate := range csvSeparators {
 		parser := newCSV(source[:min(len(source), 64<<10)], candidate)
-		columns, same := 0, true
+		columns, wide, same := 0, 0, true
 		for range 50 {
 			record, err := parser.Read()
 			if err != nil {
 				break
 			}
-			if columns == 0 {
+			if columns <= 1 {
 				columns = len(record)
 			}
-			same = same && len(record) == columns
+			if same = same && len(record) == columns; columns > 1 {
+				wide++
+			}
 		}
-		if same = same && columns > 1; same && !even || same == even && columns > most {
-			best, most, even = candidate, columns, same
+		if !same {
+			wide = 0
+		}
+		if found := [2]int{wide, columns}; slices.Compare(found[:], most[:]) > 0 {
+			best, most = candidate, found
 		}
 	}
 	return best
@@ -79,7 +138,10 @@ func parseCSV(source string, keep func(record []string) error) error {
 			return unreadable(fmt.Sprintf("a row of the CSV has more than %d columns", maxColumns))
 		}
 	}
-	comma := separator(source)
+	comma, source := declaredSeparator(source)
+	if comma == 0 {
+		comma = separator(source)
+	}
 	parser := newCSV(source, comma)
 	last := int64(0)
 	for {

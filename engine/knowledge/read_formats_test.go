@@ -289,3 +289,21 @@ func TestReadMergedCellsOfOfficeTables(t *testing.T) {
 		"ppt/slides/1.xml":                slide,
 	}))).String())
 }
+
+func TestReadTitlesAndSeparatorOfCSV(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{
+		"sep=;\r\nName;Price\r\nKettle;1,50\r\n":   "Name: Kettle; Price: 1,50\n",
+		"\"sep=\t\"\nName\tPrice\nKettle\t1;2;3\n": "Name: Kettle; Price: 1;2;3\n",
+		"sep=of\nx\n": "sep=of: x\n",
+		"Price list 2026\n\nName,Price\nKettle,1\nLamp,2\n": "Price list 2026\nName: Kettle; Price: 1\nName: Lamp; Price: 2\n",
+		"Prices;\nas of March;\nName;Price\nKettle;1,50\n":  "Prices\nas of March\nName: Kettle; Price: 1,50\n",
+		"Preise, netto\nName;Preis;Rest\nKessel;1,50;2\n":   "Preise, netto\nName: Kessel; Preis: 1,50; Rest: 2\n",
+		",Price\nOak,7\nElm,8\n":                            "Oak; Price: 7\nElm; Price: 8\n",
+		"Name\nKettle\nLamp\n":                              "Name: Kettle\nName: Lamp\n",
+		"A,B\n1,2,3,4,5\n":                                  "A: 1; B: 2; 3; 4; 5\n",
+		"Name\n" + strings.Repeat("x\n", 30) + "y,z\n":      strings.Repeat("Name: x\n", 30) + "Name: y; z\n",
+	} {
+		require.Equal(t, want, read(t, "a.csv", file).String(), file)
+	}
+}

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -25,13 +26,14 @@ func (*Base) AddDocument(ctx context.Context, t *db.Tenant, in model.AddDocument
 		d.ContentType = byName(d.Name, textPlain)
 		return d, t.AddDocument(ctx, d, strings.NewReader(*in.Text))
 	}
-	if d.ContentType, err = contentTypeOf(d.Name, in.Upload.ContentType, in.Upload.File); err != nil {
+	upload := in.Upload
+	if d.ContentType, err = contentTypeOf(d.Name, upload.ContentType, upload.File, upload.Size); err != nil {
 		return nil, err
 	}
-	if _, err := in.Upload.File.Seek(0, io.SeekStart); err != nil {
+	if _, err := upload.File.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read an uploaded file: %w", err)
 	}
-	return d, t.AddDocument(ctx, d, in.Upload.File)
+	return d, t.AddDocument(ctx, d, upload.File)
 }
 
 const textPlain = "text/plain"
@@ -53,7 +55,7 @@ func byName(name, otherwise string) string {
 
 // contentTypeOf returns the media type of a file. The first bytes decide, unless they are text. For text the name, the
 // sender's declaration and the content decide, in this order.
-func contentTypeOf(name, declared string, content io.Reader) (string, error) {
+func contentTypeOf(name, declared string, content io.Reader, size int64) (string, error) {
 	found, err := mimetype.DetectReader(content)
 	if err != nil {
 		return "", fmt.Errorf("read an uploaded file: %w", err)
@@ -61,6 +63,9 @@ func contentTypeOf(name, declared string, content io.Reader) (string, error) {
 	sniffed, _, _ := mime.ParseMediaType(found.String())
 	root := found
 	for ; root.Parent() != nil && !root.Is(textPlain); root = root.Parent() {
+	}
+	if file, ok := content.(io.ReaderAt); ok && sniffed == "application/zip" {
+		return cmp.Or(packageType(file, size), sniffed), nil
 	}
 	if !root.Is(textPlain) {
 		return sniffed, nil

@@ -1,10 +1,13 @@
 package knowledge_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"context"
 	"sync"
 	"testing"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db/dbtest"
@@ -43,4 +46,36 @@ func TestFilesOfOneCompanyDoNotDelayOthers(t *testing.T) {
 	leave()
 	giveUp()
 	others.Wait()
+}
+
+// Some programs write the parts of their archives in an unusual order.
+func TestContentTypeOfArchives(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{"A refund is paid within fourteen days."})
+	const office, open = "application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."
+	for want, parts := range map[string][]string{
+		office + "presentationml.presentation":    {"docProps/", "ppt/", "ppt/presentation.xml", "[Content_Types].xml"},
+		office + "spreadsheetml.sheet":            {"docProps/", "xl/workbook.xml", "[Content_Types].xml"},
+		office + "wordprocessingml.document":      {"docProps/", "word/document.xml", "[Content_Types].xml"},
+		open + "spreadsheet":                      {"META-INF/manifest.xml", "mimetype", "content.xml"},
+		"application/epub+zip":                    {"b.opf", "META-INF/container.xml", "mimetype"},
+		"application/zip":                         {"a.txt", "content.xml"},
+		"application/vnd.oasis.opendocument.text": {"mimetype", "content.xml"},
+	} {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for _, name := range parts {
+			part, err := w.Create(name)
+			require.NoError(t, err)
+			if name == "mimetype" {
+				_, err = part.Write([]byte(want))
+				require.NoError(t, err)
+			}
+		}
+		require.NoError(t, w.Close())
+		d, err := l.base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: l.datasetID(),
+			Name: new("upload"), Upload: &graphql.Upload{File: bytes.NewReader(b.Bytes()), Size: int64(b.Len())}})
+		require.NoError(t, err)
+		require.Equal(t, want, d.ContentType, parts)
+	}
 }

@@ -37,6 +37,62 @@ type document struct {
 	unpacked int
 }
 
+const officeDocument = "application/vnd.openxmlformats-officedocument."
+
+// packages are the formats that are archives, each with a part that only its files contain.
+var packages = []struct {
+	part, kind, media string
+	read              func(*document) error
+}{
+	{"word/document.xml", "Word document", officeDocument + "wordprocessingml.document", (*document).readDOCX},
+	{"xl/workbook.xml", "Excel workbook", officeDocument + "spreadsheetml.sheet", (*document).readXLSX},
+	{"ppt/presentation.xml", "PowerPoint presentation", officeDocument + "presentationml.presentation",
+		(*document).readPPTX},
+	{"META-INF/container.xml", "book", "application/epub+zip", (*document).readEPUB},
+	{"content.xml", "OpenDocument file", "", (*document).readODF},
+}
+
+// maxDirectory bounds how much of an archive is read to find its media type, in bytes.
+const maxDirectory = 2 << 20
+
+// packageType returns the media type of an archive by its parts, which can be in any order. It is empty if the archive
+// is no document.
+func packageType(content io.ReaderAt, size int64) string {
+	archive, err := zip.NewReader(&limitedReaderAt{content, maxDirectory}, size)
+	if err != nil {
+		return ""
+	}
+	d := &document{archive: archive}
+	for _, format := range packages {
+		if _, err := fs.Stat(archive, format.part); err != nil {
+			continue
+		}
+		if format.media != "" {
+			return format.media
+		}
+		media, _ := d.readPart("mimetype", 100)
+		if kind := strings.TrimSpace(string(media)); isReadable(kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// limitedReaderAt reads at most a number of bytes in all.
+type limitedReaderAt struct {
+	from io.ReaderAt
+	left int
+}
+
+func (r *limitedReaderAt) ReadAt(p []byte, at int64) (int, error) {
+	if len(p) > r.left {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := r.from.ReadAt(p, at)
+	r.left -= n
+	return n, err
+}
+
 // readPackage reads a zip archive of XML: an Office document or an EPUB book.
 func readPackage(ctx context.Context, content []byte) (Text, error) {
 	archive, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
@@ -44,16 +100,7 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 		return Text{}, unreadable("the file is damaged")
 	}
 	d := &document{ctx: ctx, archive: archive, text: newText(content)}
-	for _, format := range []struct {
-		part, kind string
-		read       func(*document) error
-	}{
-		{"word/document.xml", "Word document", (*document).readDOCX},
-		{"xl/workbook.xml", "Excel workbook", (*document).readXLSX},
-		{"ppt/presentation.xml", "PowerPoint presentation", (*document).readPPTX},
-		{"META-INF/container.xml", "book", (*document).readEPUB},
-		{"content.xml", "OpenDocument file", (*document).readODF},
-	} {
+	for _, format := range packages {
 		if _, err := fs.Stat(archive, format.part); err == nil {
 			d.kind = format.kind
 			err := format.read(d)

@@ -113,6 +113,11 @@ func (d *docx) readBody() error {
 			if strings.Contains(t.Name.Space, "wordprocessingml") {
 				inText = t.Name.Local == "t"
 				d.begin(t)
+			} else if strings.HasSuffix(t.Name.Space, "/math") {
+				// An equation is read without its layout, apart from the lines of fractions.
+				if inText = t.Name.Local == "t"; t.Name.Local == "den" {
+					d.write("/")
+				}
 			}
 		case xml.EndElement:
 			inText = false

@@ -224,9 +224,11 @@ func TestReadDOCX(t *testing.T) {
 		p(`<w:numPr/>`, "une") +
 		`<w:tbl><w:tr>` + cell("Taille") + cell("Prix") + `</w:tr><w:tr>` + cell("petite") + cell("5 €") + `</w:tr></w:tbl>` +
 		`<w:p><mc:AlternateContent><mc:Choice><w:p><w:r><w:t>Cadre</w:t></w:r></w:p></mc:Choice><mc:Fallback><w:p><w:r><w:t>Cadre</w:t></w:r></w:p></mc:Fallback></mc:AlternateContent></w:p>`
+	content += `<w:p><w:r><w:t>Rate: </w:t></w:r><m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">` +
+		`<m:r><m:t>r=</m:t></m:r><m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>b</m:t></m:r></m:den></m:f></m:oMath></w:p>`
 	requireBlocks(t, []knowledge.Block{
 		heading(1, "Nos lampes"), heading(2, "Entretien"), para("Une lampe\t& plus"), plain("une"),
-		row([]string{"Taille", "Prix"}, "petite", "5 €"), para("Cadre"),
+		row([]string{"Taille", "Prix"}, "petite", "5 €"), para("Cadre"), para("Rate: r=a/b"),
 	}, read(t, "a.docx", string(docx(t, content))))
 }
 

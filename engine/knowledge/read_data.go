@@ -187,7 +187,7 @@ func readJSON(ctx context.Context, content []byte) (Text, error) {
 	if err != nil {
 		return Text{}, err
 	}
-	d := jsonReader{ctx: ctx, text: text, decoder: json.NewDecoder(strings.NewReader(source))}
+	d := jsonReader{ctx: ctx, text: text, source: source, decoder: json.NewDecoder(strings.NewReader(source))}
 	d.decoder.UseNumber()
 	for d.decoder.More() && !d.text.isFull() {
 		var row Block
@@ -211,11 +211,16 @@ func (d *jsonReader) fault(err error) error {
 	case errors.Is(err, errTooDeep):
 		return unreadable(fmt.Sprintf("the JSON is nested more than %d levels deep", maxLevels))
 	}
-	return unreadable("the JSON is not valid")
+	// The offset in the error itself does not count all tokens.
+	source := strings.TrimRight(d.source, " \t\r\n")
+	rest := strings.TrimLeft(source[min(int(d.decoder.InputOffset()), len(source)):], " \t\r\n,:")
+	read := strings.TrimSuffix(source, rest)
+	return unreadable(fmt.Sprintf("the JSON is not valid: see line %d", 1+strings.Count(read, "\n")))
 }
 
 type jsonReader struct {
 	ctx     context.Context
+	source  string
 	decoder *json.Decoder
 	text    Text
 }

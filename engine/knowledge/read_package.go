@@ -107,6 +107,9 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 			return d.text, err
 		}
 	}
+	if _, err := fs.Stat(archive, "xl/workbook.bin"); err == nil {
+		return Text{}, unreadable("the file is a binary Excel workbook (.xlsb); save it as XLSX")
+	}
 	return Text{}, unreadable("the file is an archive that contains no document: Word, Excel, PowerPoint, OpenDocument " +
 		"and EPUB are read")
 }
@@ -161,7 +164,7 @@ func (d *document) decodeTokens(part io.Reader, visit func(token xml.Token)) err
 		case source.err != nil:
 			return source.err
 		case err != nil:
-			return d.damaged()
+			return d.syntaxError(err)
 		}
 		switch token.(type) {
 		case xml.StartElement:
@@ -175,6 +178,19 @@ func (d *document) decodeTokens(part io.Reader, visit func(token xml.Token)) err
 		visit(token)
 	}
 	return nil
+}
+
+// syntaxError returns the error for XML that the decoder refuses. The decoder knows no entities of a document's own.
+func (d *document) syntaxError(err error) error {
+	entity, isEntity := "", false
+	if syntax := (*xml.SyntaxError)(nil); errors.As(err, &syntax) {
+		entity, isEntity = strings.CutPrefix(syntax.Msg, "invalid character entity ")
+	}
+	if isEntity && strings.HasSuffix(entity, ";") && len(entity) <= maxPath {
+		return unreadable("the " + d.kind + " uses the entity " + entity + ", and entities are not read; replace it with " +
+			"its text")
+	}
+	return d.damaged()
 }
 
 // markup bounds the input of an XML decoder, because the decoder itself has no bounds.

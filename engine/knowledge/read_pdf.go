@@ -124,6 +124,7 @@ type line struct {
 	text                   string
 	left, right, top, size float32
 	parts                  []line
+	table                  tablePart
 }
 
 func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {

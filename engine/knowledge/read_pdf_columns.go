@@ -13,6 +13,9 @@ const (
 	maxColumnGap = 4
 	// minGutter is the minimum distance between columns, in font sizes. Most spaces in justified text are narrower.
 	minGutter = 0.7
+	// minTable is the minimum number of rows of a table, and minTableGap the minimum distance between two of its columns,
+	// in font sizes.
+	minTable, minTableGap = 3, 1
 )
 
 type span struct{ from, to float32 }
@@ -24,31 +27,38 @@ type pageRow struct {
 	lines []int
 }
 
-// inReadingOrder returns the lines of a page column by column. Tables stay in rows.
+// inReadingOrder returns the lines of a page column by column, and a line for each row of a table.
 func inReadingOrder(lines []line) []line {
 	rows := pageRows(lines)
 	moved := make([]bool, len(lines))
 	before := map[int][]line{}
 	for start := 0; start < len(rows); {
-		end, gutter := columnsFrom(rows[start:])
+		end, gap := columnsFrom(rows[start:])
 		if end == 0 {
 			start++
 			continue
 		}
-		left, right := sides(rows[start:start+end], gutter)
-		if !isProse(left) || !isProse(right) || hasHoles(rows[start:start+end], gutter) {
-			start += end
+		group := rows[start : start+end]
+		start += end
+		gutter := (gap.from + gap.to) / 2
+		left, right := sides(group, gutter)
+		var ordered []line
+		switch {
+		case isProse(left) && isProse(right) && !hasHoles(group, gutter):
+			ordered = append(inReadingOrder(left), inReadingOrder(right)...)
+		case isTable(group, gap):
+			ordered = tableRows(group, gutter)
+		default:
 			continue
 		}
 		first := len(lines)
-		for _, row := range rows[start : start+end] {
+		for _, row := range group {
 			for _, i := range row.lines {
 				moved[i] = true
 				first = min(first, i)
 			}
 		}
-		before[first] = append(inReadingOrder(left), inReadingOrder(right)...)
-		start += end
+		before[first] = ordered
 	}
 	if len(before) == 0 {
 		return lines
@@ -96,9 +106,9 @@ func pageRows(lines []line) []pageRow {
 	return rows
 }
 
-// columnsFrom counts the leading rows that share a vertical gap. It also returns the middle of the gap.
-// The count is 0 if there is no gap.
-func columnsFrom(rows []pageRow) (count int, gutter float32) {
+// columnsFrom counts the leading rows that share a vertical gap. It also returns the gap. The count is 0 if there is no
+// gap.
+func columnsFrom(rows []pageRow) (count int, gap span) {
 	var gaps []span
 	first := rows[0].parts
 	for i := 1; i < len(first); i++ {
@@ -120,9 +130,9 @@ func columnsFrom(rows []pageRow) (count int, gutter float32) {
 		gaps = left
 	}
 	if len(gaps) == 0 {
-		return 0, 0
+		return 0, span{}
 	}
-	return count, (gaps[0].from + gaps[0].to) / 2
+	return count, gaps[0]
 }
 
 // without returns the part of a gap that the parts of a row leave free.

@@ -90,6 +90,46 @@ func TestReadTablesOfPDFByRows(t *testing.T) {
 	}
 }
 
+// Each row is a line. Further lines of its cells belong to it, and text below the table does not.
+func TestReadRowsOfTablesInPDFAsLines(t *testing.T) {
+	t.Parallel()
+	content := pdf(t, func(f *fpdf.Fpdf) {
+		f.AddPage()
+		f.Text(20, 35, "All prices are before tax.")
+		for i, cells := range [][]string{{"Plan", "Period", "Price"}, {"Basic", "month", "10 EUR"},
+			{"Setup fee", "", "25 EUR"}, {"", "", "per room and"}, {"", "", "guest"}, {"Premium", "year", "90 EUR"}} {
+			for c, cell := range cells {
+				if cell != "" {
+					f.Text(20+50*float64(c), 40+5*float64(i), cell)
+				}
+			}
+		}
+		f.Text(20, 70, "Ask us for more, by mail or in the")
+		f.Text(20, 75, "office on the ground floor.")
+	})
+	require.Equal(t, "All prices are before tax.\nPlan Period Price\nBasic month 10 EUR\nSetup fee 25 EUR per room and "+
+		"guest\nPremium year 90 EUR\nAsk us for more, by mail or in the office on the ground floor.\n",
+		read(t, "a.pdf", string(content)).String())
+}
+
+// Columns of short sentences, which could be cells, keep the order of the file.
+func TestReadColumnsOfPDFInTheOrderOfTheFile(t *testing.T) {
+	t.Parallel()
+	var want []string
+	content := pdf(t, func(f *fpdf.Fpdf) {
+		f.AddPage()
+		for column := range 2 {
+			for i := range 8 {
+				text := fmt.Sprintf("Sentence %d of column %d stands here.", i, column)
+				f.Text(20+90*float64(column), 40+5*float64(i), text)
+				want = append(want, text)
+			}
+		}
+	})
+	got := strings.Fields(read(t, "a.pdf", string(content)).String())
+	require.Equal(t, strings.Join(want, " "), strings.Join(got, " "))
+}
+
 func TestReadBrokenWordsOfPDF(t *testing.T) {
 	t.Parallel()
 	content := pdf(t, func(f *fpdf.Fpdf) {

@@ -30,10 +30,11 @@ func paragraphs(pages [][]line) Text {
 			kind := Paragraph
 			if level > 0 {
 				kind = Heading
-			} else if isItem(l.text) {
+			} else if isItem(l.text) || l.table == tableRow {
 				kind = Plain
 			}
-			continues := kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain
+			isBelow := l.table == restOfRow || i == 0 || page[i-1].table == notInTable
+			continues := isBelow && (kind == block.Kind && level == block.Level || kind == Paragraph && block.Kind == Plain)
 			if i > 0 && kind != Plain && continues && follows(page[i-1], l, gap) || kind == Paragraph &&
 				unfinished(block.Kind, words) &&
 				(i == 0 || page[i-1].top < l.top && startsInside(l.text)) {

@@ -24,8 +24,8 @@ type formatSection struct {
 	// letters are the letters of a date or time, in lower case. isElapsed is set for durations, such as [h]:mm.
 	letters   string
 	isElapsed bool
-	// isGeneral is set if the section contains General.
-	isGeneral, isExponent, isFraction bool
+	// isGeneral is set if the section contains General, and isText if it contains a cell's text, @.
+	isGeneral, isText, isExponent, isFraction bool
 	// percents counts percent signs. thousands counts the trailing commas, each of which divides by 1,000.
 	percents, thousands int
 	// digits counts the placeholders before the decimal point, and decimals the ones after it. fixed counts the decimals
@@ -36,7 +36,7 @@ type formatSection struct {
 	point, group string
 }
 
-// formatPart is literal text, or one placeholder: '0', '#', '?', or '.' for the decimal point.
+// formatPart is literal text, or one placeholder: '0', '#', '?', '.' for the decimal point, or '@' for the text of a cell.
 type formatPart struct {
 	placeholder byte
 	literal     string
@@ -170,6 +170,9 @@ func (p *formatParser) sign(next byte) {
 		p.inPoint = true
 	case next == p.section.group[0] && !isDate && p.isNumber:
 		p.commas++
+	case next == '@':
+		p.section.isText = true
+		p.section.parts = append(p.section.parts, formatPart{placeholder: next})
 	case next == '/' && p.isNumber:
 		p.section.isFraction = true
 	case strings.IndexByte("dmyhsDMYHS", next) >= 0 && !p.isNumber:
@@ -238,6 +241,8 @@ func (s formatSection) negative() formatSection {
 
 func (s formatSection) number(value float64) string {
 	switch {
+	case s.isText:
+		return s.ofText(general(value))
 	case s.isExponent:
 		return strconv.FormatFloat(value, 'E', min(s.decimals, maxDecimals), 64)
 	case s.isGeneral && s.digits == 0:
@@ -272,6 +277,18 @@ func (s formatSection) around(text string) string {
 		text += part.literal
 	}
 	return text
+}
+
+// ofText returns a text between the literals of the section.
+func (s formatSection) ofText(text string) string {
+	var b strings.Builder
+	for _, part := range s.parts {
+		if part.placeholder == '@' {
+			b.WriteString(text)
+		}
+		b.WriteString(part.literal)
+	}
+	return strings.TrimSpace(b.String())
 }
 
 func (s formatSection) fill(whole, decimals string) string {

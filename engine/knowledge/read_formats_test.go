@@ -16,8 +16,8 @@ import (
 func workbook(t testing.TB, sheets ...string) []byte {
 	files := map[string]string{
 		"xl/sharedStrings.xml": `<sst><si><t>Article</t></si><si><r><t>Ket</t></r><r><t>tle</t></r><rPh><t>x</t></rPh></si></sst>`,
-		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[$-409]d\ mmm"/><numFmt numFmtId="171" formatCode="0&quot;days&quot;"/></numFmts>` +
-			`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/></cellXfs></styleSheet>`,
+		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="170" formatCode="[$-409]d\ mmm"/><numFmt numFmtId="171" formatCode="0&quot;days&quot;"/><numFmt numFmtId="172" formatCode="0;-0;0;&quot;No. &quot;@"/></numFmts>` +
+			`<cellStyleXfs><xf numFmtId="14"/></cellStyleXfs><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="170"/><xf numFmtId="171"/><xf numFmtId="172"/></cellXfs></styleSheet>`,
 	}
 	names, relations := "", ""
 	for i, rows := range sheets {
@@ -48,6 +48,14 @@ func TestReadXLSX(t *testing.T) {
 	requireBlocks(t, append(append([]knowledge.Block{sheet("Sheet 0")}, want...), sheet("Sheet 1"),
 		row(nil, "Article", "Price", "", "Since")),
 		read(t, "a", string(workbook(t, head+rows, head, head))))
+}
+
+func TestReadFormattedTextOfXLSX(t *testing.T) {
+	t.Parallel()
+	rows := `<row><c t="s"><v>0</v></c><c t="str"><v>Order</v></c></row>` +
+		`<row><c t="s" s="4"><v>1</v></c><c t="str" s="4"><v>A 7</v></c></row>`
+	requireBlocks(t, []knowledge.Block{row([]string{"Article", "Order"}, "No. Kettle", "No. A 7")},
+		read(t, "a.xlsx", string(workbook(t, rows))))
 }
 
 func TestReadPPTX(t *testing.T) {

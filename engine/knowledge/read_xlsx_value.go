@@ -22,7 +22,7 @@ func (x *xlsx) value() gridCell {
 	switch x.cellType {
 	case "s":
 		if i, err := strconv.Atoi(text); err == nil && i >= 0 && i < len(x.shared) {
-			cell.text = x.shared[i]
+			cell.text = x.textIn(style.format, x.shared[i])
 		}
 	case "b":
 		cell.text, cell.isNumber = map[string]string{"1": "TRUE", "0": "FALSE"}[text], true
@@ -35,15 +35,12 @@ func (x *xlsx) value() gridCell {
 			cell.text, cell.isNumber = x.number(number, style.format), true
 		}
 	default:
-		cell.text = unescaped(text)
+		cell.text = x.textIn(style.format, unescaped(text))
 	}
 	return cell
 }
 
-func (x *xlsx) number(value float64, code string) string {
-	if code == "" {
-		return general(value)
-	}
+func (x *xlsx) format(code string) *numberFormat {
 	format := x.formats[code]
 	if format == nil {
 		if len(x.formats) >= 256 {
@@ -52,7 +49,26 @@ func (x *xlsx) number(value float64, code string) string {
 		format = parseFormat(code)
 		x.formats[code] = format
 	}
-	section, shown := format.section(value)
+	return format
+}
+
+// textIn returns a text in a format such as "No. "@, which is the last section.
+func (x *xlsx) textIn(code, text string) string {
+	if text == "" || !strings.Contains(code, "@") || code == "@" {
+		return text
+	}
+	sections := x.format(code).sections
+	if last := sections[len(sections)-1]; last.isText {
+		return last.ofText(text)
+	}
+	return text
+}
+
+func (x *xlsx) number(value float64, code string) string {
+	if code == "" {
+		return general(value)
+	}
+	section, shown := x.format(code).section(value)
 	if section.letters != "" {
 		return section.date(value, x.from1904)
 	}

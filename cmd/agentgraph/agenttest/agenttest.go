@@ -4,7 +4,6 @@ package agenttest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -72,9 +71,6 @@ agentgraph test list --folder Regression --json`,
 // Run prints the tests: in words on a terminal, as a table elsewhere, or as JSON.
 func (c *listCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	if err := errors.Join(refuseEmpty(cmd, "agent", c.Agent), refuseEmpty(cmd, "folder", c.Folder)); err != nil {
-		return err
-	}
 	server, err := c.Connect(cmd)
 	if err != nil {
 		return err

@@ -33,9 +33,9 @@ func newCompareCommand() *cobra.Command {
 	}, &c.Flags, cli.Flags{
 		{Into: &c.With, Name: "with", Required: true, Placeholder: "EXECUTION",
 			Help: "The execution to compare with the earlier ones."},
-		{Into: &c.BaseVariant, Name: "base-variant", Placeholder: "LABEL",
+		{Into: &c.BaseVariant, Name: "base-variant", Placeholder: "LABEL", NotEmpty: true,
 			Help: "Only the runs of this variant in the earlier executions."},
-		{Into: &c.WithVariant, Name: "with-variant", Placeholder: "LABEL",
+		{Into: &c.WithVariant, Name: "with-variant", Placeholder: "LABEL", NotEmpty: true,
 			Help: "Only the runs of this variant in --with. Without --base-variant, the earlier executions must have " +
 				"no variants. Without --with-variant, those in --with must have none."},
 		{Into: &c.Correction, Name: "correction", Default: "holm", Enum: []string{"holm", "benjamini-hochberg"},

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/spf13/cobra"
-
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
@@ -22,15 +20,6 @@ func findAll(ctx context.Context, server *client.Client, kind client.Kind, texts
 		ids[i] = found.ID
 	}
 	return ids, nil
-}
-
-// refuseEmpty refuses a flag that was given without a value. Otherwise, an unset variable in a script would select
-// everything.
-func refuseEmpty(cmd *cobra.Command, flag string, values []string) error {
-	if cmd.Flags().Changed(flag) && len(values) == 0 {
-		return client.Exit(client.ExitUsage, fmt.Errorf("--%s must not be empty", flag))
-	}
-	return nil
 }
 
 // testsDocument reads a page of tests.

@@ -240,6 +240,8 @@ func TestInvalidCommandLinesAreRefused(t *testing.T) {
 		"first --one 1 --text":                "--text needs a value",
 		"first --one 1 --text a --text a":     "--text was given twice. Pass it once",
 		"first --one 1 -t a --text=":          "--text was given twice. Pass it once",
+		"first --one 1 --list=":               "--list must not be empty",
+		"first --one 1 --rates 1 --rates=":    "--rates must not be empty",
 		"first --one 1 --on --no-on":          "--on was given twice. Pass it once",
 		"first --one 1 --maybe a --maybe":     "--maybe needs a value",
 		"first --one 1 --pair a=1 --pair a=2": "--pair a was given twice. Pass it once",

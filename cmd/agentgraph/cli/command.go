@@ -149,6 +149,9 @@ func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string)
 	if err := refuseRepetition(cmd); err != nil {
 		return err
 	}
+	if err := refuseEmpty(cmd); err != nil {
+		return err
+	}
 	givenFlags, err := resolve(cmd)
 	if err != nil {
 		return err

@@ -32,6 +32,9 @@ type Flag struct {
 	Complete Completer
 	// Required flags need a value from any source.
 	Required bool
+	// NotEmpty refuses an empty value on the command line, such as that of an unset variable in a script. Lists always
+	// refuse it.
+	NotEmpty bool
 	// Xor is a name shared by flags that exclude each other, or "".
 	Xor string
 	// Negatable adds a flag --no-NAME to a bool.
@@ -82,6 +85,8 @@ type value struct {
 	// flags twice.
 	isSet    bool
 	repeated string
+	// isEmpty is set if the flag was given without a value although it needs one.
+	isEmpty bool
 	// source is where the value comes from, or "" for the command line and the default.
 	source string
 }
@@ -138,6 +143,7 @@ func (v *value) Set(text string) error {
 		return fmt.Errorf("--%s: %w", v.Name, err)
 	}
 	v.isSet = true
+	v.isEmpty = v.isEmpty || text == "" && (v.NotEmpty || v.kind().isList)
 	return nil
 }
 

@@ -68,6 +68,17 @@ func refuseRepetition(cmd *cobra.Command) (err error) {
 	return err
 }
 
+// refuseEmpty refuses a flag that was given without a value. Otherwise, an unset variable in a script would select
+// everything, or turn off what it was meant to set. An empty environment variable is allowed.
+func refuseEmpty(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if v, isDeclared := flag.Value.(*value); isDeclared && v.isEmpty && err == nil {
+			err = fmt.Errorf("--%s must not be empty", v.Name)
+		}
+	})
+	return err
+}
+
 // find returns the value of a flag that is not on the command line, and its source, which is "" without a value.
 // setting is the value in the settings file. It overrides an empty environment variable.
 func (v *value) find(setting string, isSetting bool) (text, source string, err error) {

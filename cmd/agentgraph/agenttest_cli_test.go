@@ -368,6 +368,13 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	require.Contains(t, decided.log, "6 runs if all pass, at most 20: about ")
 	require.Contains(t, decided.out, "20 runs: 6 passed, 0 failed, 0 error, 0 cancelled, 14 skipped")
 
+	apart := b.test(t, "run", "--test", test, "--baseline", once, "--min-pass-rate", "0", "--repeat", "1")
+	require.Equal(t, 5, apart.code, apart.out)
+	require.Contains(t, apart.log, "nothing to compare: no test was judged both in "+once+" and in execution_")
+	single := b.test(t, "run", "--test", test, "--baseline", good, "--repeat", "1")
+	require.Zero(t, single.code, single.log)
+	require.Contains(t, single.out, "Against "+good+": not worse, because every run passed (5/5 ")
+
 	unsure := b.test(t, "run", "--test", other, "--baseline", once, "--min-pass-rate", "0")
 	require.Equal(t, 5, unsure.code, unsure.out)
 	require.Contains(t, unsure.log, "too few runs to decide whether something is worse than the baseline "+once)
@@ -394,6 +401,9 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	require.Contains(t, compared.out, "Against "+good+", "+once+": regressed (5/5 ")
 	require.Contains(t, compared.log, "worse than "+good+", "+once)
 	require.Zero(t, b.test(t, "compare", good, "--with", good).code)
+	disjoint := b.test(t, "compare", once, "--with", good)
+	require.Equal(t, 5, disjoint.code, disjoint.log)
+	require.Contains(t, disjoint.log, "nothing to compare: no test was judged both in "+once+" and in "+good)
 	plain := b.test(t, "compare", good, "--with", good, "--with-variant", "small")
 	require.Contains(t, plain.log, `headVariant: execution "`+good+`" has no variants, not "small"`)
 	few := b.test(t, "compare", once, "--with", once)

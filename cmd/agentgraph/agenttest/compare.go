@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -62,13 +63,15 @@ func (c *compareCommand) Run(cmd *cobra.Command) error {
 	if c.JSON {
 		err = cli.WriteJSON(cmd.OutOrStdout(), comparison)
 	} else {
-		_, err = fmt.Fprint(cmd.OutOrStdout(), comparison.summary())
+		_, err = fmt.Fprint(cmd.OutOrStdout(), comparison.summary(conclusions[comparison.Conclusion]))
 	}
 	switch {
 	case err != nil:
 		return err
 	case comparison.isRegressed():
 		return client.Exit(client.ExitFailed, fmt.Errorf("worse than %s", comparison.baseIDs()))
+	case comparison.isEmpty():
+		return client.Exit(client.ExitInconclusive, errors.New(comparison.nothingInCommon()))
 	case comparison.isUndecided():
 		return client.Exit(client.ExitInconclusive, fmt.Errorf("too few runs to decide whether %s was better or "+
 			"worse", comparison.baseIDs()))
@@ -185,18 +188,34 @@ func (c *comparisonShown) isRegressed() bool {
 	return c != nil && (c.Conclusion == "Regressed" || len(c.testsWithConclusion("Regressed")) > 0)
 }
 
+// isEmpty reports whether no test was judged on both sides.
+func (c *comparisonShown) isEmpty() bool { return c != nil && c.HeadCounts.judged() == 0 }
+
+// nothingInCommon says that the comparison is empty.
+func (c *comparisonShown) nothingInCommon() string {
+	return "nothing to compare: no test was judged both in " + c.baseIDs() + " and in " + c.Head.ID
+}
+
+// gateConclusion returns the conclusion for a gate, which asks only whether something got worse.
+func (c *comparisonShown) gateConclusion() string {
+	if c.Conclusion == "CannotDecide" && !c.isEmpty() && c.HeadCounts.Failed == 0 {
+		return "not worse, because every run passed"
+	}
+	return conclusions[c.Conclusion]
+}
+
 // isUndecided reports whether the samples are too small, overall and for every test.
 func (c *comparisonShown) isUndecided() bool {
 	return c != nil && c.Conclusion == "CannotDecide" &&
 		!slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion != "CannotDecide" })
 }
 
-// summary describes the comparison in lines: first the overall result, then the tests that failed on a side or were not
-// judged.
-func (c *comparisonShown) summary() string {
+// summary describes the comparison in lines: first the overall result with this conclusion, then the tests that failed
+// on a side or were not judged.
+func (c *comparisonShown) summary(conclusion string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
-		conclusions[c.Conclusion], c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing,
+		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing,
 		c.NewlyPassing)
 	for _, test := range c.Tests {
 		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
@@ -222,6 +241,8 @@ var (
 		"Undecided": "not judged",
 	}
 )
+
+func (c countsShown) judged() int { return c.Passed + c.Failed }
 
 // rate returns the share of the judged runs that passed, as text.
 func (c *countsShown) rate() string {

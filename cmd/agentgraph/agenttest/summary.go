@@ -18,7 +18,7 @@ func (r report) summary(style client.Style) string {
 		fmt.Fprintf(&text, "Flaky: %s\n", test)
 	}
 	if r.Comparison != nil {
-		text.WriteString(r.Comparison.summary())
+		text.WriteString(r.Comparison.summary(r.Comparison.gateConclusion()))
 	}
 	fmt.Fprintf(&text, "%s: %s\n", colored(style, r.Outcome, r.Outcome), r.Reason)
 	return text.String()

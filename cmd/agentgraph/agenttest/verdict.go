@@ -36,7 +36,7 @@ func (r *report) decide(connErr error) {
 			client.ExitCancelled: "Cancelled", client.ExitInconclusive: "Inconclusive"}[code]
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
-	judged := counts.Passed + counts.Failed
+	judged := counts.judged()
 	// The quotient is exact here: 7 of 100 is not below 0.07, although the product 0.07*100 is more than 7.
 	rate, name := float64(counts.Passed)/float64(max(judged, 1)), "pass rate"
 	if r.IsCorrected && r.Execution.Corrected != nil {
@@ -65,6 +65,8 @@ func (r *report) decide(connErr error) {
 		set(client.ExitServer, "%d of %d runs could not be judged", counts.Error, counts.Total)
 	case judged == 0:
 		set(client.ExitInconclusive, "no run was judged")
+	case r.Comparison.isEmpty():
+		set(client.ExitInconclusive, "%s", r.Comparison.nothingInCommon())
 	case counts.Failed > 0 && r.Comparison.isUndecided():
 		set(client.ExitInconclusive, "too few runs to decide whether something is worse than the baseline "+
 			"%s", r.Comparison.baseIDs())

@@ -40,7 +40,8 @@ func (f *judgingFlags) Declare() cli.Flags {
 			Help: "Write a Markdown report, for a comment on a pull request: the outcome, and the words that the prompt " +
 				"of each red test lost."},
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
-			Help: "Pass if at least this share of the judged runs passed, 0 to 1. Without it, every judged run must pass."},
+			Help: "Pass if at least this share of the judged runs passed, 0 to 1: the mean of the shares of the tests, and " +
+				"of the rows of tests. Without it, every judged run must pass."},
 		{Into: &f.Corrected, Name: "corrected", Env: "AGENTGRAPH_TEST_CORRECTED",
 			Help: "Compare --min-pass-rate with the pass rate that is corrected for the judge's errors. It needs at least " +
 				"20 verdicts of the agent's tests that people have labeled."},

@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"fmt"
+	"math/big"
 	"time"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
@@ -37,8 +38,7 @@ func (r *report) decide(connErr error) {
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
 	judged := counts.judged()
-	// The quotient is exact here: 7 of 100 is not below 0.07, although the product 0.07*100 is more than 7.
-	rate, name := float64(counts.Passed)/float64(max(judged, 1)), "pass rate"
+	rate, name := r.rate()
 	if r.IsCorrected && r.Execution.Corrected != nil {
 		rate, name = r.Execution.Corrected.Rate, "corrected pass rate"
 	}
@@ -75,6 +75,37 @@ func (r *report) decide(connErr error) {
 	default:
 		set(client.ExitDone, "all %d runs passed", counts.Total-counts.Skipped)
 	}
+}
+
+// rate returns the mean of the pass rates of the tests and rows, with its name. Runs of all tests together would give a
+// test that stopped early less weight than the others. The mean is computed exactly and rounded once: 7 of 100 is not
+// below 0.07.
+func (r *report) rate() (rate float64, name string) {
+	type tally struct{ passed, judged int64 }
+	tallies := map[string]tally{}
+	for _, run := range r.Runs {
+		t, isPassed := tallies[run.testKey()], run.Status == "Passed"
+		if isPassed {
+			t.passed++
+		}
+		if isPassed || run.Status == "Failed" {
+			t.judged++
+			tallies[run.testKey()] = t
+		}
+	}
+	sum, judged := new(big.Rat), map[int64]bool{}
+	for _, t := range tallies {
+		sum.Add(sum, big.NewRat(t.passed, t.judged))
+		judged[t.judged] = true
+	}
+	if len(tallies) > 0 {
+		sum.Quo(sum, big.NewRat(int64(len(tallies)), 1))
+	}
+	rate, _ = sum.Float64()
+	if len(judged) > 1 {
+		return rate, "mean pass rate of the tests"
+	}
+	return rate, "pass rate"
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }

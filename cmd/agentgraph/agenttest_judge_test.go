@@ -156,3 +156,17 @@ func TestJudgeNeedsAProvider(t *testing.T) {
 		require.Contains(t, o.log, says)
 	}
 }
+
+func TestRejudgeNamesDeletedTests(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	_, deleted := b.simulation(t, "Stays", holds), b.simulation(t, "Goes", holds)
+	file := filepath.Join(t.TempDir(), "report.json")
+	require.Zero(t, b.test(t, "run", "--agent", b.agent, "--json", file).code)
+	b.must(t, `mutation ($id: ID!) { deleteAgentTest(input: {testId: $id}) { deletedId } }`,
+		map[string]any{"id": deleted}, nil)
+	again := b.test(t, "rejudge", readReport(t, file).Execution.ID, "--criteria", "present")
+	require.Zero(t, again.code, "%s%s", again.out, again.log)
+	require.Contains(t, again.out, "1 run: 1 passed")
+	require.Contains(t, again.out, "Left out, because they were deleted: 1 test or row (Goes)\n")
+}

@@ -33,6 +33,7 @@ type executionShown struct {
 	RejudgeOfID   *string         `json:"rejudgeOfId,omitempty"`
 	JudgeModel    *string         `json:"judgeModel,omitempty"`
 	Agreement     *agreed         `json:"agreement,omitempty"`
+	LeftOutTests  []leftOut       `json:"leftOutTests,omitempty"`
 	Usage         *usageShown     `json:"usage,omitempty"`
 	CreatedAt     time.Time       `json:"createdAt"`
 	StartedAt     *time.Time      `json:"startedAt"`
@@ -154,7 +155,7 @@ const executionFields = `fragment execution on AgentTestExecution {
 	id agent { id name } status isDraft verdict repeats counts { total queued running passed failed error cancelled skipped
 		}
 	passRate passRateInterval { low high } passHatK passHatKTests retryOfId rejudgeOfId judgeModel
-	agreement { runs sameRuns criteria sameCriteria } createdAt startedAt finishedAt
+	agreement { runs sameRuns criteria sameCriteria } leftOutTests { testName rowName } createdAt startedAt finishedAt
 }
 `
 

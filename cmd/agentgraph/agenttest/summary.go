@@ -70,7 +70,31 @@ func (e executionShown) summary() string {
 			client.Printable(orDash(e.JudgeModel)), a.SameRuns, pluralize(a.Runs, "run"), a.SameCriteria,
 			pluralizeAs(a.Criteria, "criterion", "criteria"))
 	}
+	if n := len(e.LeftOutTests); n > 0 {
+		names := make([]string, n)
+		for i, test := range e.LeftOutTests {
+			names[i] = nameWithRow(test.TestName, test.RowName, nil)
+		}
+		fmt.Fprintf(&text, "Left out, because they were deleted: %s (%s)\n",
+			pluralizeAs(n, "test or row", "tests or rows"), someOf(names))
+	}
 	return text.String()
+}
+
+// leftOut is a deleted test or row that an execution does not repeat or judge again.
+type leftOut struct {
+	TestName string  `json:"testName"`
+	RowName  *string `json:"rowName,omitempty"`
+}
+
+// someOf joins the first names, and counts the others.
+func someOf(names []string) string {
+	const most = 3
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // flaky returns a line for each test, or row of a test, with both passed and failed runs.

@@ -183,6 +183,17 @@ func (c *comparisonShown) testsWithConclusion(conclusion string) []string {
 	return names
 }
 
+// testsWithChange returns the names of the tests with the change.
+func (c *comparisonShown) testsWithChange(change string) []string {
+	var names []string
+	for _, test := range c.Tests {
+		if test.Change == change {
+			names = append(names, test.title())
+		}
+	}
+	return names
+}
+
 // isRegressed reports whether the overall result or any single test got significantly worse.
 func (c *comparisonShown) isRegressed() bool {
 	return c != nil && (c.Conclusion == "Regressed" || len(c.testsWithConclusion("Regressed")) > 0)
@@ -211,7 +222,7 @@ func (c *comparisonShown) isUndecided() bool {
 }
 
 // summary describes the comparison in lines: first the overall result with this conclusion, then the tests that failed
-// on a side or were not judged.
+// on a side or were not judged, then those that ran on one side only.
 func (c *comparisonShown) summary(conclusion string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
@@ -227,6 +238,12 @@ func (c *comparisonShown) summary(conclusion string) string {
 			fmt.Fprintf(&text, "; about %d runs of the test in each execution would decide", *test.DecidingRepeats)
 		}
 		text.WriteString("\n")
+	}
+	for _, side := range []struct{ change, title string }{{"Removed", "Not run now"}, {"Added", "Not in the baseline"}} {
+		if names := c.testsWithChange(side.change); len(names) > 0 {
+			fmt.Fprintf(&text, "  %s: %s (%s)\n", side.title, pluralizeAs(len(names), "test or row", "tests or rows"),
+				someOf(names))
+		}
 	}
 	return text.String()
 }

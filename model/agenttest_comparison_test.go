@@ -115,6 +115,20 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 	}
 }
 
+func TestNoDifferenceNeedsRunsThatCanShowOne(t *testing.T) {
+	t.Parallel()
+	for head, conclusion := range map[int32]AgentTestConclusion{
+		1: AgentTestConclusionCannotDecide, // the good test alone can fall, and its p-value is at least 1/11
+		5: AgentTestConclusionNoDifference,
+	} {
+		c := CompareExecutions([]*AgentTestExecution{{}}, &AgentTestExecution{},
+			[]*AgentTestExecutionTest{ranWith("good", ran(10, 0)), ranWith("bad", ran(0, 10))},
+			[]*AgentTestExecutionTest{ranWith("good", ran(head, 0)), ranWith("bad", ran(0, head))},
+			AgentTestCorrectionHolm)
+		require.Equal(t, conclusion, c.Conclusion, head)
+	}
+}
+
 // ranWith returns a test whose runs had these outcomes.
 func ranWith(id string, counts *AgentTestRunCounts) *AgentTestExecutionTest {
 	test := &AgentTestExecutionTest{TestID: id, ExistingID: &id, TestName: "Test " + id}

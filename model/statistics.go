@@ -80,10 +80,9 @@ type passDistribution struct {
 	chances []float64
 	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
-	// minProbability is the smallest probability at an end of the distribution. If all runs had the same result, no other
-	// number was possible. In that case, minProbability is the smallest probability for this number of runs with mixed
-	// results.
-	minProbability float64
+	// minFall and minRise are the smallest probabilities of a fall and of a rise. If all runs had the same result, no
+	// other number was possible. In that case, they are the probabilities if all runs of the head had the other result.
+	minFall, minRise float64
 	// identity identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family
 	// of sums has a negative number.
 	identity [3]int
@@ -100,9 +99,11 @@ func newDistribution(base, head *AgentTestRunCounts) passDistribution {
 	s := passDistribution{lowest: lowest, observed: int(head.Passed), chances: chances,
 		identity: [3]int{ofBase, ofHead, passed}}
 	s.accumulate()
-	s.minProbability = min(s.chances[0], s.chances[len(chances)-1])
-	if len(chances) == 1 {
-		s.minProbability = math.Exp(-logChoose(ofBase+ofHead, ofHead))
+	s.minFall, s.minRise = s.chances[0], s.chances[len(chances)-1]
+	if other := math.Exp(-logChoose(ofBase+ofHead, ofHead)); passed == 0 {
+		s.minRise = other
+	} else if passed == ofBase+ofHead {
+		s.minFall = other
 	}
 	return s
 }
@@ -126,7 +127,7 @@ func (s *passDistribution) accumulate() {
 }
 
 func sumDistributions(spreads []passDistribution) passDistribution {
-	sum := passDistribution{chances: []float64{1}, minProbability: 1}
+	sum := passDistribution{chances: []float64{1}, minFall: 1, minRise: 1}
 	for _, s := range spreads {
 		next := make([]float64, len(sum.chances)+len(s.chances)-1)
 		for i, a := range sum.chances {
@@ -135,7 +136,7 @@ func sumDistributions(spreads []passDistribution) passDistribution {
 			}
 		}
 		sum = passDistribution{lowest: sum.lowest + s.lowest, observed: sum.observed + s.observed, chances: next,
-			minProbability: sum.minProbability * s.minProbability}
+			minFall: sum.minFall * s.minFall, minRise: sum.minRise * s.minRise}
 	}
 	sum.accumulate()
 	return sum
@@ -163,7 +164,7 @@ func (s passDistribution) reached(p float64) float64 {
 // turned returns the distribution with fall and rise exchanged.
 func (s passDistribution) turned() passDistribution {
 	t := passDistribution{lowest: 0, observed: s.lowest + len(s.chances) - 1 - s.observed,
-		minProbability: s.minProbability, identity: s.identity}
+		minFall: s.minRise, minRise: s.minFall, identity: s.identity}
 	t.chances, t.falls, t.rises = slices.Clone(s.chances), slices.Clone(s.rises), slices.Clone(s.falls)
 	slices.Reverse(t.chances)
 	slices.Reverse(t.falls)
@@ -245,10 +246,7 @@ func decidable(tests []passDistribution) []bool {
 	kinds, kindOf := groupDistributions(tests)
 	can := make(map[*distributionGroup]bool, len(kinds))
 	for _, kind := range kinds {
-		rarest := kind.falls[0]
-		if len(kind.falls) == 1 || kind.identity[0] < 0 {
-			rarest = kind.minProbability
-		}
+		rarest := kind.minFall
 		kind.tests-- // the test itself
 		can[kind] = rarest+expectedBelow(kinds, rarest) <= significantSide*rounding
 		kind.tests++

@@ -242,10 +242,7 @@ func TestCorrectionsCountEachTest(t *testing.T) {
 			hochberg[i] = max(tests[i].fall(), least)
 		}
 		for i, test := range tests {
-			rarest := test.falls[0]
-			if len(test.falls) == 1 {
-				rarest = test.minProbability
-			}
+			rarest := test.minFall
 			sum := rarest
 			for j, other := range tests {
 				if j != i {

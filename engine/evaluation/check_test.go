@@ -136,7 +136,18 @@ func TestChecksOfMissingTargetsAreReported(t *testing.T) {
 		{Expect: model.TestExpectation{Called: calling("look")}},
 		{Expect: model.TestExpectation{Called: calling("lok")}},
 		{Expect: model.TestExpectation{NeverCalled: avoiding("gone")}},
+		{Expect: model.TestExpectation{NeverCalled: &model.NeverCalledExpectation{Kind: new(model.ToolCallKindSubAgent)}}},
+		{Expect: model.TestExpectation{Called: calling("look")}},
+		{Expect: model.TestExpectation{ResultJSON: &model.ResultExpectation{TechnicalName: new("lok")}}},
+		{Expect: model.TestExpectation{NeverSays: &model.SaidExpectation{Turn: new(int32(3))}}},
+		{Expect: model.TestExpectation{NeverSays: &model.SaidExpectation{Turn: new(int32(-2))}}},
 	}
+	checks[6].Expect.Called.Before = new("bok")
 	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`,
-		"check 4 expects a call of lok, which the agent cannot make"}, unknownTo(s, checks, s.Callable()))
+		"check 4 expects a call of lok, which the agent cannot make",
+		"check 5 expects no call of gone, which the agent cannot make",
+		"check 7 expects a call before one of bok, which the agent cannot make",
+		"check 8 expects a result of a call of lok, which the agent cannot make",
+		"check 9 is about turn 3, but the test has at most 2",
+	}, unknownTo(s, &model.AgentTestRow{Checks: checks, MaxTurns: 2}, s.Callable()))
 }

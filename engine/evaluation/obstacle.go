@@ -20,7 +20,7 @@ import (
 func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected",
 		"scenario", "criteria", "checks",
-		"criteria_weights", "pass_at", "persona", "contact_says", "rows")
+		"criteria_weights", "pass_at", "persona", "contact_says", "max_turns", "rows")
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 		obstacles = append(obstacles, fmt.Sprintf("criterion %d is left to the judge; the program could check: %s",
 			each.Criterion+1, each.Check.Description()))
 	}
-	return append(obstacles, unknownTo(s, test.Checks, callable)...)
+	return append(obstacles, unknownTo(s, test, callable)...)
 }
 
 // suggestedChecks returns the checks that could replace criteria, by the id of the test.
@@ -182,7 +182,7 @@ func expects(agent *model.Agent, tag string) error {
 		"have", tag)
 }
 
-// callable returns the calls that the agents of the tests can make, by the agents' ids. If a check expects another
+// callable returns the calls that the agents of the tests can make, by the agents' ids. If a check names another
 // call, it includes the calls of agents that they delegate to.
 func (v *Evaluator) callable(
 	ctx context.Context, t *db.Tenant, speakers map[string]*engine.Speaker, tests []*model.AgentTestRow,
@@ -193,21 +193,14 @@ func (v *Evaluator) callable(
 	}
 	for _, test := range tests {
 		for _, check := range test.Checks {
-			if expected := check.Expect.Called; expected != nil && speakers[test.AgentID] != nil &&
-				!canBeCalled(expected, callable[test.AgentID]) {
-				wider = append(wider, test.AgentID)
+			for _, call := range checkedCalls(check.Expect) {
+				if speakers[test.AgentID] != nil && !canBeCalled(&call.NeverCalledExpectation, callable[test.AgentID]) {
+					wider = append(wider, test.AgentID)
+				}
 			}
 		}
 	}
 	all, err := v.engine.Callable(ctx, t, model.Unique(wider), speakers)
 	maps.Copy(callable, all)
 	return callable, err
-}
-
-// canBeCalled reports whether one of the calls is the expected one, whatever its arguments.
-func canBeCalled(expected *model.CalledExpectation, callable []*model.CallCoverage) bool {
-	return slices.ContainsFunc(callable, func(c *model.CallCoverage) bool {
-		return (expected.TechnicalName == nil || *expected.TechnicalName == c.TechnicalName) &&
-			(expected.Kind == nil || *expected.Kind == c.Kind)
-	})
 }

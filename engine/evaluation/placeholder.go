@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -100,26 +99,4 @@ func withVariables(b content.Values, instruction string) string {
 	}
 	return instruction + "\n- This is what the assistant knows of you, as JSON; it is true unless the scenario says " +
 		"otherwise: " + content.Encode(shown)
-}
-
-// unknownTo returns warnings about tags, extracted values and calls that checks expect and the agent does not have.
-// Calls of agents that it delegates to count as its own.
-func unknownTo(s *engine.Speaker, checks []model.TestCheck, callable []*model.CallCoverage) []string {
-	var warnings []string
-	for i, check := range checks {
-		e := check.Expect
-		if e.Tag != nil && !content.Placeholder().MatchString(*e.Tag) && !s.Agent.KnowsTag(*e.Tag) {
-			warnings = append(warnings, fmt.Sprintf("check %d expects the tag %q, which the agent does not have", i+1, *e.Tag))
-		}
-		if e.Extracts != nil && !slices.ContainsFunc(s.Agent.ExtractedValues,
-			func(v model.ExtractedValue) bool { return v.Name == e.Extracts.Name }) {
-			warnings = append(warnings, fmt.Sprintf("check %d expects the value %q, which the agent does not extract", i+1,
-				e.Extracts.Name))
-		}
-		if e.Called != nil && !canBeCalled(e.Called, callable) {
-			called := model.NeverCalledExpectation{TechnicalName: e.Called.TechnicalName, Kind: e.Called.Kind}
-			warnings = append(warnings, fmt.Sprintf("check %d expects a call of %s, which the agent cannot make", i+1, &called))
-		}
-	}
-	return warnings
 }

@@ -290,6 +290,28 @@ func (f *Fields) expression(path string, text *string) {
 	}
 }
 
+// Sought returns the texts and regular expressions that are searched for in other texts. They may contain placeholders.
+func (e *TestExpectation) Sought() (sought []string) {
+	var given []*string
+	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
+		if said != nil {
+			given = append(given, said.Text, said.Matches)
+		}
+	}
+	if e.Extracts != nil {
+		given = append(given, e.Extracts.Matches)
+	}
+	for _, condition := range e.conditions() {
+		given = append(given, condition.Matches)
+	}
+	for _, text := range given {
+		if text != nil {
+			sought = append(sought, *text)
+		}
+	}
+	return sought
+}
+
 // Texts returns the texts that may contain placeholders.
 func (e *TestExpectation) Texts() []string {
 	given := []*string{e.Tag}

@@ -1,6 +1,7 @@
 package evaluation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,16 @@ func decideChecks(
 	var first error
 	working, stop := context.WithTimeout(ctx, checksTimeout)
 	defer stop()
-	for _, check := range all {
+	for i, check := range all {
 		within := working
 		if check.Expect.Tag != nil {
 			within = ctx
 		}
 		expected := filledExpectation(values, check.Expect)
+		if err := checkFilled(i, &check.Expect, &expected); err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
 		found, err := c.Check(within, &expected, held)
 		switch {
 		case ctx.Err() != nil:
@@ -44,6 +49,22 @@ func decideChecks(
 		}
 	}
 	return results, first
+}
+
+// checkFilled returns a *rules.Fault if a text or an expression that the check at an index searches for became empty by
+// its placeholders. Nothing or everything would contain it.
+func checkFilled(index int, given, filled *model.TestExpectation) error {
+	sought := filled.Sought()
+	for i, text := range given.Sought() {
+		if text != "" && sought[i] == "" {
+			return &rules.Fault{RunError: model.RunError{
+				Cause: model.RunErrorCauseInfrastructure,
+				Message: fmt.Sprintf("check %d (%s) cannot be decided, because the value of %s is empty", index+1, given,
+					content.Clip(text, maxVariable)),
+			}}
+		}
+	}
+	return nil
 }
 
 // filledIn returns the expectation with its placeholders filled, or "" if it has none.

@@ -49,6 +49,28 @@ func TestUndecidedCheckKeepsTheOthers(t *testing.T) {
 	require.ErrorContains(t, faultOfCheck(err), "longer than 5s")
 }
 
+// Everything contains an empty text, so such a check would say nothing.
+func TestCheckWithAnEmptyTextIsUndecided(t *testing.T) {
+	t.Parallel()
+	held := rules.NewConversation(&model.AgentTestRun{
+		TurnCount: 1, Messages: []model.TestMessage{written(model.MessageRoleAssistant, "Hello.")},
+	}, 0, rules.Agent)
+	pattern := &model.SaidExpectation{Matches: new("{a}"), Role: model.MessageRoleAssistant}
+	for _, e := range []model.TestExpectation{
+		{Says: pattern}, {NeverSays: saying("{a}")}, {Extracts: &model.ExtractsExpectation{Name: "x", Matches: new("{a}")}},
+		{NeverCalled: avoiding("look", model.MockCondition{Argument: "x", Matches: new("{a}")})},
+	} {
+		checks := []model.TestCheck{{Expect: model.TestExpectation{Says: saying("Hello")}}, {Expect: e}}
+		results, err := decideChecks(t.Context(), rules.NewChecker(), checks, content.Values{"a": ""}, held)
+		require.ErrorContains(t, err, "check 2 ("+e.String()+") cannot be decided, because the value of {a} is empty")
+		require.Len(t, results, 1)
+	}
+	equal := []model.TestCheck{{Expect: model.TestExpectation{Called: calling("look",
+		model.MockCondition{Argument: "x", Equals: new("{a}")})}}}
+	_, err := decideChecks(t.Context(), rules.NewChecker(), equal, content.Values{"a": ""}, held)
+	require.NoError(t, err, "an empty value can be expected")
+}
+
 // The judge passes every criterion.
 func TestFailedCheckFailsTheRunOfALenientJudge(t *testing.T) {
 	t.Parallel()

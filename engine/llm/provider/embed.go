@@ -49,6 +49,7 @@ func NewEmbedder(config Config) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
+	model.role = "the embedding model"
 	return &Embedder{model: model}, nil
 }
 

@@ -144,6 +144,7 @@ func TestEmbedFailuresAreReported(t *testing.T) {
 			}
 			_, err := embedderOf(t, test.answer, configure).Embed(t.Context(), []string{"a", "b"})
 			require.Equal(t, test.cause, requireFailure(t, err).Cause, "%v", err)
+			require.ErrorContains(t, err, "the embedding model: the provider ")
 		})
 	}
 }

@@ -63,6 +63,8 @@ type Model struct {
 	config Config
 	format *format
 	client *client
+	// role begins the messages of errors: "the language model".
+	role string
 }
 
 // New returns the model of config, or an error that names the invalid setting. It does not call the provider.
@@ -88,7 +90,7 @@ func New(config Config) (*Model, error) {
 	if config.IdleTimeout <= 0 {
 		config.IdleTimeout = defaultIdleTimeout
 	}
-	m := &Model{config: config, format: spoken, client: newClient(address, config)}
+	m := &Model{config: config, format: spoken, client: newClient(address, config), role: "the language model"}
 	maps.Copy(m.client.header, spoken.header)
 	if config.Key != "" {
 		spoken.sign(m.client.header, config.Key)
@@ -160,6 +162,6 @@ func (m *Model) newError(cause llm.Cause, status int, format string, args ...any
 	return &llm.Error{
 		Cause:   cause,
 		Status:  status,
-		Message: "the language model: " + fmt.Sprintf(format, args...),
+		Message: m.role + ": " + fmt.Sprintf(format, args...),
 	}
 }

@@ -203,7 +203,9 @@ func TestDocsLoadOnlyTheirOwnFiles(t *testing.T) {
 		require.Contains(t, []string{"openapi.json", "data:,", "docs/docs.js", "docs/rapidoc.js",
 			"https://github.com/agentgraph/agentgraph/blob/main/docs/reference/rest.md"}, link[1])
 	}
-	require.FileExists(t, "../../../docs/reference/rest.md")
+	reference, err := os.ReadFile("../../../docs/reference/rest.md")
+	require.NoError(t, err)
+	require.Contains(t, string(reference), "\n| `file` | part of `multipart/form-data` | file | Text, Markdown,")
 	require.NotContains(t, rest.DocsPolicy, "http")
 	require.NotContains(t, rest.DocsPolicy, "unsafe-eval")
 }

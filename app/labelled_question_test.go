@@ -97,7 +97,8 @@ func TestRetrievalEvaluationRanksAnswers(t *testing.T) {
 	require.Equal(t, 2, evaluate("").EvaluateRetrieval.TotalCount)
 
 	for _, wrong := range []question{
-		{"question": "", "documentName": "house.csv"}, {"question": "Why?"},
+		{"question": "", "documentName": "house.csv"}, {"question": " ", "documentName": "house.csv"}, {"question": "Why?"},
+		{"question": "Why?", "documentName": "house.csv", "passage": "\u00a0\n"},
 		{"question": "Why?", "documentName": "other.csv"},
 		{"question": "Why?", "documentName": "house.csv", "documentId": document.ID},
 	} {

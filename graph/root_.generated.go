@@ -5357,13 +5357,13 @@ type LabelledQuestion {
 
 "A question and the document or passage that answers it."
 input LabelledQuestionInput {
-  "1 to 2,000 characters."
+  "1 to 2,000 characters, not blank."
   question: String! @bounds(minLength: 1, maxLength: 2000)
   "A document of the dataset. Exactly one of ` + "`" + `documentId` + "`" + ` and ` + "`" + `documentName` + "`" + ` is given."
   documentId: ID
   "The name of a document in the dataset. If several have this name, the oldest is used."
   documentName: String
-  "See ` + "`" + `LabelledQuestion.passage` + "`" + `; 1 to 2,000 characters."
+  "See ` + "`" + `LabelledQuestion.passage` + "`" + `; 1 to 2,000 characters, not blank."
   passage: String @bounds(minLength: 1, maxLength: 2000)
 }
 
@@ -5377,7 +5377,7 @@ input AddLabelledQuestionsInput {
 
 "The added questions."
 type AddLabelledQuestionsPayload {
-  "The questions, in the order of the input."
+  "The questions, in the order of the input. If the input has a question several times, only the last one."
   labelledQuestions: [LabelledQuestion!]!
 }
 

@@ -51,9 +51,9 @@ func (in AddLabelledQuestionsInput) Validate() error {
 	faults.list("questions", len(in.Questions), maxLabelled)
 	for i, q := range in.Questions[:min(len(in.Questions), maxLabelled)] {
 		path := fmt.Sprintf("questions.%d.", i)
-		faults.text(path+"question", q.Question, 1, maxQuestion)
+		faults.name(path+"question", q.Question, maxQuestion)
 		if q.Passage != nil {
-			faults.text(path+"passage", *q.Passage, 1, MaxPassage)
+			faults.name(path+"passage", *q.Passage, MaxPassage)
 		}
 		faults.oneOfTwo(path+"documentId", "documentName", q.DocumentID != nil, q.DocumentName != nil)
 	}
@@ -77,7 +77,7 @@ func (in DraftLabelledQuestionsInput) Validate() error {
 // CheckQuestion returns why a text cannot be a labeled question, or nil.
 func CheckQuestion(text string) error {
 	var faults Fields
-	if faults.text("question", text, 1, maxQuestion); len(faults) > 0 {
+	if faults.name("question", text, maxQuestion); len(faults) > 0 {
 		return errors.New(faults["question"][0])
 	}
 	return nil

@@ -84,7 +84,7 @@ type AddLabelledQuestionsInput struct {
 
 // The added questions.
 type AddLabelledQuestionsPayload struct {
-	// The questions, in the order of the input.
+	// The questions, in the order of the input. If the input has a question several times, only the last one.
 	LabelledQuestions []*LabelledQuestion `json:"labelledQuestions"`
 }
 
@@ -1281,13 +1281,13 @@ type LabelCriterionResultsPayload struct {
 
 // A question and the document or passage that answers it.
 type LabelledQuestionInput struct {
-	// 1 to 2,000 characters.
+	// 1 to 2,000 characters, not blank.
 	Question string `json:"question"`
 	// A document of the dataset. Exactly one of `documentId` and `documentName` is given.
 	DocumentID *string `json:"documentId,omitempty"`
 	// The name of a document in the dataset. If several have this name, the oldest is used.
 	DocumentName *string `json:"documentName,omitempty"`
-	// See `LabelledQuestion.passage`; 1 to 2,000 characters.
+	// See `LabelledQuestion.passage`; 1 to 2,000 characters, not blank.
 	Passage *string `json:"passage,omitempty"`
 }
 

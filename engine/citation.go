@@ -9,11 +9,16 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-const cited = `\d{1,3}(?:\s*[-–]\s*\d{1,3})?`
+const (
+	cited = `\d{1,3}(?:\s*[-–]\s*\d{1,3})?`
+	// listed matches the numbers of a citation.
+	listed = `\s*` + cited + `(?:\s*[,;]\s*` + cited + `)*\s*`
+)
 
 var (
-	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Longer numbers, such as years, are not citations.
-	citing = lazyregexp.New(`\[` + cited + `(?:\s*[,;]\s*` + cited + `)*\]`)
+	// citing matches a citation: "[1]", "[1, 3]", "[1-3]". Some models write "【1】" or "【1†source】" instead. Longer
+	// numbers, such as years, are not citations.
+	citing = lazyregexp.New(`\[` + listed + `\]|【` + listed + `(?:†[^【】]*)?】`)
 	// citedRange matches a number or a range of numbers.
 	citedRange = lazyregexp.New(`(\d+)(?:\s*[-–]\s*(\d+))?`)
 )
@@ -59,6 +64,7 @@ func (c *conversation) cite(text string) (string, []model.Citation) {
 
 // numbersOf returns the numbers that a citation names, including those within its ranges.
 func numbersOf(citation string) (numbers []int) {
+	citation, _, _ = strings.Cut(citation, "†")
 	for _, part := range citedRange().FindAllStringSubmatch(citation, -1) {
 		first, _ := strconv.Atoi(part[1])
 		last, err := strconv.Atoi(part[2])

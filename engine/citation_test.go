@@ -41,7 +41,9 @@ func TestCitationsAreReadFromTheAnswer(t *testing.T) {
 		"a year": {"In [2024], [2, 2024] and [x], [-1], [1.5]", "In [2024], [2, 2024] and [x], [-1], [1.5]",
 			nil},
 		"an unclosed citation": {"A [1", "A [1", nil},
-		"digits with a blank":  {"A [1 ] [ 2]", "A [1 ] [ 2]", nil},
+		"digits with a blank":  {"A [1 ] b [ 2]. C [ 3 ].", "A [1] b [2]. C.", []int32{1, 2}},
+		"other brackets":       {"A【1】. B 【2†source】 c【1, 2】d【9†L3-L5】.", "A[1]. B [2] c[1, 2]d.", []int32{1, 2}},
+		"a heading":            {"【2024】 a 【x】 b 【1†", "【2024】 a 【x】 b 【1†", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -67,12 +67,18 @@ func TestKnowledgeCommandEvaluatesRetrieval(t *testing.T) {
 	require.Equal(t, 3, shown["saved"].Asked)
 	require.Len(t, shown["saved"].Missed, 1)
 
+	require.NoError(t, os.WriteFile(table, []byte("question;document\n\"Lampshades, or what?\";house.csv\n"), 0o600))
+	semicolons := evaluate("", table)
+	require.Zero(t, semicolons.code, semicolons.log)
+	require.NoError(t, json.Unmarshal([]byte(semicolons.out), &shown))
+	require.Equal(t, 4, shown["saved"].Asked)
+
 	wrong := evaluate("{\"question\": \"?\"}", "-")
 	require.Equal(t, 2, wrong.code)
 	require.Contains(t, wrong.log, "line 1 must be a JSON object with question and document")
 	const most = 8 << 20
 	require.NoError(t, json.Unmarshal([]byte(evaluate(strings.Repeat("\n", most), "-").out), &shown))
-	require.Equal(t, 3, shown["saved"].Asked, "as large as a file may be")
+	require.Equal(t, 4, shown["saved"].Asked, "as large as a file may be")
 	large := evaluate(strings.Repeat("\n", most+1), "-")
 	require.Equal(t, 2, large.code)
 	require.Contains(t, large.log, "- has more than 8388608 bytes")

@@ -3,7 +3,6 @@ package api
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,7 +56,7 @@ func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelledQuestion, error) 
 
 // questionsOfCSV reads a table whose first line names its columns.
 func questionsOfCSV(text []byte) ([]labelledQuestion, error) {
-	rows := csv.NewReader(bytes.NewReader(text))
+	rows := cli.NewCSV(text)
 	columns, err := rows.Read()
 	if err != nil {
 		return nil, errors.New("the first line must have the columns question and document, and may have the column passage")

@@ -3,7 +3,6 @@ package apply
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -74,19 +73,9 @@ func readRows(directory, name string) (list, error) {
 	return rows, nil
 }
 
-// rowsOfCSV reads a table whose first line has the column names. Its first separator outside of quotes applies to all
-// lines: a comma, semicolon or tab.
+// rowsOfCSV reads a table whose first line has the column names.
 func rowsOfCSV(text []byte) (list, error) {
-	reader := csv.NewReader(bytes.NewReader(text))
-	isQuoted := false
-	at := bytes.IndexFunc(text, func(r rune) bool {
-		isQuoted = isQuoted != (r == '"')
-		return !isQuoted && strings.ContainsRune(",;\t\n", r)
-	})
-	if at >= 0 && text[at] != '\n' {
-		reader.Comma = rune(text[at])
-	}
-	table, err := reader.ReadAll()
+	table, err := cli.NewCSV(text).ReadAll()
 	if err != nil {
 		return nil, err
 	}

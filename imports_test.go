@@ -59,7 +59,7 @@ var mayImport = map[string]string{
 	"gateway/auth":                  "model db",
 	"gateway/console":               "",
 	"gateway/form":                  "",
-	"gateway/mcp":                   "model gateway/stored",
+	"gateway/mcp":                   "model gateway/form gateway/stored",
 	"gateway/rest":                  "model gateway/form gateway/stored",
 	"gateway/rest/openapi":          "model gateway/rest gateway/stored",
 	"gateway/stored":                "model",

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -120,4 +122,26 @@ func codeIn(head string) string {
 		return found[1]
 	}
 	return ""
+}
+
+// A client that sends its whole body before it reads still receives the refusal of a body that is too large.
+func TestTooLargeBodiesAreAnswered(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Large")
+	address, err := url.Parse(g.url)
+	require.NoError(t, err)
+	large := strings.Repeat(" ", 8<<20)
+	for _, path := range []string{"/graphql", "/Dataset/x/document", "/mcp"} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address.Host)
+		require.NoError(t, err)
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: %s\r\n"+
+			"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s", path, key, len(large), large)
+		require.NoError(t, err, path)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err, path)
+		require.NoError(t, response.Body.Close())
+		require.NoError(t, conn.Close())
+		require.Equal(t, http.StatusRequestEntityTooLarge, response.StatusCode, path)
+	}
 }

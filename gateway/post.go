@@ -81,6 +81,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *faul
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
+		form.Discard(r.Body)
 		return nil, refusal(http.StatusRequestEntityTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	case err != nil:
 		return nil, refusal(http.StatusBadRequest, "the body is incomplete: send the request again")

@@ -77,7 +77,10 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 	body := &pacedBody{ReadCloser: r.Body, control: control, pace: limits.Pace, deadline: deadline}
 	body.expect()
 	if r.ContentLength > limits.File+limits.Rest {
-		discard(r, body)
+		// A client that waits for 100 Continue has sent nothing.
+		if !strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+			Discard(body)
+		}
 		return nil, &TooLargeError{limits}
 	}
 	r.Body = http.MaxBytesReader(w, body, limits.File+limits.Rest)
@@ -92,7 +95,7 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 		}
 		err = reason(err, limits)
 		if errors.As(err, new(*TooLargeError)) {
-			discard(r, body)
+			Discard(body)
 		}
 		return nil, err
 	}
@@ -155,16 +158,12 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// maxDiscarded bounds the bytes that discard reads.
+// maxDiscarded bounds the bytes that Discard reads.
 const maxDiscarded = 64 << 20
 
-// discard reads and drops the rest of a body that is too large. A client that is still sending when the connection
-// closes sees the closed connection instead of the response. Clients that wait for 100 Continue have sent nothing.
-func discard(r *http.Request, body io.Reader) {
-	if !strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
-		_, _ = io.CopyN(io.Discard, body, maxDiscarded)
-	}
-}
+// Discard reads and drops the rest of a body that is too large, at most 64 MiB and until the read deadline. A client
+// that is still sending when the connection closes sees the closed connection instead of the response.
+func Discard(body io.Reader) { _, _ = io.CopyN(io.Discard, body, maxDiscarded) }
 
 func reason(err error, limits Limits) error {
 	var tooLarge *http.MaxBytesError

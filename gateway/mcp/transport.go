@@ -27,6 +27,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/agentgraph/agentgraph/gateway/form"
 	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -211,6 +212,7 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request) ([]byte, in
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
+		form.Discard(r.Body)
 		return nil, http.StatusRequestEntityTooLarge,
 			model.Errorf(model.LimitExceeded, "the body is larger than the limit of %d bytes", tooLarge.Limit)
 	case err != nil:

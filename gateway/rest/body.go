@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agentgraph/agentgraph/gateway/form"
 	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -63,6 +64,7 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
+		form.Discard(r.Body)
 		return nil, problemf(http.StatusRequestEntityTooLarge, model.LimitExceeded,
 			"the body is larger than the limit of %d bytes", tooLarge.Limit)
 	case err != nil:

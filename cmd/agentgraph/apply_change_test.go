@@ -196,6 +196,32 @@ func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
 	require.Equal(t, "# Hours\n\n8 to 4\n", filesIn(t, dir)["knowledge/opening_hours/hours.md"])
 }
 
+func TestQuestionsMoveToTheNewDocument(t *testing.T) {
+	c, key, file, _ := startSmall(t)
+	c.key = key
+	type labelled struct{ Question, DocumentName, Passage string }
+	var read struct {
+		Datasets struct {
+			Nodes []struct {
+				ID                string
+				LabelledQuestions []labelled
+			}
+		}
+	}
+	const query = "{ datasets { nodes { id labelledQuestions { question documentName passage } } } }"
+	c.must(t, query, nil, &read)
+	c.must(t, `mutation ($id: ID!) { addLabelledQuestions(input: {datasetId: $id, questions: [
+		{question: "When?", documentName: "hours.md", passage: "8"}, {question: "Who?", documentName: "a/b.txt"}]}) {
+		labelledQuestions { id } } }`, map[string]any{"id": read.Datasets.Nodes[0].ID}, nil)
+	hours := filepath.Join(filepath.Dir(file), "knowledge", "hours.md")
+	require.NoError(t, os.WriteFile(hours, []byte("# Hours\n\n8 to 4\n"), 0o600))
+	c.good(t, key, "apply", "-f", file)
+	require.Equal(t, []string{"addDocument", "addLabelledQuestions", "deleteDocument"}, c.mutations)
+	c.must(t, query, nil, &read)
+	require.ElementsMatch(t, []labelled{{"When?", "hours.md", "8"}, {"Who?", "a/b.txt", ""}},
+		read.Datasets.Nodes[0].LabelledQuestions)
+}
+
 func TestPruneDeletesUnnamedObjects(t *testing.T) {
 	c, key, file, _ := startSmall(t)
 	edit(t, file, "  - {name: Look, technicalName: look}\n", "")

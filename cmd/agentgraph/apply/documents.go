@@ -1,12 +1,16 @@
 package apply
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // document is a file that belongs to a dataset.
@@ -114,4 +118,47 @@ func safeName(name string) string {
 		return "document"
 	}
 	return safe
+}
+
+const questionsQuery = `query ($id: ID!) { dataset(id: $id) { labelledQuestions { question documentId passage } } }`
+
+// questionsPerRequest bounds the questions of one request, so that the longest ones fit in its body.
+const questionsPerRequest = 50
+
+// moveQuestions moves the labeled questions of the documents that will be deleted to the documents that keep their
+// names, given by id.
+func (ch *change) moveQuestions(ctx context.Context, w *writer, kept map[string]string) error {
+	newIDs := map[string]string{}
+	for _, s := range ch.deletedDocuments {
+		if id := kept[s.name]; id != "" {
+			newIDs[s.id] = id
+		}
+	}
+	if len(newIDs) == 0 {
+		return nil
+	}
+	var answer struct {
+		Dataset struct {
+			LabelledQuestions []struct {
+				Question, DocumentID string
+				Passage              *string
+			}
+		}
+	}
+	if err := w.api.Query(ctx, questionsQuery, client.Variables{"id": ch.resource.id}, &answer); err != nil {
+		return err
+	}
+	var moved list
+	for _, q := range answer.Dataset.LabelledQuestions {
+		if id := newIDs[q.DocumentID]; id != "" {
+			moved = append(moved, object{{"question", q.Question}, {"documentId", id}, {"passage", q.Passage}})
+		}
+	}
+	for some := range slices.Chunk(moved, questionsPerRequest) {
+		input := object{{"datasetId", ch.resource.id}, {"questions", some}}
+		if _, err := w.mutate(ctx, "addLabelledQuestions", "labelledQuestions { id }", input, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -236,8 +236,15 @@ func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input obje
 	return nil
 }
 
-// writeDocuments adds documents before it deletes those that they replace, so that searches always find one.
+// writeDocuments adds documents before it deletes those that they replace, so that searches always find one. The
+// labeled questions of replaced documents move to the new ones.
 func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
+	kept := map[string]string{}
+	for _, d := range ch.resource.documents {
+		if same, _ := ch.resource.storedAs(d); same != nil {
+			kept[d.name] = same.id
+		}
+	}
 	for _, d := range ch.addedDocuments {
 		content, err := d.content()
 		if err != nil {
@@ -245,9 +252,14 @@ func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 		}
 		input := object{{"datasetId", ch.resource.id}, {"name", d.name}, {"upload", nil}}
 		file := &client.File{Variable: "variables.input.upload", Name: safeName(d.name), Content: content}
-		if _, err := w.mutate(ctx, "addDocument", "document { id }", input, file); err != nil {
+		payload, err := w.mutate(ctx, "addDocument", "document { id }", input, file)
+		if err != nil {
 			return fmt.Errorf("document %q: %w", d.name, err)
 		}
+		kept[d.name] = payload.object("document").text("id")
+	}
+	if err := ch.moveQuestions(ctx, w, kept); err != nil {
+		return fmt.Errorf("move the labeled questions: %w", err)
 	}
 	for _, s := range ch.deletedDocuments {
 		if _, err := w.mutate(ctx, "deleteDocument", "deletedId", object{{"documentId", s.id}}, nil); err != nil {

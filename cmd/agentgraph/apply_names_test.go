@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -42,6 +43,36 @@ func TestTestsWithTheSameNameKeepTheirIDs(t *testing.T) {
 		"\n        folderId: null\n        name: Other")
 	c.good(t, key, "apply", "-f", dir)
 	require.Equal(t, []string{"updateSimulationTest"}, c.mutations)
+}
+
+// A dataset may have different documents with the same name. Files give the second one its name.
+func TestDocumentsWithTheSameNameArePulled(t *testing.T) {
+	t.Parallel()
+	c := newApplyServer(t)
+	tenant, key := newCompany(t, c.store, "Pairs")
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "House"})
+	require.NoError(t, err)
+	base := knowledge.New(knowledge.Options{})
+	for _, text := range []string{"# Open\n", "# Closed\n", "# Open\n"} {
+		_, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID, Name: new("hours.md"),
+			Text: &text})
+		require.NoError(t, err)
+	}
+	dir := t.TempDir()
+	o := c.run(t, key, "pull", dir)
+	require.Zero(t, o.code, o.log)
+	second := filepath.Join("knowledge", "house", "2_hours.md")
+	require.Contains(t, o.log, `another document with the name "hours.md" has different content, so it is written to `+second)
+	pulled := filesIn(t, dir)
+	require.ElementsMatch(t, []string{"# Open\n", "# Closed\n"},
+		[]string{pulled["knowledge/house/hours.md"], pulled["knowledge/house/2_hours.md"]})
+	c.good(t, key, "apply", "-f", dir)
+	require.Equal(t, []string{"deleteDocument"}, c.mutations, "only the copy is deleted")
+	require.Contains(t, c.good(t, key, "diff", "-f", dir), "Nothing differs.")
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, second), []byte(pulled["knowledge/house/hours.md"]), 0o600))
+	require.Contains(t, c.run(t, key, "diff", "-f", dir).log,
+		`is a second document with the name "hours.md" and the same content`)
 }
 
 func TestAmbiguousNamesNeedIDs(t *testing.T) {

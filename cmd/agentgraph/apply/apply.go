@@ -285,17 +285,15 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 		return err
 	}
 	files := current.files(c.IDs)
+	current.noteDocuments()
 	showNotes(cmd.ErrOrStderr(), current.notes)
-	if err := current.checkDocuments(); err != nil {
-		return client.Exit(client.ExitFailed, err)
-	}
 	root, err := c.clear(files)
 	if err != nil {
 		return client.Exit(client.ExitFailed, err)
 	}
 	defer func() { _ = root.Close() }()
 	for _, t := range current.resources[dataset] {
-		for _, d := range t.documentsByName() {
+		for _, d := range t.pulledDocuments() {
 			if err := server.download(ctx, d.storedDocument, root, filepath.Join(knowledgeFolder, t.key, d.file)); err != nil {
 				return client.ExitWith(ctx, err)
 			}

@@ -43,7 +43,8 @@ func documentsIn(t *resource, wrong *faults) []document {
 		if !isText {
 			file, d.name = entry.(object).text("file"), entry.(object).text("name")
 		}
-		if seen[d.name] {
+		// Pull writes the name of each document whose file has another name, also if two documents have the same name.
+		if seen[d.name] && isText {
 			wrong.addFault(at, "is a second document with the name %q", d.name)
 		}
 		seen[d.name] = true
@@ -55,6 +56,9 @@ func documentsIn(t *resource, wrong *faults) []document {
 		if err := d.readDigest(); err != nil {
 			wrong.addFault(at, "%v", err)
 			continue
+		}
+		if !isText && slices.ContainsFunc(all, func(o document) bool { return o.name == d.name && o.digest == d.digest }) {
+			wrong.addFault(at, "is a second document with the name %q and the same content", d.name)
 		}
 		all = append(all, d)
 	}
@@ -90,19 +94,30 @@ func (d document) content() ([]byte, error) {
 	return content, nil
 }
 
-// storedAs returns the documents of the server with the same name: the first with the same content, and all others.
-func (t *resource) storedAs(d document) (same *storedDocument, others []storedDocument) {
-	for _, s := range t.stored {
-		if s.name != d.name {
-			continue
+// storedAs returns the index of the first of some documents of the server with the same name and content, or -1.
+func (d document) storedAs(stored []storedDocument) int {
+	return slices.IndexFunc(stored, func(s storedDocument) bool { return s.name == d.name && s.digest == d.digest })
+}
+
+// compareDocuments sets the documents to add and to delete. Other documents of the server with the name of a file are
+// deleted. With prune, so are those that the files do not name.
+func (ch *change) compareDocuments(prune bool) {
+	t := ch.resource
+	named, others := map[string]bool{}, slices.Clone(t.stored)
+	for _, d := range t.documents {
+		named[d.name] = true
+		if same := d.storedAs(others); same >= 0 {
+			others = slices.Delete(others, same, same+1)
+		} else {
+			ch.addedDocuments = append(ch.addedDocuments, d)
 		}
-		if same == nil && s.digest == d.digest {
-			same = &s
-			continue
-		}
-		others = append(others, s)
 	}
-	return same, others
+	_, isTold := t.raw.get("documents")
+	for _, s := range others {
+		if named[s.name] || prune && isTold {
+			ch.deletedDocuments = append(ch.deletedDocuments, s)
+		}
+	}
 }
 
 // safeName returns a file name of at most 200 bytes that stays in its folder, without characters that a file system may

@@ -132,20 +132,7 @@ func (c *company) changeOf(t *resource, o options) *change {
 		}
 	}
 	ch.headers = t.headers != nil && (o.sendHeaders || headersDiffer(ch.inline))
-	for _, d := range t.documents {
-		same, others := t.storedAs(d)
-		if same == nil {
-			ch.addedDocuments = append(ch.addedDocuments, d)
-		}
-		ch.deletedDocuments = append(ch.deletedDocuments, others...)
-	}
-	if _, isTold := t.raw.get("documents"); o.prune && isTold {
-		for _, s := range t.stored {
-			if !slices.ContainsFunc(t.documents, func(d document) bool { return d.name == s.name }) {
-				ch.deletedDocuments = append(ch.deletedDocuments, s)
-			}
-		}
-	}
+	ch.compareDocuments(o.prune)
 	if t.kind == campaign && ch.verb == "change" {
 		c.checkCampaignFields(ch)
 	}

@@ -198,7 +198,7 @@ func (t *resource) withHeaders(endpoint object) object {
 // documentPaths returns the documents of a dataset in the format of files.
 func (t *resource) documentPaths() list {
 	all := list{}
-	for _, s := range t.documentsByName() {
+	for _, s := range t.pulledDocuments() {
 		file := t.key + "/" + s.file
 		if s.file == s.name {
 			all = append(all, file)
@@ -215,14 +215,14 @@ type pulledDocument struct {
 	file string
 }
 
-// documentsByName returns the documents sorted by name, one for each name.
-func (t *resource) documentsByName() (all []pulledDocument) {
+// pulledDocuments returns the documents sorted by name, one for each name and content.
+func (t *resource) pulledDocuments() (all []pulledDocument) {
 	stored := slices.SortedFunc(slices.Values(t.stored), func(a, b storedDocument) int {
 		return strings.Compare(a.name+"\x00"+a.digest, b.name+"\x00"+b.digest)
 	})
 	taken := map[string]bool{}
 	for i, s := range stored {
-		if i > 0 && stored[i-1].name == s.name {
+		if i > 0 && stored[i-1].name == s.name && stored[i-1].digest == s.digest {
 			continue
 		}
 		file := safeName(s.name)
@@ -235,18 +235,17 @@ func (t *resource) documentsByName() (all []pulledDocument) {
 	return all
 }
 
-// checkDocuments refuses two different documents with the same name: files could name only one of them.
-func (c *company) checkDocuments() error {
+// noteDocuments notes documents with the name of another one and different content, and their files.
+func (c *company) noteDocuments() {
 	for _, t := range c.resources[dataset] {
-		digests := map[string]string{}
-		for _, s := range t.stored {
-			if digest, isKnown := digests[s.name]; isKnown && digest != s.digest {
-				return fmt.Errorf("%s: it has two different documents with the name %q: delete one of them", t, s.name)
+		all := t.pulledDocuments()
+		for i, s := range all {
+			if i > 0 && all[i-1].name == s.name {
+				c.notes = append(c.notes, fmt.Sprintf("%s: another document with the name %q has different content, so it "+
+					"is written to %s", t, s.name, filepath.Join(knowledgeFolder, t.key, s.file)))
 			}
-			digests[s.name] = s.digest
 		}
 	}
-	return nil
 }
 
 const contentQuery = `query ($id: ID!, $offset: Int!) { document(id: $id) { content(offset: $offset) } }`

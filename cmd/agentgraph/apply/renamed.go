@@ -105,7 +105,7 @@ func isSameButForTheName(t, old *resource) bool {
 		}
 	}
 	for _, d := range t.documents {
-		if same, _ := old.storedAs(d); same == nil {
+		if d.storedAs(old.stored) < 0 {
 			return false
 		}
 	}

@@ -241,8 +241,8 @@ func (ch *change) addSubAgent(ctx context.Context, w *writer, wanted, input obje
 func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 	kept := map[string]string{}
 	for _, d := range ch.resource.documents {
-		if same, _ := ch.resource.storedAs(d); same != nil {
-			kept[d.name] = same.id
+		if same := d.storedAs(ch.resource.stored); same >= 0 {
+			kept[d.name] = ch.resource.stored[same].id
 		}
 	}
 	for _, d := range ch.addedDocuments {

@@ -11,6 +11,8 @@ import (
 const (
 	// minPart is the minimum length of a word in a compound, and minCompound that of a compound, in letters.
 	minPart, minCompound = 4, 9
+	// minAlone is the minimum length of a word that matches a compound whose rest is unknown, in letters.
+	minAlone = 6
 	// maxCompound bounds a compound, in letters, and maxCompoundParts the number of its words.
 	maxCompound, maxCompoundParts = 60, 4
 	// maxCompounds bounds the compounds that match a word.
@@ -92,19 +94,20 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 	return nil
 }
 
-// compoundsWith returns the compounds that consist of a term of a word and a known rest. Their credit is the smallest
-// share of letters that the word has in one of them.
-func compoundsWith(known []*vocabulary, terms []string) (compounds []string, credit float64) {
+// compoundsWith returns the compounds that consist of a term of a word, which has at least least letters, and a rest
+// for which isRest is true. Their credit is the smallest share of letters that the word has in one of them.
+func compoundsWith(known []*vocabulary, terms []string, least int,
+	isRest func(rest string, isFirst bool) bool) (compounds []string, credit float64) {
 	credit = 1
 	for _, term := range terms {
 		letters, letterBits := utf8.RuneCountInString(term), lettersOf(term)
-		if letters < minPart {
+		if letters < least {
 			continue
 		}
 		for _, v := range known {
 			for length := max(minCompound, letters+minPart); length <= maxCompound; length++ {
 				for _, k := range v.words[length] {
-					if k.letters&letterBits == letterBits && len(compounds) < maxCompounds && isCompound(known, k.text, term) {
+					if k.letters&letterBits == letterBits && len(compounds) < maxCompounds && isCompound(k.text, term, isRest) {
 						compounds, credit = append(compounds, k.text), min(credit, float64(letters)/float64(length))
 					}
 				}
@@ -115,25 +118,46 @@ func compoundsWith(known []*vocabulary, terms []string) (compounds []string, cre
 	return slices.Compact(compounds), credit
 }
 
-// isCompound reports whether a word begins or ends with part, and the rest is known.
-func isCompound(known []*vocabulary, word, part string) bool {
-	rest, isFirst := strings.CutPrefix(word, part)
-	if !isFirst {
-		isLast := false
-		if rest, isLast = strings.CutSuffix(word, part); !isLast {
-			return false
+// isCompound reports whether a word begins or ends with part, and isRest is true for the rest. isFirst says that the
+// part comes first.
+func isCompound(word, part string, isRest func(rest string, isFirst bool) bool) bool {
+	if rest, isFirst := strings.CutPrefix(word, part); isFirst {
+		return isRest(rest, true)
+	}
+	rest, isLast := strings.CutSuffix(word, part)
+	return isLast && isRest(rest, false)
+}
+
+// compoundsOfKnown returns the compounds that consist of a term of a word and a known word.
+func compoundsOfKnown(known []*vocabulary, terms []string) (compounds []string, credit float64) {
+	return compoundsWith(known, terms, minPart, func(rest string, isFirst bool) bool {
+		return slices.ContainsFunc(links, func(link string) bool {
+			without, isLinked := strings.CutSuffix(rest, link)
+			if isFirst {
+				without, isLinked = strings.CutPrefix(rest, link)
+			}
+			return isLinked && utf8.RuneCountInString(without) >= minPart && knows(known, without)
+		})
+	})
+}
+
+// relatedTo returns the compounds that begin or end with a long word, whatever the rest is. If there are none, it
+// returns the longest known word that the word ends with.
+func relatedTo(known []*vocabulary, terms []string) (words []string, credit float64) {
+	words, credit = compoundsWith(known, terms, minAlone, func(string, bool) bool { return true })
+	if len(words) > 0 {
+		return words, credit
+	}
+	longest := 0
+	for _, term := range terms {
+		letters := []rune(term)
+		for start := minPart; len(letters) <= maxCompound && start <= len(letters)-max(minAlone, longest+1); start++ {
+			if head := string(letters[start:]); knows(known, head) {
+				longest, words, credit = len(letters)-start, []string{head}, float64(len(letters)-start)/float64(len(letters))
+			}
 		}
 	}
-	for _, link := range links {
-		without, isLinked := strings.CutSuffix(rest, link)
-		if isFirst {
-			without, isLinked = strings.CutPrefix(rest, link)
-		}
-		if isLinked && utf8.RuneCountInString(without) >= minPart && knows(known, without) {
-			return true
-		}
-	}
-	return false
+	return words, credit
 }
 
 func knows(known []*vocabulary, word string) bool {

@@ -27,3 +27,25 @@ func TestRetrieveFindsCompounds(t *testing.T) {
 	}
 	require.InDelta(t, 1.2*4/11, l.ask("Raum")[0].Score, 1e-9, "the share of the compound, at the beginning of a chunk")
 }
+
+// The rest of a compound may be unknown if the word is long.
+func TestRetrieveFindsLongPartsOfCompounds(t *testing.T) {
+	t.Parallel()
+	const liability, appointment, room = "Die Haftpflichtversicherung zahlt", "Ein Facharzttermin dauert lange",
+		"Der Gruppenraum ist frei"
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t),
+		[]string{strings.Join([]string{german, liability, appointment, room}, "\n")})
+	for question, want := range map[string][]string{
+		"Versicherung": {liability}, "Versicherungen": {liability}, "Termine": {appointment}, "Haftpflicht": {liability},
+		"Zahnarzttermin": {}, "Raum": {}, "Alter": {},
+	} {
+		require.ElementsMatch(t, want, texts(l.ask(question)), question)
+	}
+	const insurance = "Eine Versicherung kostet wenig"
+	l = newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{strings.Join([]string{german, insurance, room}, "\n")})
+	for question, want := range map[string][]string{
+		"Haftpflichtversicherung": {insurance}, "Haftpflichtversicherungen": {insurance}, "Zeitraum": {},
+	} {
+		require.ElementsMatch(t, want, texts(l.ask(question)), question)
+	}
+}

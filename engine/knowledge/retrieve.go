@@ -178,13 +178,17 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 				all = append(all, parts...)
 				continue
 			}
-			if words, credit := compoundsWith(known, t.Terms); len(words) > 0 {
+			if words, credit := compoundsOfKnown(known, t.Terms); len(words) > 0 {
 				nearest[t.Word], credits[t.Word] = words, credit
 				all = append(all, words...)
 				continue
 			}
 		}
-		if words, credit := t.nearest(alike(known, t.Word)); len(words) > 0 {
+		words, credit := t.nearest(alike(known, t.Word))
+		if len(words) == 0 && hasCompounds(s.languages) {
+			words, credit = relatedTo(known, t.Terms)
+		}
+		if len(words) > 0 {
 			nearest[t.Word], credits[t.Word] = words, credit
 			all = append(all, words...)
 		}

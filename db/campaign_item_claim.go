@@ -44,18 +44,15 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	if err != nil {
 		return nil, nil, err
 	}
-	if campaign.Status != model.CampaignStatusRunning {
-		return nil, nil, model.Errorf(model.Conflict, "campaign %q is %s: items can be claimed only from a running campaign",
-			campaign.ID, campaign.Status)
-	}
-	return nil, items, nil
+	return nil, items, campaign.AllowClaims()
 }
 
 // Only the database's clock measures leases, because the clocks of replicas may differ.
 const leaseUntil = "due_at = now() + ? * interval '1 second'"
 
 // RenewCampaignClaim extends a claim and returns its items that still wait for their calls. If the claim had expired,
-// it gets back the items that no other caller has claimed since.
+// it gets back the items that no other caller has claimed since. RenewCampaignClaim returns CONFLICT when the campaign
+// is not running.
 func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	in model.RenewCampaignClaimInput) ([]*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
@@ -63,6 +60,9 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	}
 	campaign, err := t.Campaign(ctx, in.CampaignID)
 	if err != nil {
+		return nil, err
+	}
+	if err := campaign.AllowClaims(); err != nil {
 		return nil, err
 	}
 	// Archiving locks items in the same order, so the two cannot deadlock.

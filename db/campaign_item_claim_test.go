@@ -250,3 +250,38 @@ func TestItemsWithoutAttemptsAreNotCalled(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.CampaignItemStatusProcessed, last.RunningStatus)
 }
+
+func TestPausedCampaignStartsNoCalls(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	for _, status := range []model.CampaignStatus{model.CampaignStatusPaused, model.CampaignStatusCompleted} {
+		campaign := newCampaign(t, tenant)
+		items := add(t, tenant, campaign.ID, 3)
+		claim, _ := claimItems(t, tenant, campaign.ID, 2)
+		call := func(item *model.CampaignItem, claim *string) error {
+			_, err := tenant.AdvanceCampaignItem(t.Context(), model.AdvanceCampaignItemInput{CampaignID: campaign.ID,
+				ItemID: item.ID, To: model.CampaignItemStatusCalling, ClaimID: claim})
+			return err
+		}
+		require.NoError(t, call(items[0], &claim))
+
+		become(t, tenant, campaign.ID, status)
+		for _, err := range []error{call(items[1], &claim), call(items[2], nil)} {
+			require.Contains(t, fails(t, err, model.Conflict),
+				"is "+status.String()+", so no call can start: calls in progress continue")
+		}
+		renew := model.RenewCampaignClaimInput{CampaignID: campaign.ID, ClaimID: claim, LeaseSeconds: 60}
+		_, err := tenant.RenewCampaignClaim(t.Context(), renew)
+		require.Contains(t, fails(t, err, model.Conflict), "is "+status.String())
+		_, err = advance(t.Context(), tenant, items[0], model.CampaignItemStatusCalling, new(true))
+		require.NoError(t, err)
+		report(t, tenant, items[0], model.CampaignItemStatusProcessingResult)
+		report(t, tenant, items[0], model.CampaignItemStatusProcessed)
+
+		become(t, tenant, campaign.ID, model.CampaignStatusRunning)
+		held, err := tenant.RenewCampaignClaim(t.Context(), renew)
+		require.NoError(t, err)
+		require.Equal(t, idsOf(items[1:2]), idsOf(held))
+		require.NoError(t, call(items[1], &claim))
+	}
+}

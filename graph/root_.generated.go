@@ -3588,9 +3588,9 @@ enum CampaignStatus {
   Draft
   "Dialers can claim its items."
   Running
-  "No item can be claimed. Calls in progress continue."
+  "No item can be claimed and no call can start. Calls in progress continue."
   Paused
-  "Someone declared it finished. No item can be claimed."
+  "Someone declared it finished. No item can be claimed and no call can start. Calls in progress continue."
   Completed
   "It is read-only: nothing in it changes."
   Archived
@@ -4222,7 +4222,9 @@ extend type Mutation {
   Changes the state of an item, as a dialer reports it. A call takes it from ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + `. If the contact
   answers, it continues to ` + "`" + `ProcessingResult` + "`" + `, and to ` + "`" + `Processed` + "`" + ` with its result. If nobody answers, it goes back to
   ` + "`" + `Pending` + "`" + `, or after its last attempt to ` + "`" + `Processed` + "`" + `. After a technical failure, it goes from ` + "`" + `Calling` + "`" + ` or
-  ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Error` + "`" + `. Any other change returns ` + "`" + `CONFLICT` + "`" + ` with a list of the possible ones.
+  ` + "`" + `ProcessingResult` + "`" + ` to ` + "`" + `Error` + "`" + `. Any other change returns ` + "`" + `CONFLICT` + "`" + ` with a list of the possible ones. No call starts while
+  the campaign is paused or completed: the change from ` + "`" + `Pending` + "`" + ` to ` + "`" + `Calling` + "`" + ` then returns ` + "`" + `CONFLICT` + "`" + `. Reports about calls
+  in progress are accepted.
   """
   advanceCampaignItem("The report." input: AdvanceCampaignItemInput!): AdvanceCampaignItemPayload @requires(scope: write)
   "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due immediately, with no attempts and no result. Its events remain."
@@ -4236,7 +4238,7 @@ extend type Mutation {
   renewed expires, and its items can be claimed again. Works only while the campaign is running.
   """
   claimCampaignItems("The number of items, and the lease." input: ClaimCampaignItemsInput!): ClaimCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.limit"])
-  "Renews a claim."
+  "Renews a claim. Works only while the campaign is running."
   renewCampaignClaim("The claim." input: RenewCampaignClaimInput!): RenewCampaignClaimPayload @requires(scope: write)
 }
 

@@ -122,6 +122,24 @@ func (c *Campaign) Frozen() error {
 	return nil
 }
 
+// allowCalls returns CONFLICT if no call may start. In a draft calls may start, for dialers without claims.
+func (c *Campaign) allowCalls() error {
+	switch c.Status {
+	case CampaignStatusPaused, CampaignStatusCompleted, CampaignStatusArchived:
+	default:
+		return nil
+	}
+	return Errorf(Conflict, "campaign %q is %s, so no call can start: calls in progress continue", c.ID, c.Status)
+}
+
+// AllowClaims returns CONFLICT if the campaign is not running.
+func (c *Campaign) AllowClaims() error {
+	if c.Status == CampaignStatusRunning {
+		return nil
+	}
+	return Errorf(Conflict, "campaign %q is %s: items can be claimed only from a running campaign", c.ID, c.Status)
+}
+
 func (c *Campaign) become(status *CampaignStatus) error {
 	if status == nil || *status == c.Status {
 		return nil

@@ -113,8 +113,8 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 
 // Advance applies a valid report and returns the new events. tags are the agent's tags: a result's tag is a system tag
 // if the agent has a system tag of the same name, or if it has the name of noAnswer. Advance returns CONFLICT and
-// changes nothing if the item cannot make this transition, if the item is archived, or if the report names another
-// claim.
+// changes nothing if the item cannot make this transition, if the item is archived, if the report names another claim,
+// or if it starts a call although the campaign is paused or completed.
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,
 	at time.Time) ([]*CampaignItemEvent, error) {
 	if in.ClaimID != nil && (i.ClaimID == nil || *i.ClaimID != *in.ClaimID) {
@@ -122,6 +122,11 @@ func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []
 	}
 	if i.IsArchived {
 		return nil, Errorf(Conflict, "campaign item %q is archived: unarchive it first", i.ID)
+	}
+	if i.RunningStatus == CampaignItemStatusPending && in.To == CampaignItemStatusCalling {
+		if err := c.allowCalls(); err != nil {
+			return nil, err
+		}
 	}
 	for _, move := range itemTransitions {
 		if move.from != i.RunningStatus || move.to != in.To || !move.matches(i, c, in.Answered) {

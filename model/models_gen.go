@@ -3496,9 +3496,9 @@ const (
 	CampaignStatusDraft CampaignStatus = "Draft"
 	// Dialers can claim its items.
 	CampaignStatusRunning CampaignStatus = "Running"
-	// No item can be claimed. Calls in progress continue.
+	// No item can be claimed and no call can start. Calls in progress continue.
 	CampaignStatusPaused CampaignStatus = "Paused"
-	// Someone declared it finished. No item can be claimed.
+	// Someone declared it finished. No item can be claimed and no call can start. Calls in progress continue.
 	CampaignStatusCompleted CampaignStatus = "Completed"
 	// It is read-only: nothing in it changes.
 	CampaignStatusArchived CampaignStatus = "Archived"

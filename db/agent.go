@@ -156,7 +156,7 @@ func (t *Tenant) updateAgent(ctx context.Context, in model.UpdateAgentInput,
 		if agent, err = t.lockAgent(ctx, in.AgentID, forUpdate); err != nil {
 			return err
 		}
-		versions := agent.PromptVersion
+		versions, direction := agent.PromptVersion, agent.Direction
 		if err := agent.Expect(in); err != nil {
 			return err
 		}
@@ -169,6 +169,11 @@ func (t *Tenant) updateAgent(ctx context.Context, in model.UpdateAgentInput,
 		}
 		if err := agent.Update(in, now()); err != nil {
 			return err
+		}
+		if agent.Direction != direction {
+			if err := t.checkDirectionChange(ctx, agent); err != nil {
+				return err
+			}
 		}
 		if _, err := t.db.Update(agent).WherePK().Exec(ctx); err != nil {
 			return err

@@ -160,6 +160,28 @@ func (t *Tenant) checkStatusChange(ctx context.Context, campaign *model.Campaign
 	return nil
 }
 
+// checkDirectionChange returns UNPROCESSABLE when a locked agent becomes inbound while a campaign of it is running. It
+// locks the agent's campaigns, so none of them starts meanwhile.
+func (t tenantTx) checkDirectionChange(ctx context.Context, agent *model.Agent) error {
+	if agent.Direction == model.DirectionOutbound {
+		return nil
+	}
+	campaigns := []*model.Campaign{}
+	err := t.db.Select(&campaigns).Column("id", "status").Where("agent_id = ?", agent.ID).Order("id").
+		For(string(forShare)).Scan(ctx)
+	if err != nil {
+		return err
+	}
+	var faults model.Fields
+	for _, campaign := range campaigns {
+		if campaign.Status == model.CampaignStatusRunning {
+			faults.Add("direction", "must not be Inbound, because campaign %q is Running: pause it first", campaign.ID)
+			break
+		}
+	}
+	return faults.As(model.Unprocessable)
+}
+
 // inProgress lists the states of items that are neither waiting nor finished.
 var inProgress = []model.CampaignItemStatus{model.CampaignItemStatusCalling, model.CampaignItemStatusProcessingResult}
 

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,6 +86,39 @@ func TestOnlyOutboundAgentsRunCampaigns(t *testing.T) {
 		Direction: new(model.DirectionOutbound)})
 	require.NoError(t, err)
 	become(t, tenant, campaign.ID, model.CampaignStatusRunning)
+	turn := func() error {
+		_, err := tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: campaign.AgentID,
+			Direction: new(model.DirectionInbound)})
+		return err
+	}
+	faults(t, turn(), model.Unprocessable, "direction", fmt.Sprintf("campaign %q is Running: pause it first", campaign.ID))
+	agent, err := tenant.Agent(t.Context(), campaign.AgentID)
+	require.NoError(t, err)
+	require.Equal(t, model.DirectionOutbound, agent.Direction)
+	become(t, tenant, campaign.ID, model.CampaignStatusPaused)
+	require.NoError(t, turn())
+}
+
+// An agent that becomes inbound and a start of its campaign wait for each other.
+func TestAgentTurnsInboundWhileItsCampaignStarts(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	for range 20 {
+		campaign := newCampaign(t, tenant)
+		become(t, tenant, campaign.ID, model.CampaignStatusPaused)
+		errs := together(2, func(i int) (err error) {
+			if i == 0 {
+				_, err = tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: campaign.AgentID,
+					Direction: new(model.DirectionInbound)})
+			} else {
+				_, err = tenant.UpdateCampaign(t.Context(), model.UpdateCampaignInput{CampaignID: campaign.ID,
+					Status: new(model.CampaignStatusRunning)})
+			}
+			return err
+		})
+		require.Len(t, errs, 1)
+		fails(t, errs[0], model.Unprocessable)
+	}
 }
 
 func TestCampaignWithActiveItemsIsNotArchived(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"time"
 	_ "time/tzdata" // the names of time zones, on every system
 
-	"github.com/robfig/cron/v3"
 	"github.com/uptrace/bun"
 )
 
@@ -123,6 +122,7 @@ func (s *AgentTestSchedule) Update(in UpdateAgentTestScheduleInput, now time.Tim
 		faults.Add("cron", "must be given unless afterPromptChange is true")
 	}
 	next := s.nextTime(&faults, now)
+	s.checkGap(&faults, now)
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -162,10 +162,8 @@ func (s *AgentTestSchedule) Execution() StartAgentTestExecutionInput {
 	return in
 }
 
-var cronFields = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
-
-// times returns the times of Cron in its time zone. The error says which of the two is invalid.
-func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
+// times returns the times of Cron in its time zone. The faults say which of the two is invalid.
+func (s *AgentTestSchedule) times(faults *Fields) *cronTimes {
 	zone, err := time.LoadLocation(s.TimeZone)
 	// The empty name and Local depend on the server.
 	if err != nil || s.TimeZone == "" || s.TimeZone == "Local" {
@@ -179,13 +177,11 @@ func (s *AgentTestSchedule) times(faults *Fields) cron.Schedule {
 		faults.Add("cron", "must not contain a time zone: use timeZone instead")
 		return nil
 	}
-	parsed, err := cronFields.Parse(*s.Cron)
-	if err != nil {
-		faults.Add("cron", "must be a valid expression with five fields: %s", err.Error())
-		return nil
+	times, fault := parseCron(*s.Cron, zone)
+	if fault != "" {
+		faults.Add("cron", "must be a valid expression with five fields: %s", fault)
 	}
-	parsed.(*cron.SpecSchedule).Location = zone
-	return parsed
+	return times
 }
 
 // nextTime returns the first time of Cron after now, or nil when there is none.
@@ -194,24 +190,34 @@ func (s *AgentTestSchedule) nextTime(faults *Fields, now time.Time) *time.Time {
 	if times == nil {
 		return nil
 	}
-	next := times.Next(now)
+	next := times.next(now)
 	if next.IsZero() {
 		faults.Add("cron", "must name a day that exists")
 		return nil
 	}
-	before := next
+	return new(next.UTC())
+}
+
+// checkGap records a fault if two times of Cron are too close. It checks the times of the clock, so the result does not
+// depend on when clocks change.
+func (s *AgentTestSchedule) checkGap(faults *Fields, now time.Time) {
+	var known Fields
+	times := s.times(&known)
+	if times == nil {
+		return
+	}
+	before := times.utc.Next(now)
 	for range timesChecked {
-		at := times.Next(before)
-		if at.IsZero() {
-			break // no further time for years
+		at := times.utc.Next(before)
+		if before.IsZero() || at.IsZero() {
+			return // no further time for years
 		}
 		if at.Sub(before) < ScheduleGap {
 			faults.Add("cron", "must have at least five minutes between two times")
-			return nil
+			return
 		}
 		before = at
 	}
-	return new(next.UTC())
 }
 
 // IsDue reports whether the schedule must start an execution now.

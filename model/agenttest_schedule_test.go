@@ -33,6 +33,22 @@ func TestCronFollowsItsTimeZone(t *testing.T) {
 		{"0 3 * * MON-FRI", "America/New_York", "2026-03-06T12:00:00Z", "2026-03-09T07:00:00Z"},
 		{"*/5 * * * *", "Asia/Kathmandu", "2026-03-01T03:02:00Z", "2026-03-01T03:05:00Z"},
 		{"0 0 29 2 *", "UTC", "2026-03-01T03:00:00Z", "2028-02-29T00:00:00Z"},
+		// A time that the clocks skip becomes the first moment after the skipped hour.
+		{"30 2 28 3 *", "Europe/Berlin", "2026-04-01T00:00:00Z", "2027-03-28T01:00:00Z"},
+		{"30 2 28 3 *", "Europe/Berlin", "2027-03-28T01:00:00Z", "2028-03-28T00:30:00Z"},
+		{"30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00Z", "2026-03-29T01:00:00Z"},
+		{"30 2 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T00:30:00Z"},
+		{"30 2,4 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-29T02:30:00Z"},
+		{"15,45 2 * * *", "Europe/Berlin", "2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z"},
+		{"0 2,3 * * *", "Europe/Berlin", "2026-03-29T01:00:00Z", "2026-03-30T00:00:00Z"},
+		{"30 2 * * *", "America/New_York", "2026-03-07T12:00:00Z", "2026-03-08T07:00:00Z"},
+		{"0 0 5 9 *", "America/Santiago", "2026-12-01T00:00:00Z", "2027-09-05T04:00:00Z"},
+		{"30 * * * *", "Europe/Berlin", "2026-03-29T00:30:00Z", "2026-03-29T01:30:00Z"},
+		// A time that the clocks repeat counts once, unless the expression is for every hour.
+		{"30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
+		{"30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
+		{"0 0 * * *", "America/Havana", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},
+		{"30 * * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
 	} {
 		s, err := model.NewAgentTestSchedule(scheduleInput(c.cron, c.zone), at(t, c.now))
 		require.NoError(t, err, c.cron)
@@ -51,7 +67,10 @@ func TestInvalidSchedulesAreRefused(t *testing.T) {
 		"0,58 0,23 * * 1,2": "at least five minutes between two times",
 		"0 3 * *":           "cron must be a valid expression with five fields",
 		"0 0 3 * * *":       "cron must be a valid expression with five fields",
-		"@daily":            "cron must be a valid expression with five fields",
+		"@daily":            "cron must be a valid expression with five fields: write 0 0 * * * instead of @daily",
+		"0 24 * * *":        "with five fields: the hour must be 0 to 23, as *, a value, a list such as 1,2, a range",
+		"x 3 * * *":         "the minute must be 0 to 59",
+		"0 3 * * 7":         "the day of the week must be 0 to 6 or SUN to SAT, and Sunday is 0",
 		"@every 1s":         "cron must be a valid expression with five fields",
 		"TZ=UTC 0 3 * * *":  "must not contain a time zone",
 		"CRON_TZ=":          "must not contain a time zone",
@@ -102,6 +121,18 @@ func TestSchedulesStopRepeating(t *testing.T) {
 		"removeStopRepeating must not be given together with stopRepeating")
 	require.NoError(t, s.Update(model.UpdateAgentTestScheduleInput{RemoveStopRepeating: true}, now))
 	require.Nil(t, s.Execution().StopRepeating)
+}
+
+// Clocks that are set back never bring two times of a schedule too close together.
+func TestScheduleSurvivesTheChangeOfClocks(t *testing.T) {
+	t.Parallel()
+	s, err := model.NewAgentTestSchedule(scheduleInput("0,58 2,4,6,8 * * *", "Europe/Berlin"),
+		at(t, "2025-11-01T00:00:00Z"))
+	require.NoError(t, err)
+	s.Started("execution_1", at(t, "2026-10-20T00:00:00Z"))
+	require.Equal(t, at(t, "2026-10-20T00:58:00Z"), *s.NextRunAt)
+	s.Started("execution_2", at(t, "2026-10-25T00:58:00Z"))
+	require.Equal(t, at(t, "2026-10-25T03:00:00Z"), *s.NextRunAt)
 }
 
 func TestMissedTimesCountOnce(t *testing.T) {

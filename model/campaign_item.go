@@ -175,8 +175,32 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + punctuation + "]{0,2}[" + digits +
 	"]){6,}")
 
-// mask replaces the digits of phone numbers in a text with asterisks, except the last four digits of each.
+// digitRun matches the longest parts of a text that have only digits and separators. Every match of phoneLike is in one.
+var digitRun = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ :T()\\[\\]" + punctuation + "]{0,2}[" + digits + "])*")
+
+// notPhone matches runs of only ISO dates, times and IPv4 addresses with or without a port.
+var notPhone = func() *regexp.Regexp {
+	const (
+		date  = `(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])`
+		clock = `(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?`
+		octet = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
+		one   = `(?:` + date + `|` + clock + `|` + octet + `(?:\.` + octet + `){3}(?::[0-9]{1,5})?)`
+	)
+	return regexp.MustCompile(`^` + one + `(?:[ T]` + one + `)*$`)
+}()
+
+// mask replaces the digits of phone numbers in a text with asterisks, except the last four digits of each. It keeps
+// dates, times and IP addresses, unless other digits are next to them.
 func mask(text string) string {
+	return digitRun.ReplaceAllStringFunc(text, func(run string) string {
+		if notPhone.MatchString(run) {
+			return run
+		}
+		return maskNumbers(run)
+	})
+}
+
+func maskNumbers(text string) string {
 	return phoneLike.ReplaceAllStringFunc(text, func(number string) string {
 		masked := []rune(number)
 		seen := 0

@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -130,4 +133,50 @@ func TestFollowersOfOtherCompaniesGetNothing(t *testing.T) {
 	_, err = tenant.EndSimulationChat(t.Context(), chat)
 	require.NoError(t, err)
 	require.Equal(t, "complete", insider.receive().Type)
+}
+
+// A field that the key may not select ends the subscription with one error if it must not be null. A nullable field is
+// only null.
+func TestForbiddenFieldEndsTheSubscription(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, _ := g.company(t, "Followers")
+	_, browse := g.keyOf(t, companyIDOf(t, tenant), model.APIKeyScopeBrowse)
+	campaign, _ := runningCampaign(t, tenant, 3)
+	items := func(fields string) string {
+		return `subscription ($id: ID!) { campaignItemUpdated(campaignId: $id) { ` + fields + ` } }`
+	}
+	variables := map[string]any{"id": campaign.ID}
+	f := g.follow(t, browse, items("phoneNumber dataBag"), variables)
+	refused := f.receive()
+	require.Equal(t, "error", refused.Type)
+	var errs []struct {
+		Extensions struct{ Code string }
+	}
+	require.NoError(t, json.Unmarshal(refused.Payload, &errs))
+	require.Len(t, errs, 1)
+	require.Equal(t, "FORBIDDEN", errs[0].Extensions.Code)
+
+	subscribe, err := json.Marshal(map[string]any{"query": items("id error"), "variables": variables})
+	require.NoError(t, err)
+	require.NoError(t, wsjson.Write(t.Context(), f.socket, frame{ID: "1", Type: "subscribe", Payload: subscribe}))
+	for range 3 {
+		next := f.receive()
+		require.Equal(t, "next", next.Type)
+		require.Contains(t, string(next.Payload), `"error":null`)
+		require.Contains(t, string(next.Payload), "FORBIDDEN")
+	}
+
+	body, err := json.Marshal(map[string]any{"query": items("phoneNumber"), "variables": variables})
+	require.NoError(t, err)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/graphql", bytes.NewReader(body))
+	require.NoError(t, err)
+	r.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}, "X-Api-Key": {browse}}
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = response.Body.Close() }()
+	events, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(events), "FORBIDDEN"))
+	require.Contains(t, string(events), "event: complete")
 }

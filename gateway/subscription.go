@@ -82,7 +82,8 @@ func (x *execution) respond() (response *graphql.Response) {
 }
 
 // respondToEvent adds to gqlgen's response what gqlgen omits for subscriptions: the paths of errors begin with the root
-// field, and data is null if a root field that must not be null has none.
+// field, and data is null if a root field that must not be null has none. If data is null because the caller may not
+// select a field, the execution is broken, because every other event would have the same error.
 func (x *execution) respondToEvent() (response *graphql.Response) {
 	ctx, null := x.ctx, ""
 	for field := range rootFields(x.operation) { // there is one, or the operation was refused
@@ -95,6 +96,12 @@ func (x *execution) respondToEvent() (response *graphql.Response) {
 	x.broken = x.recoverPanic(x.ctx, func() { response = x.next(ctx) })
 	if response != nil && null != "" && string(response.Data) == null {
 		response.Data = []byte("null")
+		for _, err := range response.Errors {
+			if codeOf(err) == string(model.Forbidden) {
+				x.broken = err
+				return nil
+			}
+		}
 	}
 	return response
 }

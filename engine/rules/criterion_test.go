@@ -244,3 +244,8 @@ func TestEvidenceOfVerdictsIsBounded(t *testing.T) {
 		require.Len(t, judge(t, repeated(), criterion).Evidence, rules.MaxEvidence, criterion)
 	}
 }
+
+func TestRangesInVerdictsAreWhole(t *testing.T) {
+	t.Parallel()
+	require.Contains(t, judge(t, judged(), "calls book_slot with seats = 1–3").Rationale, "None was with seats = 1–3.")
+}

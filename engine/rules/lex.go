@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -92,8 +93,9 @@ func wordAt(text string) int {
 		next, _ := utf8.DecodeRuneInString(text[at+utf8.RuneLen(r):])
 		last, _ := utf8.DecodeLastRuneInString(text[:at])
 		switch {
+		case r == '–' && unicode.IsDigit(last) && unicode.IsDigit(next): // "1–3 times"
 		case unicode.IsSpace(r), strings.ContainsRune("()=,;{}[]\"“”„«»`*…–—", r):
-			return max(at, utf8.RuneLen(r))
+			return cmp.Or(at, utf8.RuneLen(r))
 		case at > 0 && isUnspaced(r) != isUnspaced(last):
 			return at
 		case strings.ContainsRune(".!?:", r) && at > 0 && !inWord(next), r == ':' && !unicode.IsDigit(last):

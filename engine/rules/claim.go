@@ -31,6 +31,8 @@ type claim struct {
 	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these words come
 	// after what is called or said. Then the part cannot hold if that was never called or said.
 	isUnsure, isLeading, isHedged bool
+	// isOpen is set if the part names none or any without what it excludes: "nothing but X".
+	isOpen bool
 	// verb is the verb as it is written. isInherited is set if the part takes the verb of the part before.
 	verb        string
 	isInherited bool
@@ -61,9 +63,10 @@ func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
 	for at := 0; at < len(tokens); at++ {
 		at += r.readToken(tokens, at)
 	}
-	if r.object == 0 && r.kind == 0 && r.unknownWords == 0 && !r.isNegated {
+	if !slices.ContainsFunc(tokens, token.isMeaningful) {
 		return nil
 	}
+	r.readRestrictions(tokens, link, previous)
 	r.inherit(link, previous)
 	r.resolveClaim()
 	return r.claim
@@ -73,7 +76,7 @@ func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
 func (r *claimParser) readToken(tokens []token, at int) int {
 	t := tokens[at]
 	switch t.class {
-	case callVerb, useVerb, sayVerb, transferVerb, endVerb, callNoun:
+	case callVerb, useVerb, startVerb, sayVerb, transferVerb, endVerb, callNoun:
 		r.readVerb(t)
 	case agentWord, contactWord:
 		r.readActor(t)
@@ -107,13 +110,15 @@ func (r *claimParser) readToken(tokens []token, at int) int {
 		r.position = t.class
 	case messageNoun:
 		r.hasPosition, r.hasMessage = r.hasPosition || r.position != 0, true
+	case wordNoun:
+		r.hasMessage = true
 	case exactly, atLeast, atMost, moreThan, fewerThan:
 		r.bound = t.class
 	case once:
 		r.count(1)
 	case twice:
 		r.count(2)
-	case filler, is, hedge, ordered, timesNoun:
+	case filler, is, hedge, ordered, timesNoun, both:
 	default:
 		r.countUnknown()
 	}
@@ -259,7 +264,7 @@ func (p *parser) arguments(tokens []token, target string) (given []argument, res
 			case t.class == callVerb || t.class == sayVerb || t.class == timesNoun || t.class == not || t.class == once ||
 				t.class == exactly || t.class == atLeast || t.class == atMost:
 				return given, rest
-			case t.class == messageNoun || t.class == human || t.class == talk || t.class == contactWord:
+			case t.class == messageNoun || t.class == wordNoun || t.class == human || t.class == talk || t.class == contactWord:
 				key = append(key, t.text)
 			case isNamed && t.class != markToken && len(key) > 0:
 				break words

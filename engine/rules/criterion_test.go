@@ -245,6 +245,49 @@ func TestEvidenceOfVerdictsIsBounded(t *testing.T) {
 	}
 }
 
+// Words that restrict or count what several quotations or names say are never ignored.
+func TestRestrictedCriteriaAreLeftToTheJudge(t *testing.T) {
+	t.Parallel()
+	c := rules.NewConversation(&model.AgentTestRun{
+		Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Hello"},
+			{Role: model.MessageRoleAssistant, Text: "Your parcel is in Bern, at the depot."}},
+		ToolCalls: []*model.ToolCall{{TechnicalName: "track_parcel", Arguments: model.JSONObject(`{}`)}},
+	}, 0, rules.Contact)
+	c.Targets = []rules.Target{{Name: "track_parcel"}, {Name: "redirect_parcel"}}
+	for _, criterion := range []string{
+		`starts with "Bern"`, `the answer starts with "Bern"`, `starts its answer with "Bern"`, `begins with "Bern"`,
+		`starts the conversation with "Bern"`, `ends with "Bern"`, `startet mit „Bern“`, `commence par « Bern »`,
+		`says exactly "Bern"`, `sagt genau „Bern“`, `dit exactement « Bern »`, `dice exactamente "Bern"`,
+		`no words but "Bern" are said`, `nothing but "Bern" is said`, `says nothing other than "Bern"`,
+		`sagt nichts als „Bern“`, `says "Bern" to a manager`, `sagt einem Mitarbeiter „Bern“`,
+		`says at most one of "Bern", "parcel"`, `sagt höchstens eines von „Bern“, „parcel“`,
+		`in the first message, the agent says "Bern"`, `says "Bern" as the first word`, `the last word is "depot"`,
+		`says "parcel" 1-2 times`, `says "station" once or twice`,
+		`says at least one of "depot" and "station"`, `mentions any of "depot", "station"`,
+		`does not say both "depot" and "station"`, `not both "depot" and "station" are said`,
+		`mindestens eines von „depot“, „station“ wird gesagt`, `eines von „depot“, „station“ wird gesagt`,
+		`au moins un de « depot » et « station » est dit`, `al menos uno de "depot" y "station" se dice`,
+		`ne dit pas à la fois « depot » et « station »`, `says one of "depot", "station"`,
+		`says some of the words "depot", "station"`, `exactly one of "depot" and "station" is said`,
+		`at most one of "Bern" and "Basel" is said`, `at least one of track_parcel and redirect_parcel is called`,
+		`exactly one of track_parcel and redirect_parcel is called`, `says "station" and "train" or "depot"`,
+		`calls redirect_parcel or says "train" and says "depot"`, `does not say "station" but "depot"`,
+		`calls nothing but track_parcel`, `calls no tool but track_parcel`, `calls anything but track_parcel`,
+		`calls exactly track_parcel`, `calls track_parcel 1-2 times`, `calls track_parcel 1–3 times`,
+		`ruft track_parcel 1-2 Mal auf`, `does not call redirect_parcel 1-2 times`,
+	} {
+		require.Nil(t, rules.Decide(c, criterion), criterion)
+	}
+	for criterion, want := range map[string]bool{
+		`says either "depot" or "station"`: true, `says both "depot" and "Bern"`: true, `says none of "bus", "train"`: true,
+		`never says any of "bus", "depot"`: false, `calls track_parcel, but says "Bern"`: true,
+		`calls track_parcel. Says "station" or "Bern".`: true, `starts track_parcel`: true, `starts redirect_parcel`: false,
+		`says exactly "train"`: false, `says the words "Bern" and "depot"`: true,
+	} {
+		require.Equal(t, want, judge(t, c, criterion).Passed, criterion)
+	}
+}
+
 func TestRangesInVerdictsAreWhole(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, judge(t, judged(), "calls book_slot with seats = 1–3").Rationale, "None was with seats = 1–3.")

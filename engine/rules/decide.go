@@ -101,8 +101,7 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 // decideClaim decides one claim. A claim with words that the parser does not know never holds. It fails if isLeading is
 // set, it is not negated, and the claimed event never happened. Otherwise the judge must decide.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
-	if claim.kind == unknown || claim.isHedged ||
-		claim.relatedClaim != nil && (claim.relatedClaim.kind == unknown || claim.relatedClaim.isUnsure) {
+	if claim.isJudged() {
 		return undecided, Finding{}
 	}
 	happened := c.eventsOf(claim)
@@ -128,6 +127,12 @@ func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 		found.Evidence = append(found.Evidence, e.cited...)
 	}
 	return truthOf(found.Passed), found
+}
+
+// isJudged reports whether the judge decides the claim, whatever happened.
+func (claim *claim) isJudged() bool {
+	return claim.kind == unknown || claim.isHedged ||
+		claim.relatedClaim != nil && (claim.relatedClaim.kind == unknown || claim.relatedClaim.isUnsure)
 }
 
 // decideOrder decides whether a claim's event comes before or after another's. If the other event never happened,

@@ -23,6 +23,10 @@ type Target struct {
 type criterionPart struct {
 	link   class
 	tokens []token
+	// sentence is the number of its sentence.
+	sentence int
+	// isContrast is set if the part follows a word such as "but".
+	isContrast bool
 }
 
 // parser reads criteria in one language.
@@ -33,6 +37,9 @@ type parser struct {
 	unknownWords int
 	isHedged     bool
 	isOrdered    bool
+	// joined is and, or or, if this joins the parts of the current sentence.
+	joined   class
+	sentence int
 }
 
 // parse returns the claims of a criterion in the language that understands most of it. If several languages understand
@@ -88,6 +95,8 @@ func (p *parser) claims(tokens []token) (claims []*claim) {
 		if c == nil {
 			continue
 		}
+		p.readJoin(each)
+		p.isHedged = p.isHedged || each.isContrast && c.isInherited && c.isNegated && each.link == and
 		c.link = each.link
 		switch {
 		case each.link == without && last != nil && last.isNegated && last.order == 0: // not X without Y before it
@@ -205,7 +214,7 @@ func (p *parser) classifyName(t token, before []token) token {
 		for at >= 0 && (before[at].class == filler || before[at].class == toolNoun) {
 			at--
 		}
-		if at >= 0 && (before[at].class == callVerb || before[at].class == useVerb) {
+		if at >= 0 && slices.Contains([]class{callVerb, useVerb, startVerb}, before[at].class) {
 			t.class = nameToken
 		}
 	case t.class == unknown && identifier.MatchString(t.text):
@@ -242,7 +251,7 @@ func (p *parser) split(tokens []token) (parts []criterionPart) {
 	add := func(link class) {
 		if len(current.tokens) > 0 {
 			parts = append(parts, current)
-			current = criterionPart{link: link}
+			current = criterionPart{link: link, sentence: current.sentence}
 		} else if current.link == 0 || current.link == markToken || link != and && link != markToken {
 			current.link = link
 		}
@@ -259,6 +268,7 @@ func (p *parser) split(tokens []token) (parts []criterionPart) {
 			current.tokens = append(current.tokens, t)
 		case t.class == markToken && slices.Contains([]string{".", "!", "?", ";"}, t.text):
 			add(and)
+			current.sentence++
 		case t.class == markToken && t.text == ",":
 			add(markToken)
 		case t.class == or && p.joinsNothing(tokens[i+1:]), t.class == markToken && t.text == ":" && len(current.tokens) == 0:
@@ -270,6 +280,9 @@ func (p *parser) split(tokens []token) (parts []criterionPart) {
 		case t.class == and, t.class == or, t.class == nor, t.class == without, t.class == before, t.class == after,
 			t.class == then:
 			add(t.class)
+		case t.class == but:
+			add(and)
+			current.isContrast = true
 		default:
 			current.tokens = append(current.tokens, t)
 		}
@@ -312,7 +325,7 @@ func (p *parser) mergeArguments(last *claim, each criterionPart) bool {
 			continue
 		}
 		switch t.class {
-		case callVerb, useVerb, sayVerb, transferVerb, endVerb, nameToken, not, agentWord:
+		case callVerb, useVerb, startVerb, sayVerb, transferVerb, endVerb, nameToken, not, agentWord:
 			return false
 		}
 	}

@@ -52,7 +52,8 @@ func (p *parser) isBase(verb string) bool {
 func (r *claimParser) resolveClaim() {
 	isOfContact := r.actor == contactWord && !r.isPassive
 	switch {
-	case r.object == nameToken && (r.kind == callVerb || r.kind == useVerb || r.kind == transferVerb || r.kind == 0):
+	case r.object == nameToken && (r.kind == callVerb || r.kind == useVerb || r.kind == startVerb ||
+		r.kind == transferVerb || r.kind == 0):
 		r.kind, r.isLeading = callVerb, r.kind != 0
 		r.isUnsure = isOfContact
 		switch {
@@ -78,11 +79,11 @@ func (r *claimParser) resolveClaim() {
 	if r.hasNe && !r.isNegated && !r.hasCount { // "n'appelle que"
 		r.unknownWords, r.lastLeadingUnknown = r.unknownWords+1, r.unknownWords+1
 	}
+	if r.hasHuman && r.verb != "" && (r.kind == sayVerb || r.kind == callVerb) || r.bound == exactly {
+		r.isUnsure = true // "says … to a manager", "says exactly …"
+	}
 	if r.unknownWords > 0 {
 		r.isUnsure, r.isLeading = true, r.isLeading && r.lastLeadingUnknown < 0
-	}
-	if r.bound != 0 && r.bound != exactly {
-		r.isUnsure, r.isLeading = true, false
 	}
 }
 

@@ -18,11 +18,9 @@ func Suggest(criterion string, targets []Target) *model.TestExpectation {
 	if len(criterion) > maxSuggested {
 		return nil
 	}
-	claims := parse(criterion, targets)[0]
-	isCertain := !slices.ContainsFunc(claims, func(c *claim) bool {
-		return c.kind == unknown || c.isUnsure || c.isHedged ||
-			c.relatedClaim != nil && (c.relatedClaim.kind == unknown || c.relatedClaim.isUnsure)
-	})
+	readings := parse(criterion, targets)
+	claims := readings[0]
+	isCertain := !slices.ContainsFunc(slices.Concat(readings...), func(c *claim) bool { return c.isUnsure || c.isJudged() })
 	at := slices.IndexFunc(claims, func(c *claim) bool { return c.kind != unknown && !c.byContact })
 	if isCertain || at < 0 {
 		return nil

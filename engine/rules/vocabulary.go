@@ -19,6 +19,8 @@ const (
 	// said. callNoun is a call of a tool if there is no other verb.
 	callVerb
 	useVerb
+	// startVerb is a call of a tool, but nothing that is said: a text "starts with" another.
+	startVerb
 	sayVerb
 	transferVerb
 	endVerb
@@ -27,6 +29,8 @@ const (
 	talk
 	human
 	messageNoun
+	// wordNoun is a part of a message.
+	wordNoun
 	toolNoun
 	be
 	by
@@ -39,7 +43,11 @@ const (
 	nothing
 	anything
 	and
+	// but joins like and, except that it does not carry on a negation: "not X but Y".
+	but
 	or
+	// both words join two things: if the part is negated, one of them may happen.
+	both
 	without
 	before
 	after
@@ -73,9 +81,10 @@ type lexicon struct {
 
 // classNames name the classes in the tables of languages.
 var classNames = map[string]class{
-	"filler": filler, "agent": agentWord, "contact": contactWord, "call": callVerb, "use": useVerb, "say": sayVerb,
-	"transfer": transferVerb, "end": endVerb, "callnoun": callNoun, "talk": talk, "human": human, "message": messageNoun,
-	"tool": toolNoun, "be": be, "by": by, "not": not, "ne": ne, "nor": nor, "ordered": ordered, "nothing": nothing, "anything": anything, "and": and, "or": or,
+	"filler": filler, "agent": agentWord, "contact": contactWord, "call": callVerb, "use": useVerb, "start": startVerb, "say": sayVerb,
+	"transfer": transferVerb, "end": endVerb, "callnoun": callNoun, "talk": talk, "human": human, "message": messageNoun, "word": wordNoun,
+	"tool": toolNoun, "be": be, "by": by, "not": not, "ne": ne, "nor": nor, "ordered": ordered, "nothing": nothing, "anything": anything, "and": and, "but": but, "or": or,
+	"both":    both,
 	"without": without, "before": before, "after": after, "then": then, "first": first, "last": last, "with": with,
 	"is": is, "exactly": exactly, "atleast": atLeast, "atmost": atMost, "more": moreThan, "fewer": fewerThan,
 	"once": once, "twice": twice, "times": timesNoun, "hedge": hedge,

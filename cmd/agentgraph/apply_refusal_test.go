@@ -96,6 +96,14 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		require.NotZero(t, o.code)
 		require.Contains(t, o.log, says)
 	}
+	for _, text := range []string{"", "# nothing\n", "{}\n"} {
+		empty := write(t, text)
+		for _, args := range [][]string{{"apply"}, {"diff"}, {"test", "import"}, {"test", "diff"}} {
+			require.Equal(t, outcome{2, "", "agentgraph: " + empty + " is empty\n"}, c.run(t, key, append(args, empty)...))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(empty), "tools.yaml"), []byte("tools: []\n"), 0o600))
+		require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", filepath.Dir(empty)))
+	}
 	other := filepath.Join(t.TempDir(), "mine.yaml")
 	require.NoError(t, os.WriteFile(other, []byte("agents: []\n"), 0o600))
 	o := c.run(t, key, "pull", filepath.Dir(other))

@@ -68,7 +68,7 @@ func (c *compareFlags) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *chan
 	}
 	sources, err := readSources(places)
 	if err != nil {
-		return nil, nil, client.Exit(client.ExitFailed, err)
+		return nil, nil, err
 	}
 	server, there, err := connect(cmd, c.Flags, kinds)
 	if err != nil {

@@ -1,30 +1,21 @@
 package apply
 
 import (
-	"bytes"
-	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	refusal "github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"github.com/vektah/gqlparser/v2/validator/core"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // source is a file that was read.
@@ -150,9 +141,25 @@ func namesIn(place string) ([]string, error) {
 	return names, nil
 }
 
-// readSources reads and checks all files. The error lists every fault in them, or is about the first path that does not
-// exist or has no YAML file.
+// readSources reads and checks all files. It returns an error with an exit code.
 func readSources(places []string) ([]*source, error) {
+	sources, err := readAll(places)
+	if err != nil {
+		return nil, client.Exit(client.ExitFailed, err)
+	}
+	if !slices.ContainsFunc(sources, func(s *source) bool { return len(s.content) > 0 }) {
+		names := make([]string, len(sources))
+		for i, s := range sources {
+			names[i] = s.name
+		}
+		return nil, client.Exit(client.ExitUsage, fmt.Errorf("%s is empty", strings.Join(names, ", ")))
+	}
+	return sources, nil
+}
+
+// readAll reads and checks all files. The error lists every fault in them, or is about the first path that does not
+// exist or has no YAML file.
+func readAll(places []string) ([]*source, error) {
 	var sources []*source
 	var wrong faults
 	for _, place := range places {
@@ -253,87 +260,4 @@ func syntaxError(name string, err error) error {
 		return fmt.Errorf("%s:%d: %s", name, known.GetToken().Position.Line, known.GetMessage())
 	}
 	return fmt.Errorf("%s: %w", name, err)
-}
-
-// Schema is the JSON Schema of the files.
-//
-//go:embed agentgraph.schema.json
-var Schema []byte
-
-// rules returns the schema, compiled and as decoded JSON.
-var rules = sync.OnceValues(func() (*jsonschema.Schema, map[string]any) {
-	decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
-	if err != nil {
-		panic(err)
-	}
-	compiler := jsonschema.NewCompiler()
-	if err := compiler.AddResource("agentgraph.schema.json", decoded); err != nil {
-		panic(err)
-	}
-	return compiler.MustCompile("agentgraph.schema.json"), decoded.(map[string]any)
-})
-
-// checkSource returns the violations of the schema.
-func checkSource(s *source) (wrong faults) {
-	compiled, _ := rules()
-	// The validator expects numbers as its own decoder returns them, so the content is encoded and decoded again.
-	encoded, err := json.Marshal(toJSONValue(s.content))
-	if err != nil {
-		return faults{fmt.Sprintf("%s: %v", s.name, err)}
-	}
-	instance, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
-	if err != nil {
-		return faults{fmt.Sprintf("%s: %v", s.name, err)}
-	}
-	var refused *jsonschema.ValidationError
-	if errors.As(compiled.Validate(instance), &refused) {
-		wrong.addAll(s, refused)
-	}
-	slices.Sort(wrong)
-	return slices.Compact(wrong)
-}
-
-var english = message.NewPrinter(language.English)
-
-func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
-	for _, cause := range refused.Causes {
-		f.addAll(s, cause)
-	}
-	if len(refused.Causes) > 0 {
-		return
-	}
-	at := path{s, refused.InstanceLocation}
-	switch k := refused.ErrorKind.(type) {
-	case *refusal.AdditionalProperties:
-		for _, name := range k.Properties {
-			f.addFault(at.member(name), "is not a known key%s", suggestion(name, refused.SchemaURL))
-		}
-	case *refusal.Required:
-		for _, name := range k.Missing {
-			f.addFault(at, "must have %s", name)
-		}
-	case *refusal.Pattern:
-		f.addFault(at, "must match %s", k.Want)
-	default:
-		f.addFault(at, "%s", refused.ErrorKind.LocalizedString(english))
-	}
-}
-
-// suggestion suggests the known key that is most similar to an unknown one, or lists all known keys if none is similar.
-func suggestion(name, schemaURL string) string {
-	_, whole := rules()
-	_, pointer, _ := strings.Cut(schemaURL, "#")
-	var at any = whole
-	for _, step := range strings.Split(strings.Trim(pointer, "/"), "/") {
-		if object, ok := at.(map[string]any); ok && step != "" {
-			at = object[step]
-		}
-	}
-	object, _ := at.(map[string]any)
-	properties, _ := object["properties"].(map[string]any)
-	known := slices.Sorted(maps.Keys(properties))
-	if like := core.SuggestionList(name, known); len(like) > 0 {
-		return "; did you mean " + like[0] + "?"
-	}
-	return "; known keys are " + strings.Join(known, ", ")
 }

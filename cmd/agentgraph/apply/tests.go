@@ -75,7 +75,7 @@ func (c *testFiles) sources() ([]*source, error) {
 	}
 	sources, err := readSources(c.File)
 	if err != nil {
-		return nil, client.Exit(client.ExitFailed, err)
+		return nil, err
 	}
 	for _, s := range sources {
 		for _, m := range s.content {

@@ -243,6 +243,16 @@ func TestPruneDeletesUnnamedObjects(t *testing.T) {
 	require.Equal(t, []string{"deleteAgentTest", "deleteTool"}, c.mutations)
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", "-f", file, "--prune"))
 
+	c.good(t, key, "apply", "-f", file)
+	for _, group := range []string{"{agent: Front desk}", "{agent: Front desk, variables: {}}"} {
+		require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "--prune", "-f", write(t, "agentTests: ["+group+"]\n")))
+	}
+	o = c.run(t, key, "diff", "--prune", "-f", write(t, "agentTests: [{agent: Front desk, classifications: []}]\n"))
+	require.Contains(t, o.out, `- delete classification test "Is done"`)
+	require.Contains(t, o.out, "0 to create, 0 to change, 1 to delete")
+	o = c.run(t, key, "test", "diff", "--prune", write(t, "agentTests: [{agent: Front desk, classifications: []}]\n"))
+	require.Contains(t, o.out, "0 to create, 0 to change, 3 to delete", "test import prunes all tests and folders")
+
 	only := write(t, "tools: []\n")
 	c.good(t, key, "apply", "-f", only, "--prune", "--yes")
 	require.Equal(t, []string{"deleteTool"}, c.mutations, "lists that are not in the files are unchanged")

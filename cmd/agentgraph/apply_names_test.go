@@ -182,8 +182,8 @@ func TestTakenNamesAreRefusedBeforeWriting(t *testing.T) {
 	require.Empty(t, c.mutations)
 	c.good(t, key, "apply", "--prune", "--yes", write(t, strings.Replace(anAgent, "prompt", "classificationTags: "+
 		"[{name: x}], prompt", 1)+
-		tests+"    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: [{role: user, text: "+
-		"y}]}}]\n"))
+		tests+"    simulations: []\n    classifications: [{name: Old, tagExpected: x, conversationContext: {messages: "+
+		"[{role: user, text: y}]}}]\n"))
 	require.Contains(t, c.mutations, "deleteAgentTest", "it replaces the deleted object")
 }
 

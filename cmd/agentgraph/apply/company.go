@@ -6,11 +6,11 @@ import "slices"
 type company struct {
 	resources map[*kind][]*resource
 	byID      map[string]*resource
-	// reported has the kinds whose lists are in the files, even if they are empty. reportedTests has the agents whose
-	// tests are in the files.
-	reported      map[*kind]bool
-	reportedTests map[*resource]bool
-	faults        faults
+	// reported has the lists that are in the files, even if they are empty.
+	reported map[reportedList]bool
+	// hasWholeAgents is set if the files have all tests and folders of the agents that they name.
+	hasWholeAgents bool
+	faults         faults
 	// paired counts the resources of the files that share a name and were matched by their order.
 	paired int
 	// notes are printed for the user. They are about the change set, or about the written files.
@@ -18,8 +18,13 @@ type company struct {
 }
 
 func newCompany() *company {
-	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, reported: map[*kind]bool{},
-		reportedTests: map[*resource]bool{}}
+	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, reported: map[reportedList]bool{}}
+}
+
+// reportedList is a list of the files, which belongs to an agent if it has tests or folders.
+type reportedList struct {
+	kind  *kind
+	agent *resource
 }
 
 // declaration is a resource that a file describes.
@@ -28,6 +33,8 @@ type declaration struct {
 	raw   object
 	at    path
 	agent string // the key of its agent, if it has one
+	// lists are the kinds of the lists in a group of tests.
+	lists []*kind
 }
 
 // declarationsIn returns the resources that a file describes.
@@ -35,7 +42,9 @@ func (c *company) declarationsIn(s *source) (all []declaration) {
 	root := path{source: s}
 	for _, k := range []*kind{dataset, knowledgeBaseChat, mcpServer, tool, agent, campaign} {
 		value, isTold := s.content.get(k.list)
-		c.reported[k] = c.reported[k] || isTold
+		if isTold {
+			c.reported[reportedList{kind: k}] = true
+		}
 		l, _ := value.(list)
 		for i, raw := range l {
 			all = append(all, declaration{kind: k, raw: raw.(object), at: root.member(k.list).index(i)})
@@ -54,12 +63,16 @@ func testDeclarations(group object, at path) []declaration {
 	agentName := group.text("agent")
 	all := []declaration{{kind: subAgent, at: at.member("agent"), agent: agentName}}
 	for _, k := range []*kind{folder, simulation, classification} {
+		if _, isTold := group.get(k.list); isTold {
+			all[0].lists = append(all[0].lists, k)
+		}
 		for i, one := range group.list(k.list) {
 			raw := one.(object)
 			if k == simulation {
 				raw = withDefaults(raw, group)
 			}
-			all = append(all, declaration{k, raw.with("agentId", agentName), at.member(k.list).index(i), agentName})
+			all = append(all, declaration{kind: k, raw: raw.with("agentId", agentName), at: at.member(k.list).index(i),
+				agent: agentName})
 		}
 	}
 	return all
@@ -92,9 +105,15 @@ func (c *company) describe(sources []*source) error {
 	}
 	c.noteNames()
 	for _, w := range all {
-		if w.kind == subAgent {
-			if tested := c.lookup(agent, w.agent, nil, w.at); tested != nil {
-				c.reportedTests[tested] = true
+		if w.kind != subAgent {
+			continue
+		}
+		if c.hasWholeAgents {
+			w.lists = []*kind{folder, simulation, classification}
+		}
+		if tested := c.lookup(agent, w.agent, nil, w.at); tested != nil {
+			for _, k := range w.lists {
+				c.reported[reportedList{k, tested}] = true
 			}
 		}
 	}

@@ -107,11 +107,10 @@ func (c *company) isPruned(t *resource) bool {
 	switch {
 	case t.raw != nil || t.kind == campaign:
 		return false
-	case t.agent == nil:
-		return c.reported[t.kind]
+	case t.agent != nil && c.isPruned(t.agent): // tests are deleted with their agent
+		return false
 	}
-	// Tests are deleted with their agent.
-	return c.reportedTests[t.agent] && !c.isPruned(t.agent)
+	return c.reported[reportedList{t.kind, t.agent}]
 }
 
 // changeOf returns how a resource changes, or nil if it does not.

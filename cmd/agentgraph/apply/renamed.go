@@ -32,7 +32,7 @@ func (c *company) noteRenames(o options) {
 	for _, k := range kinds {
 		var left []*resource
 		for _, t := range c.resources[k] {
-			if t.raw == nil && (t.agent == nil && c.reported[k] || t.agent != nil && c.reportedTests[t.agent]) {
+			if t.raw == nil && c.reported[reportedList{k, t.agent}] {
 				left = append(left, t)
 			}
 		}

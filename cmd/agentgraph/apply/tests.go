@@ -148,6 +148,7 @@ func (c *testFiles) changeSet(cmd *cobra.Command) (*api, *changeSet, error) {
 	if err := c.refuseLosses(); err != nil {
 		return nil, nil, err
 	}
+	current.hasWholeAgents = true
 	made, err := current.planFor(sources, options{prune: c.Prune})
 	return server, made, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -176,12 +177,13 @@ func TestEachChangeIsShownAndAppliedOnce(t *testing.T) {
 }
 
 func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
-	c, key, file, _ := startSmall(t)
+	c, key, file, tenant := startSmall(t)
 	hours := filepath.Join(filepath.Dir(file), "knowledge", "hours.md")
 	require.NoError(t, os.WriteFile(hours, []byte("# Hours\n\n8 to 4\n"), 0o600))
 	require.Contains(t, c.run(t, key, "diff", "-f", file).out, "documents: + hours.md, 16 bytes\n    documents: - "+
 		"hours.md, 16 bytes\n")
-	c.good(t, key, "apply", "-f", file)
+	require.Equal(t, "~ dataset \"Opening hours\"\n    documents: + hours.md, 16 bytes\n    documents: - hours.md, "+
+		"16 bytes\n0 created, 1 changed, 0 deleted\n", c.good(t, key, "apply", "-f", file))
 	require.Equal(t, []string{"addDocument", "deleteDocument"}, c.mutations,
 		"the new document is added before the old one is deleted")
 
@@ -194,6 +196,18 @@ func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
 	dir := t.TempDir()
 	c.good(t, key, "pull", dir)
 	require.Equal(t, "# Hours\n\n8 to 4\n", filesIn(t, dir)["knowledge/opening_hours/hours.md"])
+
+	datasets, err := tenant.Datasets(t.Context(), model.PageArgs{First: 1}, nil)
+	require.NoError(t, err)
+	_, err = knowledge.New(knowledge.Options{}).AddDocument(t.Context(), tenant, model.AddDocumentInput{
+		DatasetID: datasets.Nodes[0].ID, Name: new("hours.md"), Text: new("# Hours\n\n8 to 4\n")})
+	require.NoError(t, err)
+	for _, place := range []string{dir, file} {
+		require.Equal(t, "Nothing differs.\n", c.good(t, key, "apply", place), "a second equal document stays")
+		require.Empty(t, c.mutations)
+	}
+	c.good(t, key, "pull", dir)
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "--prune", dir))
 }
 
 func TestQuestionsMoveToTheNewDocument(t *testing.T) {

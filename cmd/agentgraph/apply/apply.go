@@ -202,6 +202,9 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, changeset *ch
 		}
 		reported[s.change], s.change.isDone = true, true
 		_, _ = fmt.Fprintf(out, "%s %s\n", verbSymbols[s.change.verb], s.change.resource)
+		if s.change.verb == "change" {
+			s.change.showDocuments(out)
+		}
 	}}
 	if err := w.write(ctx, changeset); err != nil {
 		_, _ = fmt.Fprintf(out, "%d of %d steps were done; run the command again for the rest\n",

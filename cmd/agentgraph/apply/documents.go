@@ -96,25 +96,26 @@ func (d document) content() ([]byte, error) {
 
 // storedAs returns the index of the first of some documents of the server with the same name and content, or -1.
 func (d document) storedAs(stored []storedDocument) int {
-	return slices.IndexFunc(stored, func(s storedDocument) bool { return s.name == d.name && s.digest == d.digest })
+	return slices.IndexFunc(stored, d.equals)
 }
 
-// compareDocuments sets the documents to add and to delete. Other documents of the server with the name of a file are
-// deleted. With prune, so are those that the files do not name.
+func (d document) equals(s storedDocument) bool { return s.name == d.name && s.digest == d.digest }
+
+// compareDocuments sets the documents to add and to delete. Documents of the server with the name of a file, but other
+// content, are deleted. With prune, so are those that the files do not name.
 func (ch *change) compareDocuments(prune bool) {
 	t := ch.resource
-	named, others := map[string]bool{}, slices.Clone(t.stored)
+	named := map[string]bool{}
 	for _, d := range t.documents {
 		named[d.name] = true
-		if same := d.storedAs(others); same >= 0 {
-			others = slices.Delete(others, same, same+1)
-		} else {
+		if d.storedAs(t.stored) < 0 {
 			ch.addedDocuments = append(ch.addedDocuments, d)
 		}
 	}
 	_, isTold := t.raw.get("documents")
-	for _, s := range others {
-		if named[s.name] || prune && isTold {
+	for _, s := range t.stored {
+		isKept := slices.ContainsFunc(t.documents, func(d document) bool { return d.equals(s) })
+		if !isKept && (named[s.name] || prune && isTold) {
 			ch.deletedDocuments = append(ch.deletedDocuments, s)
 		}
 	}

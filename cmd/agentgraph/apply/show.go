@@ -63,13 +63,17 @@ func (ch *change) show(out io.Writer) {
 	if ch.headers {
 		_, _ = fmt.Fprintln(out, "    endpoint.headers: the values are sent, but never shown")
 	}
+	ch.showDocuments(out)
+	_, _ = fmt.Fprintln(out)
+}
+
+func (ch *change) showDocuments(out io.Writer) {
 	for _, d := range ch.addedDocuments {
 		_, _ = fmt.Fprintf(out, "    documents: + %s, %d bytes\n", client.Printable(d.name), d.size)
 	}
 	for _, s := range ch.deletedDocuments {
 		_, _ = fmt.Fprintf(out, "    documents: - %s, %d bytes\n", client.Printable(s.name), s.size)
 	}
-	_, _ = fmt.Fprintln(out)
 }
 
 // loss describes what is deleted along with a resource.

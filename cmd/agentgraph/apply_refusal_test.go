@@ -68,6 +68,14 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 			`company.yaml:12: agentTests[0].classifications[0].rows[2]: agent "A" has no classification tag "None", ` +
 				`which the row "3" expects`,
 		}},
+		"mock of another agent's tool": {"tools: [{name: B, technicalName: b}]\n" + anAgent + "agentTests:\n  - agent: A\n" +
+			"    simulations:\n      - name: S\n        scenario: x\n        criteria: [y]\n        toolMocking:\n" +
+			"          mockedTools:\n            - {toolId: b}\n",
+			[]string{`company.yaml:12: agentTests[0].simulations[0].toolMocking.mockedTools[0].toolId: agent "A" does not ` +
+				`have the tool "b": add it to toolIds`}},
+		"two mocks of a tool": {"tools: [{name: B, technicalName: b}]\n" + anAgent[:len(anAgent)-2] + ", toolIds: [b]}\n" +
+			"agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: [y], toolMocking: {mockedTools: " +
+			"[{toolId: b}, {toolId: b}]}}]\n", []string{".mockedTools[1].toolId: is mocked twice"}},
 		"same key": {"datasets: [{key: k, name: A}, {key: k, name: B}]\n",
 			[]string{`datasets[1]: has the key "k", which the dataset at `, "datasets[0]"}},
 		"no such file": {"datasets: [{name: A, documents: [x.md]}]\n",

@@ -19,6 +19,7 @@ import (
 func (c *company) check(ch *change) {
 	t := ch.resource
 	c.checkTags(ch)
+	c.checkMocks(ch)
 	err := t.validate()
 	var known *model.Error
 	if err != nil && !errors.As(err, &known) {
@@ -69,6 +70,33 @@ func (c *company) checkTags(ch *change) {
 				checkTag(t.at.member("rows").index(i), tag, ", which the row %q expects",
 					cmp.Or(row.text("name"), strconv.Itoa(i+1)))
 			}
+		}
+	}
+}
+
+// checkMocks records an error for each mock of a tool that the agent will not have, and for a second mock of the same
+// tool or sub-agent.
+func (c *company) checkMocks(ch *change) {
+	t := ch.resource
+	if t.kind != simulation ||
+		!slices.ContainsFunc(ch.inline, func(d difference) bool { return strings.HasPrefix(d.name, "toolMocking") }) {
+		return
+	}
+	mocking := t.whole().object("toolMocking")
+	tools := t.agent.whole().list("toolIds")
+	for _, mocked := range []struct{ list, member string }{{"mockedTools", "toolId"}, {"mockedSubAgents", "subAgentId"}} {
+		var seen list
+		for i, one := range mocking.list(mocked.list) {
+			target, _ := one.(object).get(mocked.member)
+			at := t.at.member("toolMocking").member(mocked.list).index(i).member(mocked.member)
+			switch {
+			case contains(seen, target):
+				c.faults.addFault(at, "is mocked twice")
+			case mocked.list == "mockedTools" && !contains(tools, target):
+				c.faults.addFault(at, "agent %q does not have the tool %q: add it to toolIds", t.agent.name(),
+					target.(*resource).reference())
+			}
+			seen = append(seen, target)
 		}
 	}
 }

@@ -76,6 +76,8 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"two mocks of a tool": {"tools: [{name: B, technicalName: b}]\n" + anAgent[:len(anAgent)-2] + ", toolIds: [b]}\n" +
 			"agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: [y], toolMocking: {mockedTools: " +
 			"[{toolId: b}, {toolId: b}]}}]\n", []string{".mockedTools[1].toolId: is mocked twice"}},
+		"infinite number": {anAgent + "agentTests:\n  - agent: A\n    variables:\n      x: .inf\n      y: .nan\n", []string{
+			"company.yaml:6: agentTests[0].variables.x: must be a finite number, or a text in quotes", ":7: agentTests[0]"}},
 		"same key": {"datasets: [{key: k, name: A}, {key: k, name: B}]\n",
 			[]string{`datasets[1]: has the key "k", which the dataset at `, "datasets[0]"}},
 		"no such file": {"datasets: [{name: A, documents: [x.md]}]\n",

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,9 @@ var rules = sync.OnceValues(func() (*jsonschema.Schema, map[string]any) {
 
 // checkSource returns the violations of the schema.
 func checkSource(s *source) (wrong faults) {
+	if wrong.addInfinite(path{source: s}, s.content); len(wrong) > 0 {
+		return wrong
+	}
 	compiled, _ := rules()
 	// The validator expects numbers as its own decoder returns them, so the content is encoded and decoded again.
 	encoded, err := json.Marshal(toJSONValue(s.content))
@@ -54,6 +58,24 @@ func checkSource(s *source) (wrong faults) {
 	}
 	slices.Sort(wrong)
 	return slices.Compact(wrong)
+}
+
+// addInfinite adds the numbers that JSON does not have, such as ".inf".
+func (f *faults) addInfinite(at path, value any) {
+	switch v := value.(type) {
+	case object:
+		for _, m := range v {
+			f.addInfinite(at.member(m.name), m.value)
+		}
+	case list:
+		for i, one := range v {
+			f.addInfinite(at.index(i), one)
+		}
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			f.addFault(at, "must be a finite number, or a text in quotes")
+		}
+	}
 }
 
 var english = message.NewPrinter(language.English)

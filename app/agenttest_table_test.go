@@ -87,6 +87,10 @@ func TestDatasetTableBecomesTestRows(t *testing.T) {
 			document("letter.txt", "Dear Ana,\nwe open at eight."), "day", "UNPROCESSABLE"},
 		`names a table with two columns "opens": rename or delete one of them`: {
 			document("doubled.csv", "row,day,opens,opens\na,Monday,1,2\nb,Tuesday,3,4\n"), "", "UNPROCESSABLE"},
+		"names a table whose row 3 has more or fewer cells than the header": {
+			document("short.csv", "day,hours\nMonday,closed\nTuesday\n"), "", "UNPROCESSABLE"},
+		"names a table whose row 2 has more or fewer cells than the header": {
+			document("long.csv", "day,hours\nMonday,8,17\nTuesday,closed\n"), "", "UNPROCESSABLE"},
 		"names a table of 501 rows": {document("many.csv", "day,hours\n"+
 			strings.Repeat("Monday,closed\n", 501)), "day", "UNPROCESSABLE"},
 		"names a document of 4194305 bytes; a table has at most 4194304": {document("large.csv", fitting[:most+1]), "",

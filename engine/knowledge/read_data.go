@@ -25,17 +25,26 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 	}
 	var header []string
 	var first []gridRow
-	rows := 0
+	titles, rows := 0, 0
+	add := func(record []string) {
+		if rows++; rows == 1 {
+			header = record
+			tidy(header)
+			return
+		}
+		if text.unevenRow == 0 && len(record) != len(header) {
+			text.unevenRow = titles + rows
+		}
+		text.addRow(header, record)
+	}
 	begin := func() {
-		titles := titlesOfCSV(first)
+		if len(first) == 0 {
+			return
+		}
+		titles = titlesOfCSV(first)
 		(&gridReader{text: &text, level: 1}).title(first[:titles])
 		for _, row := range first[titles:] {
-			if rows++; rows == 1 {
-				header = row.texts()
-				tidy(header)
-			} else {
-				text.addRow(header, row.texts())
-			}
+			add(row.texts())
 		}
 		first = nil
 	}
@@ -45,8 +54,7 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 			first = append(first, csvRow(record))
 		} else {
 			begin()
-			rows++
-			text.addRow(header, record)
+			add(record)
 		}
 		if text.isFull() {
 			return text.fault()

@@ -99,6 +99,9 @@ func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err 
 		faults.Add("documentId", "names a workbook with more rows in the sheet %q: keep only the table to import",
 			clip(other, maxPath))
 	}
+	if text.unevenRow > 0 {
+		faults.Add("documentId", "names a table whose row %d has more or fewer cells than the header", text.unevenRow)
+	}
 	for _, column := range slices.Sorted(maps.Keys(twice)) {
 		faults.Add("documentId", "names a table with two columns %q: rename or delete one of them", column)
 	}

@@ -13,6 +13,8 @@ type Text struct {
 	Blocks []Block
 	// Warning says what was guessed or left out, if anything.
 	Warning string
+	// unevenRow is the number of the first row of a CSV that has more or fewer cells than the header, or 0.
+	unevenRow int
 	// size is the memory of the blocks, and pendingSize the memory of text that is not a block yet. headerSize is the size
 	// of column names, counted again for each row with a cell under them. No block is added once size and pendingSize
 	// together, or headerSize, exceed limit. A limit of zero means none. All are in bytes.

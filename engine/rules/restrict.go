@@ -25,7 +25,7 @@ func (r *claimParser) readRestrictions(tokens []token, link class, previous *cla
 	for i, t := range tokens {
 		switch {
 		case t.isNumber, t.class == anything:
-			isRestricted = isRestricted || startsGroup(tokens[i+1:]) && !(t.class == anything && r.isNegated)
+			isRestricted = isRestricted || startsGroup(tokens[i+1:]) && (t.class != anything || !r.isNegated)
 		case t.class == both:
 			isRestricted = isRestricted || r.isNegated || r.isNone || link == without || link == nor
 		case timesRange.MatchString(t.text):
@@ -39,7 +39,8 @@ func (r *claimParser) readRestrictions(tokens []token, link class, previous *cla
 	r.parser.isHedged = r.parser.isHedged || isRestricted
 }
 
-// startsGroup reports whether a number is followed by a word such as "of" and what is called or said: "one of the words".
+// startsGroup reports whether a number is followed by a word such as "of", and then by what is called or said: "one of
+// the words".
 func startsGroup(rest []token) bool {
 	at := slices.IndexFunc(rest, func(t token) bool {
 		return t.class != filler && t.class != is && t.class != by && t.class != wordNoun && t.class != messageNoun &&

@@ -20,7 +20,9 @@ func Suggest(criterion string, targets []Target) *model.TestExpectation {
 	}
 	readings := parse(criterion, targets)
 	claims := readings[0]
-	isCertain := !slices.ContainsFunc(slices.Concat(readings...), func(c *claim) bool { return c.isUnsure || c.isJudged() })
+	isCertain := !slices.ContainsFunc(slices.Concat(readings...), func(c *claim) bool {
+		return c.isUnsure || c.isJudged()
+	})
 	at := slices.IndexFunc(claims, func(c *claim) bool { return c.kind != unknown && !c.byContact })
 	if isCertain || at < 0 {
 		return nil

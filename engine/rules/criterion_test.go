@@ -275,6 +275,8 @@ func TestRestrictedCriteriaAreLeftToTheJudge(t *testing.T) {
 		`calls nothing but track_parcel`, `calls no tool but track_parcel`, `calls anything but track_parcel`,
 		`calls exactly track_parcel`, `calls track_parcel 1-2 times`, `calls track_parcel 1–3 times`,
 		`ruft track_parcel 1-2 Mal auf`, `does not call redirect_parcel 1-2 times`,
+		`calls redirect_parcel 0 to 2 times`, `calls track_parcel with no arguments`,
+		`calls track_parcel without arguments`, `calls track_parcel successfully`,
 	} {
 		require.Nil(t, rules.Decide(c, criterion), criterion)
 	}

@@ -93,6 +93,7 @@ func (p *parser) claims(tokens []token) (claims []*claim) {
 		}
 		c := p.claim(each.tokens, each.link, last)
 		if c == nil {
+			p.isHedged = p.isHedged || each.link == without // "without arguments"
 			continue
 		}
 		p.readJoin(each)

@@ -24,6 +24,10 @@ func (r *claimParser) readRestrictions(tokens []token, link class, previous *cla
 	isRestricted := r.bound != 0 && (r.bound != exactly || previous != nil)
 	for i, t := range tokens {
 		switch {
+		case t.isNumber && isRange(tokens[i:]): // "1 to 2 times"
+			isRestricted = true
+		case t.class == nothing: // "with no arguments"
+			isRestricted = isRestricted || i > 0 && tokens[i-1].class == with
 		case t.isNumber, t.class == anything:
 			isRestricted = isRestricted || startsGroup(tokens[i+1:]) && (t.class != anything || !r.isNegated)
 		case t.class == both:
@@ -37,6 +41,11 @@ func (r *claimParser) readRestrictions(tokens []token, link class, previous *cla
 	}
 	r.isOpen = r.object == 0 && (r.isNone || r.hasAny)
 	r.parser.isHedged = r.parser.isHedged || isRestricted
+}
+
+// isRange reports whether a number is followed by a word such as "to", another number and "times".
+func isRange(tokens []token) bool {
+	return len(tokens) > 3 && tokens[1].class == filler && tokens[2].isNumber && tokens[3].class == timesNoun
 }
 
 // startsGroup reports whether a number is followed by a word such as "of", and then by what is called or said: "one of

@@ -136,7 +136,8 @@ func TestTooLargeBodiesAreAnswered(t *testing.T) {
 		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address.Host)
 		require.NoError(t, err)
 		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nX-Api-Key: %s\r\n"+
-			"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s", path, key, len(large), large)
+			"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s",
+			path, key, len(large), large)
 		require.NoError(t, err, path)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		require.NoError(t, err, path)

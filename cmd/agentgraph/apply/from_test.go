@@ -137,7 +137,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n", "b.csv": "day;free\nMonday;9\n",
+		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n,, \n", "b.csv": "day;free\nMonday;9\n;\n",
 		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n",
 		"k.jsonl": "{\"iban\": 1}\n{\"iban\": 12345678901234567890}\n",
 		"m.csv":   "row,opens, opens\na,1,2\n",

@@ -79,8 +79,9 @@ func rowsOfCSV(text []byte) (list, error) {
 	if err != nil {
 		return nil, err
 	}
+	const noRows = "must have the names of the columns on its first line, and then rows"
 	if len(table) < 2 {
-		return nil, errors.New("must have the names of the columns on its first line, and then rows")
+		return nil, errors.New(noRows)
 	}
 	known := map[string]bool{}
 	for i, name := range table[0] {
@@ -92,11 +93,17 @@ func rowsOfCSV(text []byte) (list, error) {
 	}
 	rows := list{}
 	for _, cells := range table[1:] {
+		if strings.TrimSpace(strings.Join(cells, "")) == "" {
+			continue // spreadsheets write blank lines
+		}
 		row := object{}
 		for i, cell := range cells {
 			row = append(row, member{table[0][i], cell})
 		}
 		rows = append(rows, rowOf(row))
+	}
+	if len(rows) == 0 {
+		return nil, errors.New(noRows)
 	}
 	return rows, nil
 }

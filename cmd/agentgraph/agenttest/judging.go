@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,26 @@ func (f *judgingFlags) Validate() error {
 		cli.Refuse(f.Reconnect < 0, "--reconnect must not be negative"),
 		errors.Join(checkWritable("--junit", f.JUnit), checkWritable("--json", f.JSON),
 			checkWritable("--markdown", f.Markdown)),
+		f.checkDistinct(),
 	)
+}
+
+// checkDistinct refuses reports that would overwrite each other.
+func (f *judgingFlags) checkDistinct() error {
+	flags := map[string]string{}
+	for _, report := range []struct{ flag, path string }{
+		{"--junit", f.JUnit}, {"--json", f.JSON}, {"--markdown", f.Markdown},
+	} {
+		path := cli.ExpandPath(report.path)
+		if report.path == "" || path == os.DevNull {
+			continue
+		}
+		if flags[path] != "" {
+			return fmt.Errorf("%s and %s name the same file %s; name two files", flags[path], report.flag, report.path)
+		}
+		flags[path] = report.flag
+	}
+	return nil
 }
 
 // errTimeout ends an execution that takes longer than --timeout.

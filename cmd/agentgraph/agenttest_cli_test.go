@@ -165,6 +165,22 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 	}
 }
 
+func TestResultThatCannotBeWrittenIsAnError(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.simulation(t, "Passing", holds)
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { require.NoError(t, full.Close()) })
+	var log dbtest.Output
+	code := run(t.Context(), []string{"test", "run", "--url", b.url, "--api-key", b.key, "--test", test},
+		streams{out: full, log: &log})
+	require.Equal(t, 3, code, log.String())
+	require.Contains(t, log.String(), "/dev/full: no space left on device")
+}
+
 func TestErrorsSayWhyTheServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "--workers", "0")

@@ -144,7 +144,7 @@ func (f *judgingFlags) followAndReport(
 	}
 	final.decide(followErr)
 	shown.close(final, server.Console(context.WithoutCancel(ctx)))
-	if err = errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON),
+	if err = errors.Join(shown.err, final.writeJUnit(f.JUnit), final.writeJSON(f.JSON),
 		final.writeMarkdown(context.WithoutCancel(ctx), server, f.Markdown)); err != nil {
 		return client.Exit(max(final.ExitCode, client.ExitServer), err)
 	}

@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,6 +24,8 @@ type progress struct {
 	bars   *mpb.Progress // bars and bar are nil without a terminal
 	bar    *mpb.Bar
 	counts atomic.Value
+	// err is the first error of writing.
+	err error
 }
 
 func newProgress(out io.Writer, execution executionShown) *progress {
@@ -81,7 +84,8 @@ func (p *progress) write(lines string) {
 			return
 		}
 	}
-	_, _ = io.WriteString(p.out, lines)
+	_, err := io.WriteString(p.out, lines)
+	p.err = cmp.Or(p.err, err)
 }
 
 // colored returns text in the color of a run's status or of an execution's outcome.

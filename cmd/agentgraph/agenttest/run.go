@@ -39,7 +39,7 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 	}, nil, &c.Flags, &c.judgingFlags, cli.Flags{
 		{Into: &c.Agent, Name: "agent", Env: "AGENTGRAPH_TEST_AGENT", Placeholder: "AGENT",
 			Complete: c.CompleteNames(client.Agents), Help: "Run all tests of this agent, by name or id. Separate several " +
-				"with commas, or repeat the flag. With --folder or --test, skip the tests of other agents."},
+				"with commas, or repeat the flag. With --folder or --test, the folders or tests must belong to it."},
 		{Into: &c.Folder, Name: "folder", Env: "AGENTGRAPH_TEST_FOLDER", Xor: "tests", Placeholder: "FOLDER",
 			Complete: c.CompleteNames(client.Folders), Help: "Run all tests in this folder, by name or id. Separate several " +
 				"with commas, or repeat the flag."},

@@ -107,3 +107,16 @@ func TestMarkdownNamesFailedRows(t *testing.T) {
 	require.Equal(t, "**Failed**: 3 of 4 runs failed\n\n### Greets\n\n“second\\_row” never passed before.\n"+
 		"“row 3” never passed before.\n\n### Never passes\n\nThe test never passed before.\n", string(written))
 }
+
+func TestBlameNamesTheTestIfThePromptDidNotChange(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.simulation(t, "Changed", holds)
+	require.Zero(t, b.test(t, "run", "--test", test).code)
+	b.must(t, `mutation ($id: ID!, $criterion: String!) {
+		updateSimulationTest(input: {testId: $id, criteria: [$criterion]}) { agentTest { id } }
+	}`, map[string]any{"id": test, "criterion": fails}, nil)
+	require.Equal(t, 1, b.test(t, "run", "--test", test).code)
+	require.Contains(t, b.test(t, "blame", test).out,
+		"The prompt did not change. Look for changes of the test, models, tools and documents.\n")
+}

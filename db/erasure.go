@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uptrace/bun"
+	bunschema "github.com/uptrace/bun/schema"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -24,11 +25,11 @@ var errDryRun = errors.New("dry run")
 // run does everything in one transaction and rolls it back.
 func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (model.Erasure, error) {
 	var erased model.Erasure
-	number, pattern, err := in.Number()
+	number, pattern, ending, err := in.Number()
 	if err != nil {
 		return erased, err
 	}
-	e := erasure{number: number, pattern: pattern, nines: ninesFor(strings.TrimPrefix(number, "+"))}
+	e := erasure{number: number, pattern: pattern, ending: ending, nines: ninesFor(strings.TrimPrefix(number, "+"))}
 	if !in.IsDryRun {
 		return e.erase(ctx, t)
 	}
@@ -44,8 +45,13 @@ func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (
 	return erased, err
 }
 
-// erasure is a number in E.164 form, the pattern that finds it, and its replacement.
-type erasure struct{ number, pattern, nines string }
+// erasure is a number in E.164 form, the patterns that find it, and its replacement.
+type erasure struct{ number, pattern, ending, nines string }
+
+// in returns the condition that a text contains the number. The fast search comes first.
+func (e erasure) in(text string) bunschema.QueryWithArgs {
+	return bun.SafeQuery("(?0 ~ ?1 AND ?0 ~ ?2)", bun.Safe(text), e.ending, e.pattern)
+}
 
 func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, err error) {
 	if erased.Items, err = t.eraseItems(ctx, e.number); err != nil {
@@ -90,10 +96,10 @@ func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64
 	held := func(table string) *bun.SelectQuery {
 		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").
 			Where("held.company_id = ?", t.CompanyID()).
-			Where("held.chat_id = simulation_chat.id").Where("held::text ~ ?", e.pattern)
+			Where("held.chat_id = simulation_chat.id").Where("?", e.in("held::text"))
 	}
 	found := t.db.Select((*model.SimulationChat)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
-		Where("simulation_chat::text ~ ?0 OR EXISTS (?1) OR EXISTS (?2)", e.pattern, held("simulation_chat_messages"),
+		Where("? OR EXISTS (?) OR EXISTS (?)", e.in("simulation_chat::text"), held("simulation_chat_messages"),
 			held("tool_calls"))
 	deleted := []string{}
 	err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", found).Returning("id").Scan(ctx, &deleted)
@@ -108,14 +114,14 @@ func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []strin
 	finished := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
 		Where("finished_at IS NOT NULL")
 	_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = regexp_replace(definition::text, ?1, ?2, 'g')::json
-		WHERE company_id = ?0 AND execution_id IN (?3) AND definition::text ~
-			?1`, t.CompanyID(), e.pattern, e.nines, finished).Exec(ctx)
+		WHERE company_id = ?0 AND execution_id IN (?3) AND ?4`,
+		t.CompanyID(), e.pattern, e.nines, finished, e.in("definition::text")).Exec(ctx)
 	if err != nil {
 		return err
 	}
 	_, err = t.db.Update((*model.AgentTestExecution)(nil)).Set("left_out_tests = regexp_replace(left_out_tests::text, "+
 		"?, ?, 'g')::jsonb", e.pattern, e.nines).
-		Where("id IN (?)", finished).Where("left_out_tests::text ~ ?", e.pattern).Exec(ctx)
+		Where("id IN (?)", finished).Where("?", e.in("left_out_tests::text")).Exec(ctx)
 	return err
 }
 
@@ -142,11 +148,11 @@ func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (in
 	// The snapshots of the execution are changed after all of its runs.
 	found := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
 		Where("finished_at IS NOT NULL").
-		Where(`concat_ws(' ', ?1) ~ ?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
-			WHERE kept.company_id = ?2 AND kept.execution_id = ?TableAlias.execution_id
-			AND kept.id = ?TableAlias.tested_id AND kept.definition::text ~ ?0)`,
-			e.pattern, bun.Safe(strings.Join(slices.Concat(erasedAsJSON, erasedAsText), ", ")),
-			t.CompanyID())
+		Where(`?0 OR EXISTS (SELECT 1 FROM agent_test_snapshots AS kept
+			WHERE kept.company_id = ?1 AND kept.execution_id = ?TableAlias.execution_id
+			AND kept.id = ?TableAlias.tested_id AND ?2)`,
+			e.in("concat_ws(' ', "+strings.Join(slices.Concat(erasedAsJSON, erasedAsText), ", ")+")"), t.CompanyID(),
+			e.in("kept.definition::text"))
 	result, err := update.Where("id IN (?)", found).Exec(ctx)
 	if err != nil {
 		return 0, err

@@ -18,7 +18,7 @@ const itemTexts = "concat_ws(' ', data_bag, result, error)"
 // contained it.
 func (e erasure) eraseFromItems(ctx context.Context, t *Tenant) (changed int64, err error) {
 	campaigns := []string{}
-	err = t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where(itemTexts+" ~ ?", e.pattern).
+	err = t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where("?", e.in(itemTexts)).
 		Order("campaign_id").Scan(ctx, &campaigns)
 	if err != nil {
 		return 0, err
@@ -43,7 +43,7 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 	}
 	ids := []string{}
 	err = t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", campaignID).
-		Where(itemTexts+" ~ ?", e.pattern).
+		Where("?", e.in(itemTexts)).
 		Order("id").For(string(forUpdate)).Scan(ctx, &ids)
 	if err != nil {
 		return 0, err
@@ -74,7 +74,7 @@ func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) e
 	for _, column := range []string{"criterion", "note"} {
 		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
-	_, err := update.Where("id IN (?)", bun.List(ids)).Where("criterion ~ ?0 OR note ~ ?0", e.pattern).Exec(ctx)
+	_, err := update.Where("id IN (?)", bun.List(ids)).Where("? OR ?", e.in("criterion"), e.in("note")).Exec(ctx)
 	return err
 }
 
@@ -96,7 +96,7 @@ func (e erasure) remaining(ctx context.Context, t *Tenant) ([]model.ErasureLeft,
 	left := []model.ErasureLeft{}
 	for _, c := range columns {
 		n, err := t.db.NewSelect().TableExpr("?", bun.Ident(c.TableName)).Where("company_id = ?", t.CompanyID()).
-			Where("concat_ws(' ', ?) ~ ?", bun.Safe(c.Texts), e.pattern).Count(ctx)
+			Where("?", e.in("concat_ws(' ', "+c.Texts+")")).Count(ctx)
 		if err != nil {
 			return nil, err
 		}

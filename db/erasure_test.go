@@ -30,11 +30,12 @@ func TestErasureFindsEverySpellingOfANumber(t *testing.T) {
 		},
 		"+390612345678": {[]string{"06 1234 5678", "+39 06 12345678"}, []string{"6 1234 5678"}},
 	} {
-		canonical, pattern, err := model.EraseContactInput{PhoneNumber: number}.Number()
+		canonical, pattern, ending, err := model.EraseContactInput{PhoneNumber: number}.Number()
 		require.NoError(t, err)
 		require.Equal(t, number, canonical)
 		isFound := func(text string) (found bool) {
-			require.NoError(t, conn.QueryRow(t.Context(), "SELECT $1::text ~ $2", text, pattern).Scan(&found), text)
+			require.NoError(t, conn.QueryRow(t.Context(), "SELECT $1::text ~ $2 AND $1::text ~ $3", text, ending,
+				pattern).Scan(&found), text)
 			return found
 		}
 		for _, text := range c.found {
@@ -44,6 +45,6 @@ func TestErasureFindsEverySpellingOfANumber(t *testing.T) {
 			require.False(t, isFound(text), "%s in %s", number, text)
 		}
 	}
-	_, _, err := model.EraseContactInput{PhoneNumber: "030 123456"}.Number()
+	_, _, _, err := model.EraseContactInput{PhoneNumber: "030 123456"}.Number()
 	require.ErrorContains(t, err, "phoneNumber")
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/nyaruka/phonenumbers"
 )
 
+// endingDigits is the number of digits that a fast search compares.
+const endingDigits = 6
+
 // minNational is the minimum number of digits to find a number without its country code or national prefix.
 const minNational = 7
 
@@ -23,14 +26,17 @@ type EraseContactInput struct {
 // Number returns the number in E.164 form, and a regular expression that finds it in texts. It matches all spellings
 // that parse as this number: international or national, with any separators. It returns BAD_INPUT for a text that is
 // not a phone number with a country code.
-func (in EraseContactInput) Number() (number, pattern string, err error) {
+//
+// Every text that matches also matches the expression ending, for the last digits alone. Postgres searches for ending
+// hundreds of times faster, because it has no constraints on the characters around the match.
+func (in EraseContactInput) Number() (number, pattern, ending string, err error) {
 	var faults Fields
 	if number = faults.phoneNumber("phoneNumber", in.PhoneNumber, nil); len(faults) > 0 {
-		return "", "", faults.Err()
+		return "", "", "", faults.Err()
 	}
 	parsed, err := phonenumbers.Parse(number, phonenumbers.UNKNOWN_REGION)
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
 	separator := `(?:[\s()\[\]` + punctuation + `]|\\[nrt]|\\+u(?:` + punctuationEscapes + `)){0,3}`
 	spaced := func(digits string) string {
@@ -53,7 +59,8 @@ func (in EraseContactInput) Number() (number, pattern string, err error) {
 	if len(national) >= minNational {
 		optional = "?"
 	}
-	return number, openParenthesis + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit, nil
+	pattern = openParenthesis + notAfterDigit + `(?:` + prefix + `)` + optional + spaced(national) + notBeforeDigit
+	return number, pattern, spaced(national[max(0, len(national)-endingDigits):]), nil
 }
 
 // punctuation are the characters that phonenumbers ignores between digits, for a character class. The hyphen is first,

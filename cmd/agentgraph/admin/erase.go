@@ -44,7 +44,7 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		in := model.EraseContactInput{PhoneNumber: c.Phone, IsDryRun: c.DryRun}
-		number, _, err := in.Number()
+		number, _, _, err := in.Number()
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
 		line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 		c.Confirm = strings.TrimRight(line, "\r\n")
 	}
-	again, _, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Number()
+	again, _, _, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Number()
 	return err == nil && again == number
 }
 

@@ -36,7 +36,7 @@ type formatSection struct {
 	point, group string
 }
 
-// formatPart is literal text, or one placeholder: '0', '#', '?', '.' for the decimal point, or '@' for the text of a cell.
+// formatPart is literal text, or one placeholder: '0', '#', '?', '.' for the decimal point, or '@' for a cell's text.
 type formatPart struct {
 	placeholder byte
 	literal     string

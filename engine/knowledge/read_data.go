@@ -61,7 +61,9 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 		}
 		return ctx.Err()
 	})
-	begin()
+	if first != nil {
+		begin()
+	}
 	if rows == 1 {
 		text.addRow(nil, header)
 	}
@@ -92,8 +94,8 @@ func titlesOfCSV(rows []gridRow) int {
 
 const csvSeparators = ",;\t|"
 
-// declaredSeparator returns the separator that the first line declares for Excel, as in "sep=;", and the text after that
-// line. The separator is 0 if there is no such line.
+// declaredSeparator returns the separator that the first line declares for Excel, as in "sep=;", and the text after
+// that line. The separator is 0 if there is no such line.
 func declaredSeparator(source string) (separator rune, rest string) {
 	line, rest, _ := strings.Cut(source, "\n")
 	declared, ok := strings.CutPrefix(strings.ToLower(strings.Trim(strings.TrimSuffix(line, "\r"), `"`)), "sep=")

@@ -254,7 +254,8 @@ func TestReadMergedCellsOfHTML(t *testing.T) {
 	} {
 		require.Equal(t, want, read(t, "a.html", page).String(), page)
 	}
-	requireBlocks(t, []knowledge.Block{row([]string{"Plan", "Price"}, "Basic", "1"), row([]string{"Plan", "Price"}, "Basic", "2")},
+	header := []string{"Plan", "Price"}
+	requireBlocks(t, []knowledge.Block{row(header, "Basic", "1"), row(header, "Basic", "2")},
 		read(t, "a.md", "<table><tr><th>Plan<th>Price<tr><td rowspan=2>Basic<td>1<tr><td>2</table>\n"))
 }
 

@@ -182,7 +182,7 @@ func TestDeletedAgentDeletesItsConnections(t *testing.T) {
 		"documents": 2, "document_contents": 2, "stored_bytes": 1, "chunks": 1, "criterion_labels": 1, "chunk_vectors": 1,
 		"dataset_terms":         1,
 		"agent_test_executions": 4, "agent_test_snapshots": 10, "agent_test_runs": 10, "jobs": 13, "usage_entries": 1,
-		"usage_days": 1, "usage_months": 1, "tombstones": 2, "plans": 1, "audit_events": 12, "agent_test_schedules": 1,
+		"usage_days": 1, "usage_months": 1, "tombstones": 2, "plans": 1, "audit_events": 13, "agent_test_schedules": 1,
 		"webhooks": 1, "webhook_deliveries": 1, "labelled_questions": 1, "mcp_servers": 1,
 	}, left)
 }

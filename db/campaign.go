@@ -112,14 +112,11 @@ func (t *Tenant) DeleteCampaign(ctx context.Context, id string) error {
 		if err := t.recordTombstone(ctx, typeCampaign, id); err != nil {
 			return err
 		}
-		if err := t.markCampaigns(ctx, pg.Where("id = ?", id)); err != nil {
-			return err
-		}
-		return t.audit(ctx, deletions[typeCampaign], id)
+		return t.markCampaigns(ctx, pg.Where("id = ?", id))
 	})
 }
 
-// markCampaigns marks campaigns as deleted, and notifies their followers.
+// markCampaigns marks campaigns as deleted, records this in the audit log, and notifies their followers.
 func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 	ids := []string{}
 	if err := t.db.Select((*model.Campaign)(nil)).Column("id").Apply(which).Order("id").For(string(forDelete)).
@@ -127,6 +124,9 @@ func (t tenantTx) markCampaigns(ctx context.Context, which pg.Selection) error {
 		return err
 	}
 	for _, id := range ids {
+		if err := t.audit(ctx, deletions[typeCampaign], id); err != nil {
+			return err
+		}
 		t.wake(id)
 	}
 	return exec(ctx, t.db.Update((*model.Campaign)(nil)).Set("deleted_at = ?", now()).Where("id IN (?)", bun.List(ids)))

@@ -187,6 +187,10 @@ func TestDeletedAgentDeletesItsCampaigns(t *testing.T) {
 	report(t, tenant, add(t, tenant, campaign.ID, 2)[0], model.CampaignItemStatusCalling)
 	other := add(t, tenant, newCampaign(t, tenant).ID, 1)[0]
 	require.NoError(t, tenant.DeleteAgent(t.Context(), campaign.AgentID))
+	var deleted []string
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT array_agg(target_id) FROM audit_events WHERE action = "+
+		"'DeleteCampaign'").Scan(&deleted))
+	require.Equal(t, []string{campaign.ID}, deleted)
 	_, err := tenant.Campaign(t.Context(), campaign.ID)
 	require.Equal(t, "Campaign "+campaign.ID+" does not exist", fails(t, err, model.NotFound))
 	require.NoError(t, db.Sweep(store)(t.Context()))

@@ -197,6 +197,8 @@ func TestWebhooksAreBounded(t *testing.T) {
 	_, _, err = tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "https://example.com",
 		Events: []model.WebhookEvent{model.WebhookEventBudgetWarned}})
 	require.Contains(t, fails(t, err, model.Unprocessable), "has 20 webhooks, the maximum")
+	_, _, err = tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "https://example.com:99999"})
+	faults(t, err, model.BadInput, "url", "must have a port from 0 to 65535")
 	_, _, err = tenant.CreateWebhook(t.Context(), model.CreateWebhookInput{URL: "ftp://example.com"})
 	require.Contains(t, fails(t, err, model.BadInput), "events must have at least one event; url must be an absolute "+
 		"http or https address")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -97,6 +98,8 @@ func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
 	if u, err := url.Parse(w.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
 		u.User != nil {
 		faults.Add("url", "must be an absolute http or https address without credentials")
+	} else if _, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && err != nil {
+		faults.Add("url", "must have a port from 0 to 65535")
 	}
 	faults.text("description", w.Description, 0, 500)
 	if len(w.Events) == 0 {

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"strings"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -28,7 +29,11 @@ var (
 func ItemsMatching(status *model.CampaignItemStatus, isArchived *bool, more *model.CampaignItemFilter) pg.Filter {
 	f := pg.Equal(pg.Equal(nil, "running_status", status), "is_archived", isArchived)
 	if more != nil && more.PhoneNumberPrefix != nil {
-		f = f.AndInView(schema.CampaignItemsView, "?TableAlias.phone_number LIKE ?", *more.PhoneNumberPrefix+"%")
+		prefix := *more.PhoneNumberPrefix
+		if prefix != "" {
+			prefix = "+" + strings.TrimPrefix(prefix, "+")
+		}
+		f = f.AndInView(schema.CampaignItemsView, "?TableAlias.phone_number LIKE ?", prefix+"%")
 	}
 	if more != nil && more.Tag != nil {
 		f = f.AndInView(schema.CampaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)

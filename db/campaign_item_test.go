@@ -357,3 +357,16 @@ func TestItemsAreDeletedUnlessTheyAreBeingCalled(t *testing.T) {
 	_, err := tenant.CampaignItem(t.Context(), campaign.ID, item.ID)
 	fails(t, err, model.NotFound)
 }
+
+func TestNumbersAreFilteredWithOrWithoutPlus(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	campaign := newCampaign(t, tenant)
+	add(t, tenant, campaign.ID, 3)
+	for prefix, want := range map[string]int{"+1202": 3, "1202": 3, "": 3, "+": 3, "202": 0} {
+		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, campaign.ID, nil, nil,
+			&model.CampaignItemFilter{PhoneNumberPrefix: &prefix})
+		require.NoError(t, err)
+		require.Len(t, page.Nodes, want, prefix)
+	}
+}

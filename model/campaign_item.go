@@ -158,6 +158,8 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter) &&
 		inE164.MatchString(phonenumbers.Format(parsed, phonenumbers.E164))
 	switch {
+	case strings.ContainsFunc(number, unicode.IsLetter):
+		f.Add(path, wanted+": write only the number, without letters such as tel: and without an extension")
 	case !isValid && region != nil:
 		f.Add(path, "%s, or a national number of region %s", wanted, from)
 	case !isValid:

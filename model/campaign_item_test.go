@@ -291,6 +291,10 @@ func TestPhoneNumbersAreNormalized(t *testing.T) {
 		_, err := e164(given, nil, ChannelPhone)
 		faults(t, err, "items.0.phoneNumber", "must ")
 	}
+	for _, given := range []string{"tel:+12025550143", "+12025550143x5", "+12025550143 ext. 7"} {
+		_, err := e164(given, new("FR"), ChannelPhone)
+		faults(t, err, "items.0.phoneNumber", "write only the number, without letters such as tel: and without an extension")
+	}
 	for _, channel := range []Channel{ChannelPhone, ChannelSms, ChannelWhatsApp} {
 		_, err := e164("", nil, channel)
 		faults(t, err, "items.0.phoneNumber", "need a phone number")

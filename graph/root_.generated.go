@@ -627,7 +627,7 @@ input UpdateAgentInput {
   name: String
   "The new channel."
   channel: Channel
-  "The new direction."
+  "The new direction. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` for ` + "`" + `Inbound` + "`" + ` while a campaign of the agent is running."
   direction: Direction
   "The new language."
   language: String
@@ -772,7 +772,7 @@ extend type Mutation {
   copy. Tests, chats and campaigns are not copied; ` + "`" + `copyAgentTests` + "`" + ` copies tests.
   """
   duplicateAgent("The agent." input: DuplicateAgentInput!): DuplicateAgentPayload @requires(scope: write)
-  "Deletes an agent with its prompt versions, simulated chats, tests, test folders, campaigns and their items, and its connections to parents and sub-agents. Executions of its tests remain."
+  "Deletes an agent with its prompt versions, simulated chats, tests, test folders, campaigns and their items, and its connections to parents and sub-agents. Executions of its tests remain. Calls of its campaigns may be in progress: the server then refuses their results."
   deleteAgent("The agent." input: DeleteAgentInput!): DeleteAgentPayload @requires(scope: write)
   "Replaces the prompt of an agent. A prompt that differs from the current one becomes a new version."
   updateAgentPrompt("The prompt." input: UpdateAgentPromptInput!): UpdateAgentPromptPayload @requires(scope: write)
@@ -3038,7 +3038,7 @@ input CreateAgentTestScheduleInput {
   from Monday to Friday. Times must be at least five minutes apart. Without it, ` + "`" + `afterPromptChange` + "`" + ` must be true.
   """
   cron: String
-  "The time zone of ` + "`" + `cron` + "`" + `, by its name in the IANA database."
+  "The time zone of ` + "`" + `cron` + "`" + `, by its name in the IANA database. A time in an hour that daylight saving time skips becomes the first moment after it, and a time in an hour that repeats counts once."
   timeZone: String! = "UTC"
   "Whether the tests run one minute after the last change of the agent's prompt. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
   afterPromptChange: Boolean! = false
@@ -3979,7 +3979,7 @@ type CampaignItemEdge {
 
 "Which items to list. Every given condition must hold."
 input CampaignItemFilter {
-  "Only items whose numbers begin with this, in E.164 form: ` + "`" + `+1202` + "`" + `. Like the number itself, this condition needs the scope ` + "`" + `contacts` + "`" + `."
+  "Only items whose numbers begin with this, in E.164 form: ` + "`" + `+1202` + "`" + `. The ` + "`" + `+` + "`" + ` is optional. Like the number itself, this condition needs the scope ` + "`" + `contacts` + "`" + `."
   phoneNumberPrefix: String
   "Only items with a result whose tag has exactly this name."
   tag: String
@@ -4229,7 +4229,7 @@ extend type Mutation {
   advanceCampaignItem("The report." input: AdvanceCampaignItemInput!): AdvanceCampaignItemPayload @requires(scope: write)
   "Resets an item in any state to ` + "`" + `Pending` + "`" + `, due immediately, with no attempts and no result. Its events remain."
   resetCampaignItem("The item." input: ResetCampaignItemInput!): ResetCampaignItemPayload @requires(scope: write)
-  "Deletes an item with its events. Returns ` + "`" + `CONFLICT` + "`" + ` while it is in a call."
+  "Deletes an item with its events. Returns ` + "`" + `CONFLICT` + "`" + ` only while it is ` + "`" + `Calling` + "`" + `: an item in ` + "`" + `ProcessingResult` + "`" + ` is deleted, and its result is then refused."
   deleteCampaignItem("The item." input: DeleteCampaignItemInput!): DeleteCampaignItemPayload @requires(scope: write)
   "Archives or unarchives items, all of them or none. Returns ` + "`" + `CONFLICT` + "`" + ` while one of them is in a call or an evaluation."
   archiveCampaignItems("The items." input: ArchiveCampaignItemsInput!): ArchiveCampaignItemsPayload @requires(scope: write) @listSize(slicingArguments: ["input.itemIds"])

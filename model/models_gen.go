@@ -353,7 +353,7 @@ type CampaignItemDuplicate struct {
 
 // Which items to list. Every given condition must hold.
 type CampaignItemFilter struct {
-	// Only items whose numbers begin with this, in E.164 form: `+1202`. Like the number itself, this condition needs the scope `contacts`.
+	// Only items whose numbers begin with this, in E.164 form: `+1202`. The `+` is optional. Like the number itself, this condition needs the scope `contacts`.
 	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
 	// Only items with a result whose tag has exactly this name.
 	Tag *string `json:"tag,omitempty"`
@@ -662,7 +662,7 @@ type CreateAgentTestScheduleInput struct {
 	// A cron expression with five fields: minute, hour, day of the month, month, day of the week. `0 3 * * 1-5` means 03:00
 	// from Monday to Friday. Times must be at least five minutes apart. Without it, `afterPromptChange` must be true.
 	Cron *string `json:"cron,omitempty"`
-	// The time zone of `cron`, by its name in the IANA database.
+	// The time zone of `cron`, by its name in the IANA database. A time in an hour that daylight saving time skips becomes the first moment after it, and a time in an hour that repeats counts once.
 	TimeZone string `json:"timeZone"`
 	// Whether the tests run one minute after the last change of the agent's prompt. Returns `UNPROCESSABLE` unless all tests belong to one agent.
 	AfterPromptChange bool `json:"afterPromptChange"`
@@ -1859,7 +1859,7 @@ type UpdateAgentInput struct {
 	Name *string `json:"name,omitempty"`
 	// The new channel.
 	Channel *Channel `json:"channel,omitempty"`
-	// The new direction.
+	// The new direction. Returns `UNPROCESSABLE` for `Inbound` while a campaign of the agent is running.
 	Direction *Direction `json:"direction,omitempty"`
 	// The new language.
 	Language *string `json:"language,omitempty"`

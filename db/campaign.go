@@ -161,7 +161,7 @@ func (t *Tenant) checkStatusChange(ctx context.Context, campaign *model.Campaign
 }
 
 // checkDirectionChange returns UNPROCESSABLE when a locked agent becomes inbound while a campaign of it is running. It
-// locks the agent's campaigns, so that none of them starts before the change.
+// locks the agent's campaigns, so none of them starts during the transaction.
 func (t tenantTx) checkDirectionChange(ctx context.Context, agent *model.Agent) error {
 	if agent.Direction == model.DirectionOutbound {
 		return nil

@@ -177,8 +177,9 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + punctuation + "]{0,2}[" + digits +
 	"]){6,}")
 
-// digitRun matches the longest parts of a text that have only digits and separators. Every match of phoneLike is in one.
-var digitRun = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ :T()\\[\\]" + punctuation + "]{0,2}[" + digits + "])*")
+// digitRun matches the longest parts of a text with only digits and separators. Every match of phoneLike is in one.
+var digitRun = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ :T()\\[\\]" + punctuation + "]{0,2}[" +
+	digits + "])*")
 
 // notPhone matches runs of only ISO dates, times and IPv4 addresses with or without a port.
 var notPhone = func() *regexp.Regexp {

@@ -119,6 +119,7 @@ func separator(source string) rune {
 			}
 			if columns <= 1 {
 				columns = len(record)
+				same = same && (columns > 1 || isTitleOfCSV(record[0]))
 			}
 			if same = same && len(record) == columns; columns > 1 {
 				wide++
@@ -132,6 +133,16 @@ func separator(source string) rune {
 		}
 	}
 	return best
+}
+
+// isTitleOfCSV reports whether a row of one cell has no separator other than those of running text, such as ", ".
+func isTitleOfCSV(cell string) bool {
+	for i := range len(cell) - 1 {
+		if strings.IndexByte(csvSeparators, cell[i]) >= 0 && cell[i+1] != ' ' {
+			return false
+		}
+	}
+	return true
 }
 
 func newCSV(source string, separator rune) *csv.Reader {

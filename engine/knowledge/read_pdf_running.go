@@ -50,6 +50,9 @@ type edge struct {
 	top  int
 }
 
+// maxRunningLine is the maximum length of a line with a page number, in bytes. Each of its numbers costs a copy.
+const maxRunningLine = 500
+
 var digits = lazyregexp.New(`\d+`)
 
 // edgesOf returns the line as it is, and once with each of its numbers replaced by its distance from the page's index.
@@ -57,7 +60,7 @@ var digits = lazyregexp.New(`\d+`)
 // "Article 1" and "Article 2".
 func edgesOf(l line, page int, isTitle bool) []edge {
 	edges := []edge{{l.text, round(l.top)}}
-	if isTitle {
+	if isTitle || len(l.text) > maxRunningLine {
 		return edges
 	}
 	for _, at := range digits().FindAllStringIndex(l.text, -1) {

@@ -290,7 +290,7 @@ func (r *gridReader) startTable(rows []gridRow) []gridRow {
 		}
 	}
 	// The name of an index may be in a row of its own.
-	if n < len(rows)-1 && rows[n].count() == 1 {
+	if n < len(rows)-1 && rows[n].count() == 1 && rows[n].isText() && !r.isMergedRow(rows[n]) {
 		if name, column := rows[n].first(); column < len(header.cells) && header.cells[column].text == "" {
 			header.cells = slices.Clone(header.cells)
 			header.cells[column].text = name

@@ -12,6 +12,8 @@ type runningTable struct {
 	next gridRow
 	// below has, for each column, the number of the row below the merged cell that covers it.
 	below []int
+	// ended counts the merged cells that cannot span further rows.
+	ended int
 }
 
 // merge records that the next cell spans columns and rows.
@@ -67,6 +69,15 @@ func (r *runningTable) endRow(text *Text, isHidden bool) {
 	r.next = gridRow{number: r.next.number + 1}
 }
 
+// endRows ends all merged cells, as the end of a table's head or body does.
+func (r *runningTable) endRows() {
+	for i := range r.merged[r.ended:] {
+		m := &r.merged[r.ended+i]
+		m.bottom = min(m.bottom, r.next.number-1)
+	}
+	r.ended, r.below = len(r.merged), r.below[:0]
+}
+
 // write adds the table to a text. A first row that is one merged cell is its title. The row after it is the header if
 // the function isHeader says so. A header of merged cells has several rows, as in spreadsheets.
 func (r *runningTable) write(text *Text, isHeader func(rows []gridRow) bool) {
@@ -105,16 +116,18 @@ func (g *grid) isMergedRow(row gridRow) bool {
 	})
 }
 
-// markValues marks cells that are no column names: numbers, and texts below the name of a single column.
+// markValues marks cells that are no column names: numbers, texts below the name of a single column, and a single text
+// that is not bold, which is often a title of the rows below.
 func (r *runningTable) markValues(rows []gridRow) {
-	for i := 1; i < min(len(rows), 4); i++ {
-		above := rows[i-1]
+	for i := 1; i < min(len(rows), 5); i++ {
+		above, isSingle := rows[i-1], rows[i].count() == 1
 		for column := range rows[i].cells {
 			name, cell := above.cellAt(column).text, &rows[i].cells[column]
 			isWide := slices.ContainsFunc(r.byTop[above.number], func(m mergedCells) bool {
 				return m.left <= column && column <= m.right
 			})
-			cell.isNumber = cell.isNumber || startsWithDigit(cell.text) || name != "" && name != cell.text && !isWide
+			cell.isNumber = cell.isNumber || startsWithDigit(cell.text) || isSingle && !cell.isBold ||
+				name != "" && name != cell.text && !isWide
 		}
 	}
 }

@@ -251,6 +251,11 @@ func TestReadMergedCellsOfHTML(t *testing.T) {
 		`<table><tr><th colspan=2>Prices<tr><th>Item<th>Net<tr><td colspan=2>Kitchen<tr><td>Kettle<td>9</table>`:                "Prices\nKitchen\nItem: Kettle; Net: 9\n",
 		`<table><tr><th>A<th>B<th>C<tr><td>1<td rowspan=0>all<td>2<tr><td>3<td>4</table>`:                                       "A: 1; B: all; C: 2\nA: 3; B: all; C: 4\n",
 		`<table><tr><td>a<td rowspan=2>b</table><table><tr><td>c<td>d</table>`:                                                  "a | b\nc | d\n",
+		`<table><tr><th><th>Basic<th>Pro<tr><td colspan=3>Service<tr><td>Chat<td>no<td>yes<tr><td>Call<td>no<td>no</table>`: "Service\n" +
+			"Chat; Basic: no; Pro: yes\nCall; Basic: no; Pro: no\n",
+		`<table><tr><td><td>Mon<td>Tue<tr><td>Zurich<td><td><tr><td>Shop<td>early<td>late</table>`: "Zurich\nShop; Mon: early; Tue: late\n",
+		`<table><tr><th><th>a<tr><th>name<th><tr><th>x<td>1</table>`:                               "name: x; a: 1\n",
+		`<table><thead><tr><th rowspan=2>Name<th>Price<tbody><tr><td>A<td>1<tr><td><td>2</table>`:  "Name: A; Price: 1\nPrice: 2\n",
 	} {
 		require.Equal(t, want, read(t, "a.html", page).String(), page)
 	}
@@ -309,6 +314,7 @@ func TestReadTitlesAndSeparatorOfCSV(t *testing.T) {
 		"Price list 2026\n\nName,Price\nKettle,1\nLamp,2\n": "Price list 2026\nName: Kettle; Price: 1\nName: Lamp; Price: 2\n",
 		"Prices;\nas of March;\nName;Price\nKettle;1,50\n":  "Prices\nas of March\nName: Kettle; Price: 1,50\n",
 		"Preise, netto\nName;Preis;Rest\nKessel;1,50;2\n":   "Preise, netto\nName: Kessel; Preis: 1,50; Rest: 2\n",
+		"Artikel;Preis;Notiz\nKessel;1,50\nTopf;8,25;neu\n": "Artikel: Kessel; Preis: 1,50\nArtikel: Topf; Preis: 8,25; Notiz: neu\n",
 		",Price\nOak,7\nElm,8\n":                            "Oak; Price: 7\nElm; Price: 8\n",
 		"Name\nKettle\nLamp\n":                              "Name: Kettle\nName: Lamp\n",
 		"A,B\n1,2,3,4,5\n":                                  "A: 1; B: 2; 3; 4; 5\n",

@@ -215,6 +215,9 @@ func (p *page) start(tag html.Token) {
 		p.endTable()
 		p.flush()
 		p.table = table{open: true}
+	case atom.Thead, atom.Tbody, atom.Tfoot:
+		p.endRow()
+		p.endRows()
 	case atom.Tr:
 		p.endRow()
 		p.inRow = p.open

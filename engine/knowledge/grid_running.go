@@ -14,7 +14,12 @@ type runningTable struct {
 	below []int
 	// ended counts the merged cells that cannot span further rows.
 	ended int
+	// width counts the columns of the widest row so far.
+	width int
 }
+
+// minWidth is the number of blank columns that a cell fills at the end of a row, even if no other row has a text there.
+const minWidth = 20
 
 // merge records that the next cell spans columns and rows.
 func (r *runningTable) merge(columns, rows int) {
@@ -62,7 +67,16 @@ func (r *runningTable) skipCovered(text *Text) {
 
 // endRow ends the current row. Rows without cells and hidden rows are omitted.
 func (r *runningTable) endRow(text *Text, isHidden bool) {
-	if len(r.next.cells) > 0 && !isHidden {
+	filled := len(r.next.cells)
+	for filled > max(r.width, minWidth) && r.next.cells[filled-1].text == "" {
+		filled--
+	}
+	r.width = max(r.width, filled)
+	if filled < len(r.next.cells) {
+		text.reserve(gridCost * (filled - len(r.next.cells)))
+		r.next.cells = slices.Clone(r.next.cells[:filled])
+	}
+	if filled > 0 && !isHidden {
 		r.rows = append(r.rows, r.next)
 		text.reserve(blockCost)
 	}
@@ -78,22 +92,22 @@ func (r *runningTable) endRows() {
 	r.ended, r.below = len(r.merged), r.below[:0]
 }
 
-// write adds the table to a text. A first row that is one merged cell is its title. The row after it is the header if
+// write adds the table to a text. First rows of one merged cell are its title. The row after them is the header if
 // the function isHeader says so. A header of merged cells has several rows, as in spreadsheets.
 func (r *runningTable) write(text *Text, isHeader func(rows []gridRow) bool) {
 	text.pendingSize = 0
 	r.prepare()
 	reader := gridReader{grid: &r.grid, text: text}
 	rows := r.rows
-	if len(rows) > 1 && r.isMergedRow(rows[0]) {
+	for len(rows) > 1 && r.isMergedRow(rows[0]) {
 		first, _ := rows[0].first()
 		text.addBlock(Block{Text: first})
 		rows = rows[1:]
 	}
-	if len(rows) > 0 && isHeader(rows) {
+	if len(rows) > 0 && !r.isMergedRow(rows[0]) && isHeader(rows) {
 		r.markValues(rows)
 		rows = reader.startTable(rows)
-		if len(rows) == 0 {
+		if !slices.ContainsFunc(rows, func(row gridRow) bool { return row.count() > 0 && !r.isMergedRow(row) }) {
 			text.addRow(nil, reader.header)
 		}
 	}

@@ -136,7 +136,9 @@ func (d *docx) readBody() error {
 	})
 }
 
-func isLeftOut(name string) bool { return name == "Fallback" || name == "moveFrom" || name == "del" }
+func isLeftOut(name string) bool {
+	return name == "Fallback" || name == "moveFrom" || name == "del" || name == "tcPrChange" || name == "trPrChange"
+}
 
 func (d *docx) begin(element xml.StartElement) {
 	switch value := xmlAttr(element, "val"); element.Name.Local {

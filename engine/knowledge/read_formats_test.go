@@ -254,6 +254,9 @@ func TestReadMergedCellsOfHTML(t *testing.T) {
 		`<table><tr><th><th>Basic<th>Pro<tr><td colspan=3>Service<tr><td>Chat<td>no<td>yes<tr><td>Call<td>no<td>no</table>`: "Service\n" +
 			"Chat; Basic: no; Pro: yes\nCall; Basic: no; Pro: no\n",
 		`<table><tr><td><td>Mon<td>Tue<tr><td>Zurich<td><td><tr><td>Shop<td>early<td>late</table>`: "Zurich\nShop; Mon: early; Tue: late\n",
+		`<table><tr><th>Name<th>Date<tr><td><td></table>`:                                          "Name | Date\n",
+		`<table><tr><td colspan=2>Terms<tr><td colspan=2>Of sale<tr><td colspan=2>Pay now</table>`: "Terms\nOf sale\nPay now\n",
+		`<table><tr><th>A<th>B` + strings.Repeat(`<tr><td colspan=1000>C`, 200) + `</table>`:       "A | B\n" + strings.Repeat("C\n", 200),
 		`<table><tr><th><th>a<tr><th>name<th><tr><th>x<td>1</table>`:                               "name: x; a: 1\n",
 		`<table><thead><tr><th rowspan=2>Name<th>Price<tbody><tr><td>A<td>1<tr><td><td>2</table>`:  "Name: A; Price: 1\nPrice: 2\n",
 	} {
@@ -275,6 +278,9 @@ func TestReadMergedCellsOfOfficeTables(t *testing.T) {
 		word(`<w:vMerge/>`, "") + word("", "year") + word("", "90") + `</w:tr><w:tr>` +
 		word(`<w:gridSpan w:val="2"/>`, "Setup") + word("", "25") + `</w:tr></w:tbl>`
 	require.Equal(t, want, read(t, "a.docx", string(docx(t, table))).String())
+	table = `<w:tbl><w:tr>` + word("", "Plan") + word("", "Price") + `</w:tr><w:tr>` +
+		word(`<w:tcPrChange><w:tcPr><w:gridSpan w:val="2"/></w:tcPr></w:tcPrChange>`, "Basic") + word("", "1") + `</w:tr></w:tbl>`
+	require.Equal(t, "Plan: Basic; Price: 1\n", read(t, "a.docx", string(docx(t, table))).String())
 	header := `<w:tbl><w:tr>` + word("", "Plan") + word(`<w:gridSpan w:val="2"/>`, "Price") + `</w:tr><w:tr>` + word("", "") +
 		word("", "month") + word("", "year") + `</w:tr><w:tr><w:trPr><w:gridBefore w:val="1"/></w:trPr>` +
 		word("", "1") + word("", "2") + `</w:tr></w:tbl>`

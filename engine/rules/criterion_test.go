@@ -277,6 +277,11 @@ func TestRestrictedCriteriaAreLeftToTheJudge(t *testing.T) {
 		`ruft track_parcel 1-2 Mal auf`, `does not call redirect_parcel 1-2 times`,
 		`calls redirect_parcel 0 to 2 times`, `calls track_parcel with no arguments`,
 		`calls track_parcel without arguments`, `calls track_parcel successfully`,
+		`appelle track_parcel une à deux fois`, `llama a track_parcel de una a dos veces`,
+		`says "Bern" and "parcel" in its last message`, `the first message contains "Bern" and "parcel"`,
+		`sagt „Bern“ oder „train“ in der letzten Nachricht`, `calls track_parcel, not before saying "Bern"`,
+		`calls a tool other than redirect_parcel or track_parcel`, `sagt etwas anderes als „train“ oder „Bern“`,
+		`calls a tool other than redirect_parcel, transfer_call or track_parcel`,
 	} {
 		require.Nil(t, rules.Decide(c, criterion), criterion)
 	}
@@ -284,6 +289,8 @@ func TestRestrictedCriteriaAreLeftToTheJudge(t *testing.T) {
 		`says either "depot" or "station"`: true, `says both "depot" and "Bern"`: true, `says none of "bus", "train"`: true,
 		`never says any of "bus", "depot"`: false, `calls track_parcel, but says "Bern"`: true,
 		`calls track_parcel. Says "station" or "Bern".`: true, `starts track_parcel`: true, `starts redirect_parcel`: false,
+		`never calls transfer_call or track_parcel`: false, `ruft nie end_conversation oder track_parcel auf`: false,
+		`never calls end_conversation or redirect_parcel`: true, `calls transfer_call or track_parcel`: true,
 		`says exactly "train"`: false, `says the words "Bern" and "depot"`: true,
 	} {
 		require.Equal(t, want, judge(t, c, criterion).Passed, criterion)

@@ -250,6 +250,8 @@ func (p *parser) numberOf(word string) (int, bool) {
 func (p *parser) split(tokens []token) (parts []criterionPart) {
 	current, depth := criterionPart{}, 0
 	add := func(link class) {
+		// "calls X, not before Y"
+		p.isHedged = p.isHedged || len(current.tokens) == 0 && current.link == without && (link == before || link == after)
 		if len(current.tokens) > 0 {
 			parts = append(parts, current)
 			current = criterionPart{link: link, sentence: current.sentence}

@@ -43,9 +43,13 @@ func (r *claimParser) readRestrictions(tokens []token, link class, previous *cla
 	r.parser.isHedged = r.parser.isHedged || isRestricted
 }
 
-// isRange reports whether a number is followed by a word such as "to", another number and "times".
+// isRange reports whether a number is followed by a word such as "to", another number and "times", or
+// "twice", which is two words in most languages: "une à deux fois".
 func isRange(tokens []token) bool {
-	return len(tokens) > 3 && tokens[1].class == filler && tokens[2].isNumber && tokens[3].class == timesNoun
+	if len(tokens) < 3 || tokens[1].class != filler {
+		return false
+	}
+	return tokens[2].class == twice || len(tokens) > 3 && tokens[2].isNumber && tokens[3].class == timesNoun
 }
 
 // startsGroup reports whether a number is followed by a word such as "of", and then by what is called or said: "one of

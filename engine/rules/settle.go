@@ -25,9 +25,21 @@ func (r *claimParser) inherit(link class, previous *claim) {
 	if r.kind != 0 || previous == nil || previous.kind == 0 {
 		return
 	}
-	if r.object == quotation && previous.kind == sayVerb || r.object == nameToken && previous.kind == callVerb {
+	isCall := r.object == nameToken && (previous.kind == callVerb || previous.name != "" &&
+		(previous.kind == transferVerb || previous.kind == endVerb)) // a call of transfer_call or end_conversation
+	if r.object == quotation && previous.kind == sayVerb || isCall {
 		r.kind, r.byContact, r.verb, r.isInherited = previous.kind, previous.byContact, previous.verb, true
+		if isCall {
+			r.kind = callVerb
+		}
 		r.isNegated = r.isNegated || previous.isNegated
+		if link == and || link == or || link == nor { // says "X" and "Y" in its last message
+			r.parser.isHedged = r.parser.isHedged || r.hasPosition != previous.hasPosition
+		}
+		if previous.isUnsure && !previous.isLeading { // "calls a tool other than X or Y"
+			r.countUnknown()
+			r.lastLeadingUnknown = r.unknownWords
+		}
 		if r.actor == 0 && previous.byContact {
 			r.actor = contactWord
 		}

@@ -49,6 +49,12 @@ func TestCronFollowsItsTimeZone(t *testing.T) {
 		{"30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"},
 		{"0 0 * * *", "America/Havana", "2026-11-01T04:00:00Z", "2026-11-02T05:00:00Z"},
 		{"30 * * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
+		// Clocks change by half an hour, at midnight, or by a day.
+		{"0 3 * * *", "Australia/Lord_Howe", "2026-04-04T12:00:00Z", "2026-04-04T16:30:00Z"},
+		{"45 1 * * *", "Australia/Lord_Howe", "2026-04-04T14:50:00Z", "2026-04-05T15:15:00Z"},
+		{"5 1 * * 0", "Asia/Beirut", "2026-03-28T18:00:00Z", "2026-03-28T22:05:00Z"},
+		{"30 0 * * *", "Asia/Beirut", "2026-03-28T18:00:00Z", "2026-03-28T22:00:00Z"},
+		{"0 0 30 12 *", "Pacific/Apia", "2011-12-01T00:00:00Z", "2011-12-30T10:00:00Z"},
 	} {
 		s, err := model.NewAgentTestSchedule(scheduleInput(c.cron, c.zone), at(t, c.now))
 		require.NoError(t, err, c.cron)

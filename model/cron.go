@@ -9,8 +9,8 @@ import (
 
 // cronTimes are the times of a cron expression in a time zone.
 type cronTimes struct {
-	times, utc *cron.SpecSchedule
-	zone       *time.Location
+	utc  *cron.SpecSchedule
+	zone *time.Location
 }
 
 var cronParser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow)
@@ -42,41 +42,49 @@ func parseCron(text string, zone *time.Location) (*cronTimes, string) {
 	if err != nil {
 		return nil, err.Error() // not reached: each field is valid
 	}
-	times := parsed.(*cron.SpecSchedule)
-	utc := *times
-	times.Location, utc.Location = zone, time.UTC
-	return &cronTimes{times, &utc, zone}, ""
+	utc := parsed.(*cron.SpecSchedule)
+	utc.Location = time.UTC
+	return &cronTimes{utc, zone}, ""
 }
 
 // hasEveryHour reports whether the times are those of every hour. Then, they follow the hours that pass when clocks
 // change.
 func (c *cronTimes) hasEveryHour() bool {
 	const everyValue = 1 << 63 // robfig/cron sets this bit for a *
-	return c.times.Hour&everyValue != 0
+	return c.utc.Hour&everyValue != 0
 }
 
 // next returns the first time after t, or the zero time if there is none for years. A time that the clocks skip becomes
-// the first moment after the skipped hour. A time in an hour that repeats counts once.
+// the first moment after the skipped hour. A time in an hour that repeats counts once. Only times of the clock are
+// searched, because robfig/cron skips days in zones whose clocks change by half an hour or at midnight.
 func (c *cronTimes) next(t time.Time) time.Time {
-	next := c.times.Next(t)
-	if c.hasEveryHour() {
-		return next
+	t = t.In(c.zone)
+	clock, isEveryHour := wallClock(t), c.hasEveryHour()
+	if from, _ := t.ZoneBounds(); !from.IsZero() && !isEveryHour {
+		if shown := clockBefore(from).Add(-time.Second); shown.After(clock) {
+			clock = shown // the clocks have shown it before
+		}
 	}
-	for !next.IsZero() && isRepeated(next.In(c.zone)) {
-		next = c.times.Next(next)
-	}
-	clock := wallClock(t.In(c.zone))
 	for {
-		if clock = c.utc.Next(clock); clock.IsZero() {
-			return next
+		at := c.utc.Next(clock)
+		if at.IsZero() {
+			return at
 		}
-		end, isSkipped := c.skippedUntil(clock)
-		if !isSkipped {
-			return next
+		_, until := t.ZoneBounds()
+		found := t.Add(at.Sub(wallClock(t)))
+		if until.IsZero() || found.Before(until) {
+			return found
 		}
-		if end.After(t) && (next.IsZero() || end.Before(next)) {
-			return end
+		t, clock = until, wallClock(until)
+		if !isEveryHour {
+			if at.Before(clock) {
+				return until
+			}
+			if before := clockBefore(until); before.After(clock) {
+				clock = before
+			}
 		}
+		clock = clock.Add(-time.Second)
 	}
 }
 
@@ -85,26 +93,7 @@ func wallClock(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 
-// skippedUntil returns when the clocks of the zone are set forward, if they then skip a time of the clock.
-func (c *cronTimes) skippedUntil(clock time.Time) (end time.Time, isSkipped bool) {
-	t := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), clock.Minute(), 0, 0, c.zone)
-	from, until := t.ZoneBounds()
-	switch shown := wallClock(t); {
-	case shown.After(clock):
-		return from, true
-	case shown.Before(clock):
-		return until, true
-	}
-	return time.Time{}, false
-}
-
-// isRepeated reports whether the clocks of t's zone have shown the same time before, because they were set back.
-func isRepeated(t time.Time) bool {
-	from, _ := t.ZoneBounds()
-	if from.IsZero() {
-		return false
-	}
-	_, before := from.Add(-time.Second).Zone()
-	_, after := t.Zone()
-	return t.Sub(from) < time.Duration(before-after)*time.Second
+// clockBefore returns the time that clocks would show when they change, had they not changed.
+func clockBefore(change time.Time) time.Time {
+	return wallClock(change.Add(-time.Second)).Add(time.Second)
 }

@@ -166,7 +166,8 @@ func (ch *change) moveQuestions(ctx context.Context, w *writer, kept map[string]
 	}
 	var moved list
 	for _, q := range answer.Dataset.LabelledQuestions {
-		if id := newIDs[q.DocumentID]; id != "" {
+		isBlank := strings.TrimSpace(q.Question) == "" || q.Passage != nil && strings.TrimSpace(*q.Passage) == ""
+		if id := newIDs[q.DocumentID]; id != "" && !isBlank { // earlier versions stored blank texts
 			moved = append(moved, object{{"question", q.Question}, {"documentId", id}, {"passage", q.Passage}})
 		}
 	}

@@ -393,7 +393,8 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 
 	apart := b.test(t, "run", "--test", test, "--baseline", once, "--min-pass-rate", "0", "--repeat", "1")
 	require.Equal(t, 5, apart.code, apart.out)
-	require.Contains(t, apart.out, "\n  Not run now: 1 test or row (Other)\n  Not in the baseline: 1 test or row (Greets)\n")
+	require.Contains(t, apart.out,
+		"\n  Not run now: 1 test or row (Other)\n  Not in the baseline: 1 test or row (Greets)\n")
 	require.Contains(t, apart.log, "nothing to compare: no test was judged both in "+once+" and in execution_")
 	single := b.test(t, "run", "--test", test, "--baseline", good, "--repeat", "1")
 	require.Zero(t, single.code, single.log)

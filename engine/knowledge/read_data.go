@@ -61,9 +61,7 @@ func readCSV(ctx context.Context, content []byte) (Text, error) {
 		}
 		return ctx.Err()
 	})
-	if first != nil {
-		begin()
-	}
+	begin()
 	if rows == 1 {
 		text.addRow(nil, header)
 	}

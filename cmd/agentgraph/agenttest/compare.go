@@ -174,20 +174,17 @@ func (c *comparisonShown) baseIDs() string {
 
 // testsWithConclusion returns the names of the tests with the conclusion.
 func (c *comparisonShown) testsWithConclusion(conclusion string) []string {
-	var names []string
-	for _, test := range c.Tests {
-		if test.Conclusion == conclusion {
-			names = append(names, test.title())
-		}
-	}
-	return names
+	return c.names(func(test comparedShown) bool { return test.Conclusion == conclusion })
 }
 
 // testsWithChange returns the names of the tests with the change.
 func (c *comparisonShown) testsWithChange(change string) []string {
-	var names []string
+	return c.names(func(test comparedShown) bool { return test.Change == change })
+}
+
+func (c *comparisonShown) names(include func(comparedShown) bool) (names []string) {
 	for _, test := range c.Tests {
-		if test.Change == change {
+		if include(test) {
 			names = append(names, test.title())
 		}
 	}

@@ -168,7 +168,7 @@ func TestChecksOfMissingTargetsAreReported(t *testing.T) {
 	require.Equal(t, []string{`check 2 expects the tag "B", which the agent does not have`,
 		"check 4 expects a call of lok, which the agent cannot make",
 		"check 5 expects no call of gone, which the agent cannot make",
-		"check 7 expects a call before one of bok, which the agent cannot make",
+		"check 7 expects a call before a call of bok, which the agent cannot make",
 		"check 8 expects a result of a call of lok, which the agent cannot make",
 		"check 9 is about turn 3, but the test has at most 2",
 	}, unknownTo(s, &model.AgentTestRow{Checks: checks, MaxTurns: 2}, s.Callable()))

@@ -54,7 +54,7 @@ func checkedCalls(e model.TestExpectation) (calls []checkedCall) {
 	if e.Called != nil {
 		add("a call of", e.Called.TechnicalName, e.Called.Kind)
 		if e.Called.Before != nil {
-			add("a call before one of", e.Called.Before, nil)
+			add("a call before a call of", e.Called.Before, nil)
 		}
 	}
 	if e.NeverCalled != nil && e.NeverCalled.TechnicalName != nil {

@@ -30,10 +30,9 @@ type exchange struct {
 	answers []string
 	// replies are the exchanges that may follow this one, in any order.
 	replies []*exchange
-	// votes has a weight from 0 to 1 for each word, by the word's number in the lexicon. A word with weight 1 occurs in no
-	// other exchange of its group.
-	votes map[int]float64
-	// head is the first exchange of the block.
+	// class is the exchange's number in the classifier.
+	class int
+	// head is the first exchange of the block. It is the exchange itself if it begins a subject.
 	head *exchange
 	// isBuiltIn is set for small talk of this package.
 	isBuiltIn bool

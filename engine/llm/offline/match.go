@@ -13,13 +13,13 @@ const (
 	// fairScore, it precedes small talk and documents. At sureScore, it may interrupt a question. At likelyScore, it is
 	// offered if no other example has nearScore, and changes nothing before the contact agrees. At exactScore, one of its
 	// variants precedes everything.
-	nearScore, fairScore, sureScore, likelyScore, exactScore = 0.44, 0.5, 0.7, 0.27, 0.9
+	nearScore, fairScore, sureScore, likelyScore, exactScore = 0.38, 0.48, 0.7, 0.2, 0.9
 	// likelyReply replaces likelyScore for a message that may answer the agent's question. alarming replaces nearScore for
 	// an emergency that is the nearest example.
-	likelyReply, alarming = 0.4, 0.31
-	// wordShare is the share of the nearest variant in an example's score. Votes have the rest. An example's score is
-	// at least the variant's score minus variantLoss.
-	wordShare, variantLoss = 0.6, 0.15
+	likelyReply, alarming = 0.36, 0.27
+	// wordShare is the share of the nearest variant in an example's score. The classifier has the rest. An example's
+	// score is at least the variant's score minus variantLoss.
+	wordShare, variantLoss = 0.4, 0.15
 	// A sentence of the message counts sentenceShare of its score, a clause counts clauseShare.
 	sentenceShare, clauseShare = 0.97, 0.86
 	// formCredit is the credit for another form of a word. smallShare is the share of a small word's weight that counts.
@@ -42,7 +42,8 @@ type lexicon struct {
 	words   []string
 	weights []float64
 	// average is the mean weight of its words that are not small.
-	average float64
+	average    float64
+	classifier *classifier
 }
 
 // wordsOf returns the distinct words of a message in a normal form: folded, without apostrophes and abbreviations. All
@@ -129,7 +130,6 @@ func newLexicon(exchanges []*exchange) *lexicon {
 	var collect func(group []*exchange)
 	collect = func(group []*exchange) {
 		for _, e := range group {
-			e.votes = map[int]float64{}
 			for i := range e.variants {
 				v := &e.variants[i]
 				variants++
@@ -141,14 +141,13 @@ func newLexicon(exchanges []*exchange) *lexicon {
 					}
 					holders[n]++
 					v.words = append(v.words, n)
-					e.votes[n] += 1 / math.Sqrt(float64(len(e.variants)))
 				}
 			}
 			collect(e.replies)
 		}
-		share(group)
 	}
 	collect(exchanges)
+	l.classifier = newClassifier(exchanges)
 	contents, sum := 0, 0.0
 	for n, word := range l.words {
 		weight := lettersWeight(word) * math.Log(1+(float64(variants-holders[n])+0.5)/(float64(holders[n])+0.5))
@@ -159,21 +158,6 @@ func newLexicon(exchanges []*exchange) *lexicon {
 	}
 	l.average = sum / float64(max(contents, 1))
 	return l
-}
-
-// share scales the votes of each word so that their sum over a group of exchanges is 1.
-func share(group []*exchange) {
-	all := map[int]float64{}
-	for _, e := range group {
-		for n, votes := range e.votes {
-			all[n] += votes
-		}
-	}
-	for _, e := range group {
-		for n := range e.votes {
-			e.votes[n] /= all[n]
-		}
-	}
 }
 
 // lettersWeight weighs a word by its length, because long words distinguish texts.
@@ -201,11 +185,19 @@ type hearing struct {
 	credits []float64
 	// weight is the sum of the weights of the message's words.
 	weight float64
+	// odds has the odds of each class. allOdds is the sum over the exchanges that begin a subject, and otherClasses.
+	odds    []float64
+	allOdds float64
 }
 
 // hear finds the words of a message in the lexicon. Other forms of a word and misspellings count less.
 func (l *lexicon) hear(words []string) hearing {
-	h := hearing{credits: make([]float64, len(l.words))}
+	h := hearing{credits: make([]float64, len(l.words)), odds: l.classifier.odds(words), allOdds: otherClasses}
+	for class, e := range l.classifier.classes {
+		if e.head == e {
+			h.allOdds += h.odds[class]
+		}
+	}
 	for _, word := range words {
 		if n, ok := l.number[word]; ok {
 			h.credits[n] = 1
@@ -284,15 +276,16 @@ func (l *lexicon) score(e *exchange, v variant, h hearing) float64 {
 	return held / all * (1 - extra + extra*min(1, held/h.weight))
 }
 
-// votes returns the evidence of the message's words for an exchange rather than others, from 0 to 1.
-func (l *lexicon) votes(e *exchange, h hearing) float64 {
-	var votes float64
-	for n, credit := range h.credits {
-		if credit > 0 {
-			votes += credit * l.weights[n] * e.votes[n]
+// probability returns how probable it is that the message belongs to an exchange, from 0 to 1. It competes with all
+// exchanges that begin a subject and, if it is a reply, with the other replies.
+func (h hearing) probability(e *exchange) float64 {
+	all := h.allOdds
+	if e.head != e {
+		for _, reply := range e.head.replies {
+			all += h.odds[reply.class]
 		}
 	}
-	return votes / max(h.weight, 1e-9)
+	return h.odds[e.class] / all
 }
 
 // partOfMessage is a message, or a sentence or clause of it. Its scores are multiplied by share.
@@ -340,7 +333,7 @@ func (l *lexicon) nearest(exchanges []*exchange, parts []partOfMessage) match {
 					said, as = score, v.text
 				}
 			}
-			score := max(wordShare*said+(1-wordShare)*l.votes(e, p.hearing), said-variantLoss) * p.share
+			score := max(wordShare*said+(1-wordShare)*p.probability(e), said-variantLoss) * p.share
 			if score > best.score+1e-9 {
 				best = match{e, score, said, as}
 			}

@@ -22,7 +22,7 @@ const wordsOfPiece = 3
 
 // maxRemembered bounds the model's memory, in bytes. An entry takes bytesPerEntry, and bytesPerByte for each byte of
 // instructions and tools.
-const maxRemembered, bytesPerByte, bytesPerEntry = 64 << 20, 20, 4 << 10
+const maxRemembered, bytesPerByte, bytesPerEntry = 64 << 20, 30, 4 << 10
 
 // memory caches parsed instructions and tools, which come with every message. The key is the hash of both, so entries
 // are never stale.

@@ -54,7 +54,7 @@ func TestWordsThatOneExampleHasDecide(t *testing.T) {
 	t.Parallel()
 	words, exchanges := lexiconOf(scripted)
 	probability := func(said string, e *exchange) float64 { return words.parts(said)[0].probability(e) }
-	require.Greater(t, probability("shed", exchanges[1]), probability("door", exchanges[1]), "two examples share the word door")
+	require.Greater(t, probability("shed", exchanges[1]), probability("door", exchanges[1]), "two examples share door")
 	require.Greater(t, probability("door", exchanges[1]), probability("door", exchanges[0]))
 	require.Less(t, probability("bicycle", exchanges[0]), 0.2, "an unknown word is no evidence")
 }

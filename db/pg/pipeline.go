@@ -61,10 +61,8 @@ type pipelineRequest struct {
 	// isTaken is set when rows arrive or when the caller gives up, whichever happens first.
 	isTaken atomic.Bool
 	traced  func(error)
-	// The channel done receives one value after err and panicked are set.
-	done     chan struct{}
-	err      error
-	panicked any
+	// done receives the outcome.
+	done chan error
 }
 
 // ReadShared is Read on a connection that other requests may use at the same time, for at most MaxPipelinedReads
@@ -76,7 +74,7 @@ func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) er
 	if p == nil || len(reads) > MaxPipelinedReads || lengthOf(reads) > maxKeyBytes {
 		return ErrUnshared
 	}
-	q := &pipelineRequest{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan struct{}, 1)}
+	q := &pipelineRequest{ctx: ctx, scope: r.scope, reads: reads, receive: receive, done: make(chan error, 1)}
 	p.mu.Lock()
 	switch {
 	case len(p.active) == 0 && p.unpipelined < runtime.GOMAXPROCS(0):
@@ -98,15 +96,14 @@ func (r Reads) ReadShared(ctx context.Context, reads []Read, receive Receive) er
 	p.mu.Unlock()
 	err := ErrUnshared
 	select {
-	case <-q.done:
-		return q.result()
+	case err = <-q.done:
+		return err
 	case <-patience.C:
 	case <-q.ctx.Done():
 		err = q.ctx.Err()
 	}
 	if !q.isTaken.CompareAndSwap(false, true) {
-		<-q.done // its rows are arriving
-		return q.result()
+		return <-q.done // its rows are arriving
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,13 +119,6 @@ func lengthOf(reads []Read) (bytes int) {
 		}
 	}
 	return bytes
-}
-
-func (r *pipelineRequest) result() error {
-	if r.panicked != nil {
-		panic(r.panicked)
-	}
-	return r.err
 }
 
 // mayOpen reports whether another pipeline may be opened. There is one for each processor, and more while none of

@@ -142,10 +142,10 @@ func (r *pipelineRequest) rows(send *sender) (own, err error) {
 	return own, nil
 }
 
-// hand passes a row to the receiver. A panic of the receiver is raised again in the caller's goroutine.
+// hand passes a row to the receiver. If that panics, the caller reads again, so the panic occurs in its goroutine.
 func (r *pipelineRequest) hand(read int, values [][]byte) (err error) {
 	defer func() {
-		if r.panicked = recover(); r.panicked != nil {
+		if recover() != nil {
 			err = ErrUnshared
 		}
 	}()
@@ -157,6 +157,5 @@ func (r *pipelineRequest) finishRead(err error) {
 	if r.traced != nil {
 		r.traced(err)
 	}
-	r.err = err
-	r.done <- struct{}{}
+	r.done <- err
 }

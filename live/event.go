@@ -141,7 +141,7 @@ type MemoryBudget struct {
 }
 
 // NewMemoryBudget returns a budget of the given number of bytes.
-func NewMemoryBudget(most int64) *MemoryBudget { return &MemoryBudget{limit: most} }
+func NewMemoryBudget(limit int64) *MemoryBudget { return &MemoryBudget{limit: limit} }
 
 // reserve takes bytes from the budget. It returns false and takes nothing if too few are left.
 func (b *MemoryBudget) reserve(bytes int) bool {

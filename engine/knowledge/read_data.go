@@ -334,13 +334,13 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip cuts off the beginning of a text that has more bytes than the limit most. The result begins with a whole
+// clip cuts off the beginning of a text that has more bytes than the limit. The result begins with a whole
 // character.
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	text = text[len(text)-most:]
+	text = text[len(text)-limit:]
 	for !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}

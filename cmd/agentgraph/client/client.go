@@ -130,14 +130,14 @@ type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// ReadAll returns the nodes of all pages. It stops after the number of nodes in most, unless most is 0. The document
+// ReadAll returns the nodes of all pages. It stops after the number of nodes in limit, unless limit is 0. The document
 // declares the variable $after, and gives its list the alias page.
-func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
+func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, limit int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
-	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {
+	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (limit == 0 || len(all) < limit); {
 		with["after"] = page.EndCursor
-		if most > 0 {
-			with["first"] = min(most-len(all), maxPage)
+		if limit > 0 {
+			with["first"] = min(limit-len(all), maxPage)
 		}
 		var read struct {
 			Page struct {

@@ -24,9 +24,9 @@ const (
 	pipelinePatience = 100 * time.Millisecond
 	// pipelineStalls is how long all pipelines must receive nothing before another one may be opened.
 	pipelineStalls = time.Millisecond
-	// pipelineRequests and pipelineTime bound how much a pipeline sends before it acquires a connection again.
+	// pipelineRequests and pipelineTimeout bound how much a pipeline sends before it acquires a connection again.
 	pipelineRequests = 256
-	pipelineTime     = 2 * time.Second
+	pipelineTimeout  = 2 * time.Second
 	// maxKeyBytes bounds the keys of one request, and maxPipelinedBytes its rows, in bytes.
 	maxKeyBytes       = 16 << 10
 	maxPipelinedBytes = 256 << 10

@@ -39,7 +39,7 @@ func (l *pipeline) run() {
 
 // serve sends requests on one connection. It returns false if it sent none.
 func (l *pipeline) serve() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
+	ctx, cancel := context.WithTimeout(context.Background(), pipelineTimeout)
 	defer cancel()
 	db := l.owner.db
 	conn, err := db.pools.reads.Acquire(ctx)

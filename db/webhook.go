@@ -62,7 +62,7 @@ func (t tenantTx) checkRowLimit(ctx context.Context, nilRow any, limit int64, na
 		Exec(ctx); err != nil {
 		return err
 	}
-	count, err := t.db.Select(none).Count(ctx)
+	count, err := t.db.Select(nilRow).Count(ctx)
 	if err != nil {
 		return err
 	}

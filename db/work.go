@@ -182,12 +182,12 @@ func queryAllCompanies[R any](ctx context.Context, s *Store,
 	return found, err
 }
 
-// companiesWith returns the companies with a row that satisfies the condition, in any order. none is a nil pointer to
+// companiesWith returns the companies with a row that satisfies the condition, in any order. nilRow is a nil pointer to
 // the struct of a row. Companies that cannot be read are left out, with an error. The query does not read the table
 // companies: Citus copies it to every node, and cannot join such a table with the rows of each company.
-func (s *Store) companiesWith(ctx context.Context, none any, condition string, args ...any) ([]string, error) {
+func (s *Store) companiesWith(ctx context.Context, nilRow any, condition string, args ...any) ([]string, error) {
 	return queryAllCompanies[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
-		return s.db.Program().NewSelect().Model(none).Distinct().Column("company_id").Where(condition, args...).
+		return s.db.Program().NewSelect().Model(nilRow).Distinct().Column("company_id").Where(condition, args...).
 			Apply(ofCompany("?TableAlias.company_id"))
 	})
 }

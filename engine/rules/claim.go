@@ -28,10 +28,12 @@ type claim struct {
 	// order says whether the claim comes before or after another.
 	order        class
 	relatedClaim *claim
-	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these words come
-	// after what is called or said. Then the part cannot hold if that was never called or said.
-	isUnsure, isLeading, isHedged bool
-	// isOpen is set if the part names none or any without what it excludes: "nothing but X".
+	// isUnsure is set if the part has words that the parser does not know. isStartKnown is set if all of these words
+	// follow the called target or the said text. Then the part cannot hold if the target was never called, or the text
+	// never said.
+	isUnsure, isStartKnown, isHedged bool
+	// isOpen is set if the part ends before its object, as in "calls nothing". The next part may name an exception:
+	// "nothing but X".
 	isOpen bool
 	// verb is the verb as it is written. isInherited is set if the part takes the verb of the part before.
 	verb        string

@@ -119,9 +119,9 @@ func (t *Tenant) SimulatorErrorsOfExecutions(ctx context.Context, ids []string) 
 	return errors, err
 }
 
-// progress writes the progress of a locked execution. When the execution is finished, it also counts the runs by
-// their final status, so call it after writing the runs.
-func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
+// updateProgress returns a statement that saves the progress of a locked execution. If the execution is finished, the
+// statement also counts the runs by their final status, so execute it after writing the runs.
+func (t *Tenant) updateProgress(execution *model.AgentTestExecution) *bun.UpdateQuery {
 	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").
 		WherePK()
 	if execution.IsFinished() {
@@ -281,7 +281,7 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
 		execution.FinishedAt = &at
 	}
-	return exec(ctx, t.progress(execution))
+	return exec(ctx, t.updateProgress(execution))
 }
 
 // WhereExecution narrows a list to the rows of the execution. A nil id adds no condition.

@@ -38,8 +38,8 @@ type WebhookRequest struct {
 	Body    []byte
 	// Keys sign the message: the current one and, for a while, the previous one.
 	Keys [][]byte
-	// IsOperators is set if the operator chose the address, which may then be private.
-	IsOperators bool
+	// IsOperatorChosen is set if the operator chose the address, which may then be private.
+	IsOperatorChosen bool
 }
 
 // Post makes one attempt to deliver a message. It returns the status of the response, or 0 without a response, and an

@@ -113,21 +113,21 @@ const scheduleInterval = 5 * time.Second
 // schedules, enqueues extractions and chats that waited, removes marked rows, and from time to time deletes expired
 // data. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
-	var forgotten time.Time
+	var lastCleanup time.Time
 	var old []*model.Retention // retentions that were not handled yet, or have more to delete
-	var started time.Time
+	var lastScheduled time.Time
 	return func(ctx context.Context) error {
 		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx), s.enqueueWaiting(ctx)}
-		if time.Since(started) >= scheduleInterval {
-			started = time.Now()
+		if time.Since(lastScheduled) >= scheduleInterval {
+			lastScheduled = time.Now()
 			errs = append(errs, s.startScheduled(ctx))
 		}
-		if len(old) == 0 && time.Since(forgotten) >= cleanupInterval {
+		if len(old) == 0 && time.Since(lastCleanup) >= cleanupInterval {
 			var err error
 			old, err = s.retentions(ctx)
 			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
 				s.deleteExpiredDeliveries(ctx))
-			forgotten = time.Now()
+			lastCleanup = time.Now()
 		}
 		var err error
 		old, err = s.deleteExpired(ctx, old)

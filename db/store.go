@@ -158,7 +158,7 @@ func (s *Store) Warnings(ctx context.Context) []string {
 	if err != nil || len(local) == 0 {
 		return nil
 	}
-	return []string{"not distributed: " + strings.Join(local, ", ") + `; run "agentgraph distribute"`}
+	return []string{"tables that are not distributed: " + strings.Join(local, ", ") + `; run "agentgraph distribute"`}
 }
 
 // Signer returns the signer of the Store's credentials.

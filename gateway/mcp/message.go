@@ -65,7 +65,7 @@ func checkMessage(body []byte) (id json.RawMessage, _ *rpcError) {
 	case trimmed[0] == '[':
 		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be one message, not a list")
 	case trimmed[0] != '{':
-		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be a message of JSON-RPC, which is an object")
+		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be a JSON-RPC message, which is an object")
 	}
 	var message struct {
 		ID json.RawMessage `json:"id"`

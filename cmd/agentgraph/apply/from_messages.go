@@ -21,7 +21,7 @@ func importMessages(t *importedTest, history list, member string) (messages list
 			t.noteApproximated(calls.owner, "only its first 10,000 characters are kept")
 		}
 		if !calls.addMessage(message, role) {
-			t.noteLeftOut(calls.owner, "its call is in no earlier message")
+			t.noteLeftOut(calls.owner, "no earlier message contains its call")
 		}
 		isSpoken := role == "assistant" || role == "user"
 		if !isSpoken && role != "tool" {

@@ -43,12 +43,12 @@ type Options struct {
 	MaxStored int64
 	// AuditKept is how long audit events are kept. 0 means forever.
 	AuditKept time.Duration
-	// NATS, if set, carries signals between replicas instead of the database. All replicas should have the same
-	// value.
+	// NATS, if set, carries the signals between replicas. If it is nil, the database carries them. All replicas should
+	// have the same value.
 	NATS *NATS
 	// RerankModels are the models that knowledge base chats may use.
 	RerankModels []string
-	// Bucket keeps the contents of new documents. If it is nil, they are in Postgres.
+	// Bucket keeps the contents of new documents. If it is nil, Postgres keeps them.
 	Bucket Bucket
 	// Tracer is called for every statement. It may be nil.
 	Tracer pgx.QueryTracer

@@ -110,8 +110,8 @@ const cleanupInterval = time.Minute
 const scheduleInterval = 5 * time.Second
 
 // sweeper returns the function that the queue calls about once a second. It ends abandoned runs, starts due
-// schedules, enqueues extractions and chats that waited, removes marked rows, and from time to time deletes expired
-// data. It is not safe for concurrent use.
+// schedules, enqueues extractions and the chats whose wait for an approval is over, removes marked rows, and from time
+// to time deletes expired data. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
 	var lastCleanup time.Time
 	var old []*model.Retention // retentions that were not handled yet, or have more to delete

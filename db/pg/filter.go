@@ -15,7 +15,7 @@ type Condition struct {
 	View string
 }
 
-// Values returns the SQL and the value of each condition, in turn.
+// Values returns the SQL and the value of each condition, alternately.
 func (f Filter) Values() []any {
 	values := make([]any, 0, 2*len(f))
 	for _, c := range f {

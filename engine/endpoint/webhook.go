@@ -13,7 +13,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// maxDiscarded bounds how much of a response is read only to reuse its connection.
+// maxDiscarded bounds how much of a response is read and discarded, in bytes, so that its connection can be reused.
 const maxDiscarded = 64 << 10
 
 // Message is a message to a webhook in the format of Standard Webhooks.

@@ -22,7 +22,7 @@ const (
 	maxConcurrentFiles, maxFilesPerCompany = 3, 2
 )
 
-// Read returns the text of a document. The kind of file follows from its first bytes, else its extension, else the
+// Read returns the text of a document. It finds the kind of file by its first bytes, then by its extension, then by the
 // content type. Any other file is read as plain text. If a file is unreadable, the error is a model.Error for the
 // document's owner. Any other error is an error of ctx or of PDFium, and reading again can succeed.
 func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {

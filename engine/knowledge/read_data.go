@@ -103,8 +103,8 @@ func declaredSeparator(source string) (separator rune, rest string) {
 	return 0, source
 }
 
-// separator returns the separator of the columns: the one that makes most of the first rows equally long, else the one
-// that makes the most columns. Rows of one cell above the others are titles.
+// separator returns the separator of the columns: the one that makes most of the first rows equally long. Among equals,
+// it returns the one that makes the most columns. Rows of one cell above the others are titles.
 func separator(source string) rune {
 	best, most := ',', [2]int{0, 1}
 	for _, candidate := range csvSeparators {

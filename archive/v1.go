@@ -146,7 +146,8 @@ func (m *v1Move) addAgentID(id string) {
 	}
 }
 
-// readTests reads tests and folders: of all agents at once if the server allows that, else of each agent.
+// readTests reads the tests and folders of all agents together. If the server refuses that, it reads those of each
+// agent.
 func (m *v1Move) readTests(ctx context.Context) error {
 	for _, source := range []struct {
 		what, path string

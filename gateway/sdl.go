@@ -14,7 +14,8 @@ import (
 // SDLPath is the path of the schema as one file. It is served only if introspection is on.
 const SDLPath = "/schema.graphql"
 
-// oneOf defines @oneOf, which is built in since 2025. Older tools need the definition, and newer tools accept it.
+// oneOf defines @oneOf, which GraphQL has built in since 2025. Older tools need the definition, and newer tools accept
+// it.
 const oneOf = "\ndirective @oneOf on INPUT_OBJECT\n"
 
 // SDL calls Describe and returns the schema as one file in the schema definition language.

@@ -54,7 +54,7 @@ func importMessages(t *importedTest, history list, member string) (messages list
 
 func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made), 20)]} }
 
-// pastCalls are calls without a later answer so far, and their ids.
+// pastCalls collects calls, and their ids, until the agent's next answer takes them.
 type pastCalls struct {
 	test *importedTest
 	// owner names the message that is being added.

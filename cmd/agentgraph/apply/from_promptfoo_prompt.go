@@ -83,7 +83,7 @@ var singleBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
 func (t *promptfooTest) fillTemplate(what, template string) (string, bool) {
 	fillable := t.texts.rows
 	if !strings.HasSuffix(what, "the prompt") || t.turn > 0 {
-		// Only rows are filled into the messages that a test starts with.
+		// In the messages that a test starts with, agentgraph fills only the placeholders of row values.
 		fillable = slices.Concat(t.texts.rows, t.texts.bag)
 	}
 	text, missing, err := t.texts.fill(template, func(text string) string {

@@ -58,7 +58,7 @@ agentgraph doctor --json`,
 	return cmd
 }
 
-// Validate refuses invalid settings of the models. A wrong address of NATS is a finding.
+// Validate refuses invalid settings of the models. Run reports a wrong address of NATS as a problem.
 func (c *Doctor) Validate() error { return c.agentFlags.Validate() }
 
 // finding is the result of one check.
@@ -225,8 +225,8 @@ func rowSecurity(contents schema.Contents) finding {
 	return ok(name, "on")
 }
 
-// models checks the keys of the providers of the agents' model, the judge, the simulated contacts and the listed
-// models. Only the agents' model is always checked, unless it is offline.
+// models checks the provider's key for each model: the agents' model unless it is offline, the models of the judge and
+// of the simulated contacts if they are set, and the listed models.
 func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
 	roles := []struct {

@@ -78,6 +78,12 @@ var habits = []struct{ phrase, advice string }{
 	{`fits? (?:the|a|an|its|their) schemas?`, "match"},
 	{`instead, but not both`, "say when the field must be given"},
 	{`(?:that|it|which|file|value|answer|response) is no (?:text|list|object|archive|number|field|member)`, "is not a"},
+	{`also when`, "even when"},
+	{`ctx's (?:once|if)|(?:error|failure) is ctx's`, "ctx's error"},
+	{`(?:is|are) after how (?:many|long)`, "the number, or the time, until"},
+	{`, else (?:the|from|of|by|x)`, "otherwise, in a sentence of its own"},
+	{`(?:errors?|messages?) of JSON-RPC`, "JSON-RPC error"},
+	{`what share`, "the share, or how many"},
 }
 
 // unclear maps unclear names in Go to better ones.

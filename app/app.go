@@ -37,11 +37,11 @@ import (
 // maxHeaderBytes bounds the headers of a request, which are read before authentication.
 const maxHeaderBytes = 32 << 10
 
-// drainTime is how long requests in progress may take to finish when the program ends.
-const drainTime = 20 * time.Second
+// drainTimeout is how long requests in progress may take to finish when the program ends.
+const drainTimeout = 20 * time.Second
 
-// stopTime is how long jobs in progress may take to finish when the program ends.
-const stopTime = 5 * time.Second
+// stopTimeout is how long jobs in progress may take to finish when the program ends.
+const stopTimeout = 5 * time.Second
 
 // heavySlots is how many heavy operations run at once for each processor. There can be several, because they wait
 // for the database about as long as they compute. heavyShare is how many of them may belong to one company.
@@ -238,7 +238,7 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 func (a *App) Handler() http.Handler { return a.http.Handler }
 
 // Serve answers requests and runs jobs until ctx ends. Then it starts no more jobs, and after DrainDelay accepts no
-// more requests. It lets running requests finish for up to drainTime, and running jobs for up to stopTime. Other
+// more requests. It lets running requests finish for up to drainTimeout, and running jobs for up to stopTimeout. Other
 // processes take over longer jobs.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	o := a.options
@@ -274,7 +274,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	ended := context.WithoutCancel(ctx)
 	stopped := make(chan error, 1)
 	go func() {
-		stopping, cancel := context.WithTimeout(ended, stopTime)
+		stopping, cancel := context.WithTimeout(ended, stopTimeout)
 		defer cancel()
 		stopped <- o.Store.StopWork(stopping)
 	}()
@@ -286,7 +286,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 		case <-time.After(o.DrainDelay):
 		}
 	}
-	draining, cancel := context.WithTimeout(ended, drainTime)
+	draining, cancel := context.WithTimeout(ended, drainTimeout)
 	defer cancel()
 	return errors.Join(err, a.server.Drain(draining), a.http.Shutdown(draining), <-stopped)
 }

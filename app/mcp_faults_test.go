@@ -172,7 +172,7 @@ func TestMCPInstructionsNameListedTools(t *testing.T) {
 	}
 }
 
-// Every refusal of a message is an error of JSON-RPC, with the message's id as it was sent.
+// Every refusal of a message is a JSON-RPC error, with the message's id as it was sent.
 func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)
@@ -181,7 +181,7 @@ func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
 		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"\xff\"}}": `"code":-32700,"message":"the request is not UTF-8"`,
 		`{"jsonrpc":`:    `"code":-32700,"message":"the request is not valid JSON"`,
 		`[` + ping + `]`: `"code":-32600,"message":"the body must be one message, not a list"`,
-		`"text"`:         `"code":-32600,"message":"the body must be a message of JSON-RPC, which is an object"`,
+		`"text"`:         `"code":-32600,"message":"the body must be a JSON-RPC message, which is an object"`,
 		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`: `"code":-32600,"message":"the id must be a string, or a whole number of at most 53 bits"`,
 		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:              `"data":{"code":"BAD_INPUT"}},"id":1.5`,
 		`{"jsonrpc":"2.0","id":"a","method":"nothing"}`:           `"code":-32601,"message":"method not found: \"nothing\" unsupported"},"id":"a"`,

@@ -139,14 +139,15 @@ func (m *v1Move) list(ctx context.Context, what, path string, query url.Values) 
 	return all, err
 }
 
-// agent records the id of an agent.
-func (m *v1Move) agent(id string) {
+// addAgentID records the id of an agent.
+func (m *v1Move) addAgentID(id string) {
 	if id != "" && !slices.Contains(m.agentIDs, id) {
 		m.agentIDs = append(m.agentIDs, id)
 	}
 }
 
-// readTests reads tests and folders: of all agents at once if the server allows that, else of each agent.
+// readTests reads the tests and folders of all agents together. If the server refuses that, it reads those of each
+// agent.
 func (m *v1Move) readTests(ctx context.Context) error {
 	for _, source := range []struct {
 		what, path string
@@ -165,7 +166,7 @@ func (m *v1Move) readTests(ctx context.Context) error {
 		}
 		*source.into = all
 		for _, one := range all {
-			m.agent(one.text("agentId"))
+			m.addAgentID(one.text("agentId"))
 		}
 	}
 	return m.completeTests(ctx)
@@ -197,7 +198,7 @@ const consumptionYears = 5
 func (m *v1Move) readConsumption(ctx context.Context) error {
 	m.campaigns = map[string]string{}
 	for _, id := range m.Agents {
-		m.agent(id)
+		m.addAgentID(id)
 	}
 	to := time.Now().UTC()
 	for range consumptionYears {
@@ -217,7 +218,7 @@ func (m *v1Move) readConsumption(ctx context.Context) error {
 		for _, agent := range breakdown.objects("byAgent") {
 			id := agent.text("agentId")
 			if !isDeleted(agent) {
-				m.agent(id)
+				m.addAgentID(id)
 			}
 			for _, campaign := range agent.objects("campaigns") {
 				if !isDeleted(campaign) {

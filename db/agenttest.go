@@ -285,11 +285,11 @@ func (t tenantTx) deleteTestsOfAgent(ctx context.Context, agentID string) error 
 const executionsPerRequest = 2_000
 
 // detachExecutions removes the agent from at most the given number of executions, and returns how many it changed.
-func (t tenantTx) detachExecutions(ctx context.Context, agentID string, most int64) (int, error) {
+func (t tenantTx) detachExecutions(ctx context.Context, agentID string, limit int64) (int, error) {
 	ids := []string{}
 	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").
 		Where("part.company_id = ?", t.CompanyID()).
-		Where("part.agent_id = ?", agentID).OrderExpr("part.created_at DESC, part.id DESC").Limit(most).
+		Where("part.agent_id = ?", agentID).OrderExpr("part.created_at DESC, part.id DESC").Limit(limit).
 		Scan(ctx, &ids); err != nil || len(ids) == 0 {
 		return 0, err
 	}

@@ -12,8 +12,8 @@ import (
 type MeasuredTest struct {
 	// Rows is the number of runs in each repeat: one for each row of the test, or one if it has no rows.
 	Rows int32
-	// LastRun is the newest judged run, with its id, claim, duration and Held. Runs of drafts, and runs that judge
-	// earlier conversations again, do not count. Its id is empty if there is none.
+	// LastRun is the newest judged run, with only its id, claim, duration and Held. Runs of drafts, and runs that judge
+	// earlier conversations again, do not count. The id is empty if the test has no such run.
 	LastRun model.AgentTestRun `bun:"embed:run_"`
 }
 

@@ -66,8 +66,8 @@ func ExecutionsMatching(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 	return f
 }
 
-// AgentTestExecutions returns a page of the executions that pass the filter, newest first: of all agents' tests, or
-// of one agent's. It returns NOT_FOUND if agentID names no agent.
+// AgentTestExecutions returns a page of the executions that pass the filter, newest first. If agentID is set, it
+// returns only those of this agent's tests, or NOT_FOUND if there is no such agent.
 func (t *Tenant) AgentTestExecutions(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted *model.AgentTestExecutionFilter, columns ...string,
 ) (*model.Page[*model.AgentTestExecution], error) {
@@ -119,9 +119,9 @@ func (t *Tenant) SimulatorErrorsOfExecutions(ctx context.Context, ids []string) 
 	return errors, err
 }
 
-// progress writes the progress of a locked execution. When the execution is finished, it also counts the runs by
-// their final status, so call it after writing the runs.
-func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery {
+// updateProgress returns a statement that saves the progress of a locked execution. If the execution is finished, the
+// statement also counts the runs by their final status, so execute it after writing the runs.
+func (t *Tenant) updateProgress(execution *model.AgentTestExecution) *bun.UpdateQuery {
 	q := t.db.Update(execution).Column("status", "unfinished", "next_position", "version", "started_at", "finished_at").
 		WherePK()
 	if execution.IsFinished() {
@@ -130,8 +130,9 @@ func (t *Tenant) progress(execution *model.AgentTestExecution) *bun.UpdateQuery 
 	return q
 }
 
-// TalliesOfExecutions returns the number of runs in each state for each test, or each row of a test, in each variant,
-// by the execution's id. Tallies are in the order of the execution's runs, and include tests that were deleted since.
+// TalliesOfExecutions returns the tallies of each execution, by its id. A tally is the number of runs in each state,
+// for one test in one variant. A test with rows has a tally for each row. Tallies are in the order of the execution's
+// runs, and include tests that were deleted since.
 func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[string][]model.TestTally, error) {
 	rows := []struct {
 		ExecutionID string
@@ -151,8 +152,9 @@ func (t *Tenant) TalliesOfExecutions(ctx context.Context, ids []string) (map[str
 	return tallies, err
 }
 
-// TestsOfExecutions returns the tests, or rows of tests, of several executions with their runs, by the execution's
-// id. Tests are in the order of the execution's runs, and include those that were deleted since.
+// TestsOfExecutions returns the tests of each execution with their runs, by the execution's id. A test with rows is
+// returned once for each row. Tests are in the order of the execution's runs, and include those that were deleted
+// since.
 func (t *Tenant) TestsOfExecutions(ctx context.Context,
 	ids []string) (map[string][]*model.AgentTestExecutionTest, error) {
 	rows := []*struct {
@@ -281,7 +283,7 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
 		execution.FinishedAt = &at
 	}
-	return exec(ctx, t.progress(execution))
+	return exec(ctx, t.updateProgress(execution))
 }
 
 // WhereExecution narrows a list to the rows of the execution. A nil id adds no condition.

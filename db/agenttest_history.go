@@ -23,13 +23,13 @@ const stepOfSearch = `SELECT 1 FROM agent_test_executions AS step
 // It leaves out runs that judge earlier conversations again and the steps of a search for the cause of a failure. It
 // returns BAD_INPUT when the number is not 1 to 100.
 func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
-	most int32) (map[string][]*model.AgentTestRun, error) {
+	limit int32) (map[string][]*model.AgentTestRun, error) {
 	wanted := pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil).
 		And("(?TableAlias.is_draft IS NULL OR NOT EXISTS ("+stepOfSearch+"))", nil)
-	rows, err := t.FindPages(ctx, RunsOfTests, wanted, ids, model.PageArgs{First: most}, runSummary...)
+	rows, err := t.FindPages(ctx, RunsOfTests, wanted, ids, model.PageArgs{First: limit}, runSummary...)
 	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {
-		if testID := row.Parent(); len(histories[testID]) < int(most) {
+		if testID := row.Parent(); len(histories[testID]) < int(limit) {
 			histories[testID] = append(histories[testID], row.(*model.AgentTestRun))
 		}
 	}

@@ -229,7 +229,7 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	batch.Queue(tests.String())
 	batch.Queue(runs.String())
 	for _, execution := range b.executions {
-		batch.Queue(t.progress(execution).String())
+		batch.Queue(t.updateProgress(execution).String())
 	}
 	return t.db.Send(ctx, batch)
 }

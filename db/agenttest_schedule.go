@@ -24,7 +24,7 @@ func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.Agent
 	return schedule, t.db.One(ctx, agentTestSchedule, id, schedule)
 }
 
-// AgentTestSchedules returns a page of the schedules, newest first: of all agents' tests, or of one agent's. It
+// AgentTestSchedules returns a page of the schedules of all agents' tests, or of one agent's tests, newest first. It
 // returns NOT_FOUND with the id of an agent that does not exist.
 func (t *Tenant) AgentTestSchedules(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,

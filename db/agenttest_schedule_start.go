@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// startTime bounds how long one sweep starts executions, before it looks for lost workers.
-const startTime = 2 * time.Second
+// startTimeout bounds how long one sweep starts executions, before it looks for lost workers.
+const startTimeout = 2 * time.Second
 
 // permanentCodes are the codes of errors that another attempt to start the same execution soon would return again.
 var permanentCodes = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
@@ -23,12 +23,12 @@ var permanentCodes = []model.Code{model.NotFound, model.BadInput, model.Unproces
 func (s *Store) startScheduled(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, (*model.AgentTestSchedule)(nil), "next_run_at <= ?", now())
 	errs := []error{err}
-	for start := time.Now(); len(companies) > 0 && time.Since(start) < startTime; companies = companies[1:] {
+	for start := time.Now(); len(companies) > 0 && time.Since(start) < startTimeout; companies = companies[1:] {
 		t := s.Tenant(companies[0])
 		due, err := t.dueSchedules(ctx)
 		errs = append(errs, err)
 		for _, schedule := range due {
-			if time.Since(start) < startTime {
+			if time.Since(start) < startTimeout {
 				errs = append(errs, t.startSchedule(ctx, schedule))
 			}
 		}

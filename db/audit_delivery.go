@@ -61,7 +61,7 @@ func (o *webhookDispatcher) postAuditEvents(ctx context.Context, companyID strin
 		return err
 	}
 	id := events[0].ID + "-" + events[len(events)-1].ID
-	message := WebhookRequest{URL: o.audit.URL, ID: id, Body: body, Keys: [][]byte{o.audit.Key}, IsOperators: true}
+	message := WebhookRequest{URL: o.audit.URL, ID: id, Body: body, Keys: [][]byte{o.audit.Key}, IsOperatorChosen: true}
 	_, err = o.post(ctx, message)
 	return err
 }

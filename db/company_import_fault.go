@@ -15,8 +15,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// explainRefusal explains, in terms of the archive, why Postgres refused a row. Postgres itself does not show values of
-// rows that policies protect.
+// explainRefusal explains, in terms of the archive, why Postgres refused a row. The error of Postgres does not show the
+// values, because row-level security protects the row.
 func (i *CompanyImport) explainRefusal(ctx context.Context, err error, table string, row json.RawMessage) error {
 	var pgErr *pgconn.PgError
 	if !errors.As(err, &pgErr) {

@@ -65,10 +65,10 @@ var derived = []string{
 type rule struct{ query, says string }
 
 func (i *CompanyImport) rules() []rule {
-	most := func(table, column string, most int, what string) rule {
+	most := func(table, column string, limit int, what string) rule {
 		return rule{fmt.Sprintf("SELECT '%[2]s ' || %[2]s FROM %[1]s WHERE company_id = ? GROUP BY %[2]s HAVING count(*) > "+
-			"%[3]d LIMIT 1", table, column, most),
-			fmt.Sprintf("must have at most %d %s", most, what)}
+			"%[3]d LIMIT 1", table, column, limit),
+			fmt.Sprintf("must have at most %d %s", limit, what)}
 	}
 	var ids []string
 	for _, r := range Nodes {

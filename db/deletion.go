@@ -83,9 +83,9 @@ func (s *Store) roundRobin(companies []string, part func(*Tenant) (hasMore bool,
 
 // roundRobin calls part for each element in turn while part reports more. It returns the elements that remain when the
 // time is over. An error of one element does not stop the others.
-func roundRobin[T any](waiting []T, most time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
+func roundRobin[T any](waiting []T, limit time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {
 	var errs []error
-	for start := time.Now(); len(waiting) > 0 && time.Since(start) < most; {
+	for start := time.Now(); len(waiting) > 0 && time.Since(start) < limit; {
 		next := waiting[0]
 		waiting = waiting[1:]
 		hasMore, err := part(next)
@@ -136,11 +136,11 @@ func (t *Tenant) firstMarked(ctx context.Context, table, order string, args ...a
 
 // childIDs returns the ids of some rows of a table that satisfy a condition, even if their parents are marked. It reads
 // them by the list's index, which skips rows that were deleted. A table scan would start at the beginning each time.
-func (t *Tenant) childIDs(ctx context.Context, table, condition, id string, most int) ([]string, error) {
+func (t *Tenant) childIDs(ctx context.Context, table, condition, id string, limit int) ([]string, error) {
 	ids := []string{}
 	err := t.db.NewSelect().TableExpr("? AS part", bun.Ident(table)).Column("id").
 		Where("part.company_id = ?", t.CompanyID()).
-		Where(condition, id).OrderExpr("part.created_at DESC, part.id DESC").Limit(int64(most)).Scan(ctx, &ids)
+		Where(condition, id).OrderExpr("part.created_at DESC, part.id DESC").Limit(int64(limit)).Scan(ctx, &ids)
 	return ids, err
 }
 
@@ -233,10 +233,10 @@ func (t tenantTx) removeFromAgent(ctx context.Context) (bool, error) {
 	for _, hanging := range []struct {
 		table string
 		none  any
-		most  int
+		limit int
 	}{{"simulation_chats", (*model.SimulationChat)(nil), chatsPerPart}, {"prompt_versions", (*model.PromptVersion)(nil),
 		rowsPerRemoval}} {
-		ids, err := t.childIDs(ctx, hanging.table, "part.agent_id = ?", id, hanging.most)
+		ids, err := t.childIDs(ctx, hanging.table, "part.agent_id = ?", id, hanging.limit)
 		if err != nil {
 			return false, err
 		}

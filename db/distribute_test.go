@@ -3,7 +3,6 @@ package db_test
 import (
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -154,7 +153,7 @@ func TestTablesAreDistributed(t *testing.T) {
 	execute("CREATE TABLE later (company_id text NOT NULL REFERENCES companies (id) ON DELETE CASCADE, id text, PRIMARY " +
 		"KEY (company_id, id))")
 	store := dbtest.Open(t, address, db.Options{})
-	require.Equal(t, `not distributed: later; run "agentgraph distribute"`, strings.Join(store.Warnings(ctx), ""))
+	require.Equal(t, []string{`tables that are not distributed: later; run "agentgraph distribute"`}, store.Warnings(ctx))
 	tenant, _ := newCompany(t, store)
 	agent := newAgent(t, tenant)
 	other, _ := newCompany(t, store)

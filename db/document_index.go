@@ -12,8 +12,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// reindex enqueues documents of a locked dataset again. Indexing that is running for them fails. The previous chunks
-// stay until there are new ones.
+// reindex enqueues documents of a locked dataset again. If a worker is indexing one of them, its result is refused. The
+// previous chunks stay until there are new ones.
 func (t tenantTx) reindex(ctx context.Context, datasetID string, which pg.Selection) error {
 	documents := []*model.Document{}
 	if err := t.db.Select(&documents).Column("id").Where("dataset_id = ?", datasetID).Apply(which).
@@ -87,9 +87,9 @@ func (t *Tenant) ReindexForModel(ctx context.Context, embeddingModel string) err
 
 // ClaimDocument assigns a document to the caller for indexing and returns it. It returns nil when there is nothing to
 // do: the document was deleted, is indexed already, or waits for a newer indexing. The attempt counts how often the
-// queue has delivered the indexing, from 1. Of two callers with the same attempt, only one gets the document.
-// Deliveries that never claimed it count as waits. After model.MaxIndexAttempts attempts that neither ended nor waited,
-// the document fails, because too many workers were lost with it.
+// queue has delivered the indexing, from 1. Of two callers with the same attempt, only one gets the document. A
+// delivery whose worker did not claim the document counts as a wait. The document fails after model.MaxIndexAttempts
+// attempts that neither ended nor waited: their workers crashed.
 func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt int32) (*model.Document, error) {
 	claim := t.db.Update((*model.Document)(nil)).Set("claim = ?", attempt).
 		Where("indexing_id = ?", indexingID).Where("claim < ?", attempt).
@@ -155,8 +155,8 @@ func (t *Tenant) PostponeDocument(ctx context.Context, d *model.Document) error 
 	return t.recordWait(ctx, d, "warning")
 }
 
-// ReleaseDocument gives up the attempt at a claimed document, and counts it as a wait, because another attempt
-// follows and no worker was lost. When the claim was lost, it changes nothing and returns CONFLICT.
+// ReleaseDocument gives up the attempt at a claimed document, so that another attempt can follow. The attempt counts as
+// a wait, because no worker crashed. When the claim was lost, it changes nothing and returns CONFLICT.
 func (t *Tenant) ReleaseDocument(ctx context.Context, d *model.Document) error {
 	return t.recordWait(ctx, d)
 }
@@ -186,7 +186,7 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 		} else if err != nil {
 			return err
 		}
-		// This locks the document next, so that another worker that finishes it waits.
+		// This update locks the document. Another worker that finishes the same document must wait.
 		if err := t.saveIndexResult(ctx, d, "status", "error", "warning", "indexed_at", "chunk_count", "languages",
 			"embedding_model"); err != nil {
 			return err

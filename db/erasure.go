@@ -197,13 +197,13 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 	})
 }
 
-// forEachBatch calls fn with the ids of all rows of a type, in parts, and adds up the results. none is a nil pointer to
-// the struct of a row.
-func (t *Tenant) forEachBatch(ctx context.Context, none any, fn func(ctx context.Context, ids []string) (int64,
+// forEachBatch calls fn with the ids of all rows of a type, in parts, and adds up the results. nilRow is a nil pointer
+// to the struct of a row.
+func (t *Tenant) forEachBatch(ctx context.Context, nilRow any, fn func(ctx context.Context, ids []string) (int64,
 	error)) (sum int64, err error) {
 	for after := ""; ; {
 		ids := []string{}
-		if err := t.db.Select(none).Column("id").Where("id > ?", after).Order("id").Limit(rowsPerSearch).
+		if err := t.db.Select(nilRow).Column("id").Where("id > ?", after).Order("id").Limit(rowsPerSearch).
 			Scan(ctx, &ids); err != nil || len(ids) == 0 {
 			return sum, err
 		}

@@ -292,12 +292,12 @@ func eventsOf[R any](rows []R, at func(R) live.Position, after, known live.Posit
 	return kept, after
 }
 
-// pageOf selects rows in order, up to the limit most. All but the last together have less than pageBytes. size is an
+// pageOf selects rows in order, up to the limit. All but the last together have less than pageBytes. size is an
 // SQL expression for the bytes of a row.
-func pageOf[R any](t *Tenant, rows *[]*R, where pg.Selection, order, size string, most int64) *bun.SelectQuery {
+func pageOf[R any](t *Tenant, rows *[]*R, where pg.Selection, order, size string, limit int64) *bun.SelectQuery {
 	sized := t.db.Select((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
 		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before",
 			bun.Safe(size), bun.Safe(order)).
-		OrderExpr(order).Limit(most)
+		OrderExpr(order).Limit(limit)
 	return t.db.Select(rows).ModelTableExpr("(?) AS ?TableAlias", sized).Where("before < ?", pageBytes).OrderExpr(order)
 }

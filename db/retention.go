@@ -149,10 +149,10 @@ func (t *Tenant) oldItems(before time.Time) *bun.SelectQuery {
 }
 
 // isFull reports whether a statement changed its maximum number of rows, so that there may be more.
-func isFull(result sql.Result, err error, most int64) (bool, error) {
+func isFull(result sql.Result, err error, limit int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
 	n, err := result.RowsAffected()
-	return n == most, err
+	return n == limit, err
 }

@@ -43,12 +43,12 @@ type Options struct {
 	MaxStored int64
 	// AuditKept is how long audit events are kept. 0 means forever.
 	AuditKept time.Duration
-	// NATS, if set, carries signals between replicas instead of the database. All replicas should have the same
-	// value.
+	// NATS, if set, carries the signals between replicas. If it is nil, the database carries them. All replicas should
+	// have the same value.
 	NATS *NATS
 	// RerankModels are the models that knowledge base chats may use.
 	RerankModels []string
-	// Bucket keeps the contents of new documents. If it is nil, they are in Postgres.
+	// Bucket keeps the contents of new documents. If it is nil, Postgres keeps them.
 	Bucket Bucket
 	// Tracer is called for every statement. It may be nil.
 	Tracer pgx.QueryTracer
@@ -158,7 +158,7 @@ func (s *Store) Warnings(ctx context.Context) []string {
 	if err != nil || len(local) == 0 {
 		return nil
 	}
-	return []string{"not distributed: " + strings.Join(local, ", ") + `; run "agentgraph distribute"`}
+	return []string{"tables that are not distributed: " + strings.Join(local, ", ") + `; run "agentgraph distribute"`}
 }
 
 // Signer returns the signer of the Store's credentials.

@@ -30,8 +30,8 @@ func (t *Tenant) recordTombstonesOfCampaigns(ctx context.Context, agentID string
 			excluded.deleted_at`, typeCampaign, now(), t.CompanyID(), agentID))
 }
 
-// existing maps each noun with tombstones to its row struct.
-var existing = map[string]any{
+// rowOfNoun maps each noun with tombstones to its row struct.
+var rowOfNoun = map[string]any{
 	typeAgent:    (*model.Agent)(nil),
 	typeCampaign: (*model.Campaign)(nil),
 }
@@ -66,7 +66,7 @@ func (t *Tenant) nameStatus(ctx context.Context, ids map[string][]string) (func(
 		} else {
 			query = query.UnionAll(gone)
 		}
-		if row, ok := existing[noun]; ok {
+		if row, ok := rowOfNoun[noun]; ok {
 			query = query.UnionAll(t.db.Select(row).ColumnExpr("? AS noun, id, ? AS status", noun, model.NameStatusResolved).
 				Where("id IN (?)", bun.List(ids[noun])))
 		}

@@ -57,16 +57,16 @@ func (t *Tenant) CreateWebhook(ctx context.Context, in model.CreateWebhookInput)
 
 // checkRowLimit returns UNPROCESSABLE when the company already has the maximum number of rows. Concurrent requests that
 // add rows wait here, so that each counts the rows of the others.
-func (t tenantTx) checkRowLimit(ctx context.Context, none any, most int64, name string) error {
+func (t tenantTx) checkRowLimit(ctx context.Context, nilRow any, limit int64, name string) error {
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {
 		return err
 	}
-	count, err := t.db.Select(none).Count(ctx)
+	count, err := t.db.Select(nilRow).Count(ctx)
 	if err != nil {
 		return err
 	}
-	if count >= most {
+	if count >= limit {
 		return model.Errorf(model.Unprocessable, "the company has %d %s, the maximum: delete some first", count, name)
 	}
 	return nil

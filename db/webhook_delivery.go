@@ -22,8 +22,8 @@ const (
 	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxWebhookWorkersPerCompany those of
 	// one company. The receivers of one company may be slow, and must not delay the others.
 	maxWebhookWorkers, maxWebhookWorkersPerCompany = 256, 4
-	// workerTime bounds how long a worker delivers to one webhook. After that, other webhooks get their turn.
-	workerTime = 30 * time.Second
+	// workerTimeout bounds how long a worker delivers to one webhook. After that, other webhooks get their turn.
+	workerTimeout = 30 * time.Second
 	// messageLease is how long one process may deliver a message before another may. An attempt ends earlier.
 	messageLease = time.Minute
 	// postTimeout bounds one attempt.
@@ -38,8 +38,8 @@ type WebhookRequest struct {
 	Body    []byte
 	// Keys sign the message: the current one and, for a while, the previous one.
 	Keys [][]byte
-	// IsOperators is set if the operator chose the address, which may then be private.
-	IsOperators bool
+	// IsOperatorChosen is set if the operator chose the address, which may then be private.
+	IsOperatorChosen bool
 }
 
 // Post makes one attempt to deliver a message. It returns the status of the response, or 0 without a response, and an
@@ -147,7 +147,7 @@ func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookI
 
 // deliver delivers due messages, the longest overdue first, and deletes excess messages.
 func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID string) error {
-	for start := time.Now(); time.Since(start) < workerTime && ctx.Err() == nil; {
+	for start := time.Now(); time.Since(start) < workerTimeout && ctx.Err() == nil; {
 		to, message, err := t.nextMessage(ctx, webhookID)
 		if err != nil {
 			return err

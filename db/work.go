@@ -110,24 +110,24 @@ const cleanupInterval = time.Minute
 const scheduleInterval = 5 * time.Second
 
 // sweeper returns the function that the queue calls about once a second. It ends abandoned runs, starts due
-// schedules, enqueues extractions and chats that waited, removes marked rows, and from time to time deletes expired
-// data. It is not safe for concurrent use.
+// schedules, enqueues extractions and the chats whose wait for an approval is over, removes marked rows, and from time
+// to time deletes expired data. It is not safe for concurrent use.
 func (s *Store) sweeper() func(context.Context) error {
-	var forgotten time.Time
+	var lastCleanup time.Time
 	var old []*model.Retention // retentions that were not handled yet, or have more to delete
-	var started time.Time
+	var lastScheduled time.Time
 	return func(ctx context.Context) error {
 		errs := []error{s.endAbandonedRuns(ctx), s.enqueueExtractions(ctx), s.enqueueWaiting(ctx)}
-		if time.Since(started) >= scheduleInterval {
-			started = time.Now()
+		if time.Since(lastScheduled) >= scheduleInterval {
+			lastScheduled = time.Now()
 			errs = append(errs, s.startScheduled(ctx))
 		}
-		if len(old) == 0 && time.Since(forgotten) >= cleanupInterval {
+		if len(old) == 0 && time.Since(lastCleanup) >= cleanupInterval {
 			var err error
 			old, err = s.retentions(ctx)
 			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
 				s.deleteExpiredDeliveries(ctx))
-			forgotten = time.Now()
+			lastCleanup = time.Now()
 		}
 		var err error
 		old, err = s.deleteExpired(ctx, old)
@@ -182,12 +182,12 @@ func queryAllCompanies[R any](ctx context.Context, s *Store,
 	return found, err
 }
 
-// companiesWith returns the companies with a row that satisfies the condition, in any order. none is a nil pointer to
+// companiesWith returns the companies with a row that satisfies the condition, in any order. nilRow is a nil pointer to
 // the struct of a row. Companies that cannot be read are left out, with an error. The query does not read the table
 // companies: Citus copies it to every node, and cannot join such a table with the rows of each company.
-func (s *Store) companiesWith(ctx context.Context, none any, condition string, args ...any) ([]string, error) {
+func (s *Store) companiesWith(ctx context.Context, nilRow any, condition string, args ...any) ([]string, error) {
 	return queryAllCompanies[string](ctx, s, func(ofCompany func(string) pg.Selection) scanner {
-		return s.db.Program().NewSelect().Model(none).Distinct().Column("company_id").Where(condition, args...).
+		return s.db.Program().NewSelect().Model(nilRow).Distinct().Column("company_id").Where(condition, args...).
 			Apply(ofCompany("?TableAlias.company_id"))
 	})
 }

@@ -114,7 +114,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 		return nil, err
 	}
 	t := &turn{
-		model: s.meter.Wrap(s.model), chooseModel: s.voices(&s.meter, s.model), rephraser: s.meter.Wrap(s.rephraser),
+		model: s.meter.Wrap(s.model), chooseModel: s.modelChooser(&s.meter, s.model), rephraser: s.meter.Wrap(s.rephraser),
 		limits:  s.limits,
 		effects: s.effects(s.tenant, chat.ID, chat.AgentID), checks: s.checks,
 		variables: variables, mocking: &chat.ToolMocking, samples: s.samples,
@@ -131,10 +131,10 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
 }
 
-// voices returns the function that chooses the model of an agent. The meter counts the tokens of the model's answers.
-func (e *Engine) voices(m *Meter, otherwise llm.Model) func(*model.Agent) (llm.Model, error) {
+// modelChooser returns the function that chooses the model of an agent. The meter counts the tokens of its answers.
+func (e *Engine) modelChooser(m *Meter, defaultModel llm.Model) func(*model.Agent) (llm.Model, error) {
 	return func(agent *model.Agent) (llm.Model, error) {
-		chosen, err := e.voice(agent, otherwise)
+		chosen, err := e.modelOf(agent, defaultModel)
 		if err != nil {
 			return nil, err
 		}

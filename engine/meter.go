@@ -127,11 +127,11 @@ func (e *Engine) Choices() (choices []Choice) {
 	return choices
 }
 
-// voice returns the model that speaks for the agent: the one that it chooses, or the default one. The error is
+// modelOf returns the model that speaks for the agent: the one that it chooses, or the default one. The error is
 // UNPROCESSABLE if this server no longer has the model.
-func (e *Engine) voice(agent *model.Agent, otherwise llm.Model) (llm.Model, error) {
+func (e *Engine) modelOf(agent *model.Agent, defaultModel llm.Model) (llm.Model, error) {
 	if agent.Model == nil {
-		return otherwise, nil
+		return defaultModel, nil
 	}
 	if chosen, ok := e.choices[*agent.Model]; ok {
 		return chosen.Model, nil

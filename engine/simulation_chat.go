@@ -8,9 +8,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// StartSimulationChat starts a chat with an agent of the tenant. The chat begins with the messages of the input, else
-// with the agent's welcome message, else with the opener of its knowledge base chat. The error is UNPROCESSABLE if a
-// mandatory field has no value, or if a mocked target is not connected to the agent or is mocked twice.
+// StartSimulationChat starts a chat with an agent of the tenant. The chat begins with the messages of the input. If
+// there are none, it begins with the agent's welcome message, or with the opener of its knowledge base chat. The error
+// is UNPROCESSABLE if a mandatory field has no value, or if a mocked target is not connected to the agent or is mocked
+// twice.
 func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 	in model.StartSimulationChatInput) (*model.SimulationChat, error) {
 	if err := in.Validate(); err != nil {

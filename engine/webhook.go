@@ -22,5 +22,6 @@ func (e *Engine) CheckAddress(path, address string) error {
 // PostWebhook makes one attempt to deliver a message to a webhook. The address must be one that tools may call, or one
 // that the operator chose.
 func (e *Engine) PostWebhook(ctx context.Context, p db.WebhookRequest) (status int, err error) {
-	return e.caller.Deliver(ctx, p.URL, endpoint.Message{ID: p.ID, Body: p.Body, Keys: p.Keys, IsOperators: p.IsOperators})
+	return e.caller.Deliver(ctx, p.URL, endpoint.Message{ID: p.ID, Body: p.Body, Keys: p.Keys,
+		IsOperatorChosen: p.IsOperatorChosen})
 }

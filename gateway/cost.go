@@ -71,9 +71,9 @@ func hasConstantCost(operation *ast.OperationDefinition) bool {
 
 // costOf estimates the number of values in the response to a valid operation. Each object, list and leaf counts one, or
 // the weight of its field's @cost; a shared weight counts once for all objects. The length of a list comes from its
-// page size or from the arguments that @listSize names, else from @listSize's assumedSize. A field selected twice
-// counts twice. For an interface, the most expensive of its types counts. For introspection, the real lengths of the
-// schema's lists count. The cost stops growing at maxCost.
+// page size or from the arguments that @listSize names. Without these, it is @listSize's assumedSize. A field selected
+// twice counts twice. For an interface, the most expensive of its types counts. For introspection, the real lengths of
+// the schema's lists count. The cost stops growing at maxCost.
 func costOf(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) int {
 	c := costs{schema: schema, variables: variables, fragments: map[spread]price{}}
 	return c.object(operation.SelectionSet, c.root(operation), 0).sum()

@@ -36,7 +36,7 @@ type traceKey struct{}
 
 type trace struct {
 	id string
-	// parent is the request's traceparent header if it is valid, else "".
+	// parent is the request's traceparent header if it is valid, or "".
 	parent string
 }
 

@@ -14,7 +14,8 @@ import (
 // SDLPath is the path of the schema as one file. It is served only if introspection is on.
 const SDLPath = "/schema.graphql"
 
-// oneOf defines @oneOf, which is built in since 2025. Older tools need the definition, and newer tools accept it.
+// oneOf defines @oneOf, which GraphQL has built in since 2025. Older tools need the definition, and newer tools accept
+// it.
 const oneOf = "\ndirective @oneOf on INPUT_OBJECT\n"
 
 // SDL calls Describe and returns the schema as one file in the schema definition language.
@@ -25,8 +26,8 @@ func SDL(schema *ast.Schema) string {
 	return text.String() + oneOf
 }
 
-// described is the beginning of the note on a scope that Describe adds.
-const described = "Needs the scope "
+// scopeNote is the beginning of the note on a scope that Describe adds.
+const scopeNote = "Needs the scope "
 
 // Describe adds the scopes and costs in fields' directives to the fields' descriptions, for tools that do not show
 // directives. It changes the schema. A second call changes nothing. Call it before you read descriptions.
@@ -46,7 +47,7 @@ func Describe(schema *ast.Schema) {
 func noteOf(directives ast.DirectiveList) string {
 	var notes []string
 	if d := directives.ForName("requires"); d != nil {
-		note := described + "`" + d.Arguments.ForName("scope").Value.Raw + "`"
+		note := scopeNote + "`" + d.Arguments.ForName("scope").Value.Raw + "`"
 		for _, open := range directives.ForNames("openTo") {
 			note += ", or `" + open.Arguments.ForName("scope").Value.Raw + "`"
 		}

@@ -28,7 +28,7 @@ type TrustedDocuments struct {
 
 // LoadTrustedDocuments reads all documents in files, and checks them against the schema and the document bounds of the
 // settings. A file NAME.graphql or NAME.gql holds one document, with the id NAME. A file NAME.json is an object from
-// ids to documents, as Relay's compiler and GraphQL Code Generator write it, or a manifest of Apollo's. An id must name
+// ids to documents, as Relay's compiler and GraphQL Code Generator write it, or an Apollo manifest. An id must name
 // the same document in all files. The error names the file and, if possible, the position in the document.
 func LoadTrustedDocuments(files fs.FS, schema *ast.Schema, settings Settings) (*TrustedDocuments, error) {
 	bounds := guard{settings: settings, documents: newDocuments(0), schema: schema}

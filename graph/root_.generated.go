@@ -2318,7 +2318,7 @@ type RejudgeAgentTestExecutionPayload {
 
 "The effect of each call that runs of the tests can make."
 type AgentTestExecutionCoverage {
-  "How many of the tests are simulations. Classifications call nothing."
+  "The number of simulations among the tests. The other tests are classifications, which make no calls."
   simulations: Int!
   "Each possible call: first the real calls, then the denied ones."
   calls: [AgentTestCallCoverage!]! @listSize(assumedSize: 100)
@@ -3422,9 +3422,9 @@ type PromptChange {
   beforePieces: [PromptPiece!]! @listSize(assumedSize: 5)
   "` + "`" + `after` + "`" + ` in pieces. Empty if the sentence was removed."
   afterPieces: [PromptPiece!]! @listSize(assumedSize: 5)
-  "The words of ` + "`" + `before` + "`" + ` that the failed checks and criteria need, each once."
+  "The words of ` + "`" + `before` + "`" + ` that the failed checks and criteria look for, each once."
   needed: [String!]! @requires(scope: prompts) @listSize(assumedSize: 3)
-  "Whether the change affects the words that the failed checks and criteria need, and no other change affects them more. Several changes can affect them equally."
+  "Whether the change affects words that the failed checks and criteria look for, and no other change affects them more. Several changes can be suspects."
   isSuspect: Boolean!
 }
 
@@ -3434,7 +3434,7 @@ type PromptPiece {
   text: String! @requires(scope: prompts)
   "Whether the piece is missing in the other prompt. If less than half of a sentence's words are in both prompts, the whole sentence counts as changed."
   isChanged: Boolean!
-  "Whether the failed checks and criteria need these words."
+  "Whether the failed checks and criteria look for these words."
   isNeeded: Boolean!
 }
 
@@ -4366,8 +4366,8 @@ extend type Query {
 }
 `, BuiltIn: false},
 	{Name: "../schema/criterion_label.graphqls", Input: `"""
-A person's answer to whether a criterion holds in a conversation. Judges are measured against these labels. A
-conversation that was judged again has the same labels.
+A person's verdict on a criterion in a conversation. Judges are measured against these labels. A conversation that was
+judged again has the same labels.
 """
 type CriterionLabel {
   "The id."
@@ -4505,7 +4505,7 @@ neither right nor wrong.
 type JudgeFigures {
   "The judge; null for runs of older versions, which did not record it."
   judgeModel: String
-  "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is."
+  "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is null."
   judgePrompt: String
   "The criterion, as written in the test; null for all criteria together."
   criterion: String
@@ -4560,7 +4560,7 @@ type CorrectedPassRate {
 extend type AgentTestRun {
   "The language model that judged it; null if no criterion needed the judge, and in runs of older versions."
   judgeModel: String
-  "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is."
+  "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is null."
   judgePrompt: String
   "What people said about its criteria: at most 50 labels of each. Empty for a run that judged a conversation again: read the labels of ` + "`" + `rejudgeOf` + "`" + `."
   labels: [CriterionLabel!]! @listSize(assumedSize: 5)
@@ -5567,7 +5567,7 @@ input UpdateMcpServerInput {
   mcpServerId: ID!
   "The new name."
   name: String
-  "The new address. Without ` + "`" + `headers` + "`" + `, the old headers are kept. If there are any and the origin changes, the server returns ` + "`" + `BAD_INPUT` + "`" + `."
+  "The new address. Without ` + "`" + `headers` + "`" + `, the old headers are kept. If there are old headers, changing the origin without ` + "`" + `headers` + "`" + ` returns ` + "`" + `BAD_INPUT` + "`" + `."
   endpoint: ToolEndpointInput
   "The ` + "`" + `updatedAt` + "`" + ` that this change is based on. If the MCP server was changed since, the request returns ` + "`" + `CONFLICT` + "`" + ` and changes nothing."
   expectedUpdatedAt: DateTime
@@ -5774,8 +5774,8 @@ selects any other field gets ` + "`" + `FORBIDDEN` + "`" + `, and no part of it 
 directive @openTo("The scope." scope: ApiKeyScope!) on FIELD_DEFINITION
 
 """
-An operation that uses a language model, for an agent, a contact, a judge or drafts of questions, or that calls a tool
-or an MCP server. These operations have a lower rate limit per key. Beyond it, they get ` + "`" + `RATE_LIMITED` + "`" + `.
+An operation that calls a tool or an MCP server, or uses a language model: for an agent, a contact, a judge or drafts of
+questions. These operations have a lower rate limit per key. Beyond it, they get ` + "`" + `RATE_LIMITED` + "`" + `.
 """
 directive @modelDriven on FIELD_DEFINITION
 
@@ -5921,7 +5921,7 @@ enum MessageRole {
 
 "The state of a simulated chat."
 enum SimulationChatStatus {
-  "It waits for the contact."
+  "The agent waits for the contact."
   Open
   "The agent is writing."
   Replying
@@ -6519,7 +6519,7 @@ input CreateToolInput {
   parameters: JSONObject
   "The HTTP endpoint that calls go to."
   endpoint: ToolEndpointInput
-  "The MCP server that calls go to, together with ` + "`" + `mcpName` + "`" + `. ` + "`" + `parameters` + "`" + ` come from the server's offer, and so does ` + "`" + `description` + "`" + ` if it is absent. Cannot be combined with ` + "`" + `endpoint` + "`" + ` or ` + "`" + `parameters` + "`" + `."
+  "The MCP server that calls go to, together with ` + "`" + `mcpName` + "`" + `. The server's offer supplies ` + "`" + `parameters` + "`" + `, and ` + "`" + `description` + "`" + ` unless it is given. Cannot be combined with ` + "`" + `endpoint` + "`" + ` or ` + "`" + `parameters` + "`" + `."
   mcpServerId: ID @beyondV1
   "The name of the server's tool, one of its ` + "`" + `offers` + "`" + `."
   mcpName: String @beyondV1
@@ -6569,7 +6569,7 @@ input UpdateToolInput {
   parameters: JSONObject
   "The new endpoint."
   endpoint: ToolEndpointInput
-  "The MCP server that calls go to from now on, together with ` + "`" + `mcpName` + "`" + `. ` + "`" + `parameters` + "`" + ` come from the server's offer, and so does ` + "`" + `description` + "`" + ` if it is absent. To return to HTTP, set ` + "`" + `endpoint` + "`" + `."
+  "The MCP server that calls go to from now on, together with ` + "`" + `mcpName` + "`" + `. The server's offer supplies ` + "`" + `parameters` + "`" + `, and ` + "`" + `description` + "`" + ` unless it is given. To return to HTTP, set ` + "`" + `endpoint` + "`" + `."
   mcpServerId: ID @beyondV1
   "The name of the server's tool."
   mcpName: String @beyondV1
@@ -6729,7 +6729,7 @@ type ToolCall {
   call. Even then, the effects of the call remain.
   """
   isTurnKept: Boolean!
-  "What a person said about the call; null if nobody was asked."
+  "Whether a person approved the call; null if nobody was asked."
   approval: ToolCallApproval
   "The time until which the call waits for a person; null if it does not wait, or no longer does."
   approvalUntil: DateTime

@@ -27,13 +27,14 @@ type Event struct {
 	at    Position
 	// isStored is set if the value can be read again. Other events have the position of the previous stored event.
 	isStored bool
-	// size is what the event takes from the budget, in bytes. budget is nil for an event that a follower read itself.
+	// size is the number of bytes that the event takes from the budget. budget is nil if a follower read the event
+	// itself.
 	size   int
 	budget *MemoryBudget
 
 	mu         sync.Mutex
 	renderings map[string]*rendering
-	// renderedBytes is what the renderings take from the budget, in bytes.
+	// renderedBytes is the number of bytes that the renderings take from the budget.
 	renderedBytes int
 	isForgotten   bool
 }
@@ -141,7 +142,7 @@ type MemoryBudget struct {
 }
 
 // NewMemoryBudget returns a budget of the given number of bytes.
-func NewMemoryBudget(most int64) *MemoryBudget { return &MemoryBudget{limit: most} }
+func NewMemoryBudget(limit int64) *MemoryBudget { return &MemoryBudget{limit: limit} }
 
 // reserve takes bytes from the budget. It returns false and takes nothing if too few are left.
 func (b *MemoryBudget) reserve(bytes int) bool {

@@ -125,12 +125,12 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 }
 
 // nonEmptyList records a fault if a list is empty or too long, and reports whether its entries should be checked.
-func (f *Fields) nonEmptyList(path string, length, most int) bool {
+func (f *Fields) nonEmptyList(path string, length, limit int) bool {
 	if length == 0 {
 		f.Add(path, "must have at least one entry")
 		return false
 	}
-	return f.list(path, length, most)
+	return f.list(path, length, limit)
 }
 
 // isPageOrigin reports whether the text is the origin of a page, exactly as browsers send it: https, or http on the

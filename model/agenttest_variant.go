@@ -137,7 +137,7 @@ func (f *Fields) variants(path string, variants []*TestVariant, prompt *string) 
 	}
 }
 
-// Choose returns BAD_INPUT when a variant names a model that is not one of the server's.
+// Choose returns BAD_INPUT when a variant names a model that the server does not have.
 func (in StartAgentTestExecutionInput) Choose(models []string) error {
 	var faults Fields
 	for i, v := range in.Variants {

@@ -2,8 +2,8 @@ package model
 
 // AnswerUsage has the tokens, times and cost of an agent's answer, including its calls and delegations.
 type AnswerUsage struct {
-	// Model is the name of the model that wrote it. It is nil if no model did. IsFallback is set if the agent's own model
-	// was unavailable.
+	// Model is the name of the model that wrote the answer, or nil if no model did. IsFallback is set if the agent's own
+	// model was unavailable.
 	Model      *string `json:"model,omitempty"`
 	IsFallback bool    `json:"isFallback,omitempty"`
 	// InputTokens include CachedTokens.

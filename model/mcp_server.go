@@ -95,9 +95,9 @@ func NewMcpOffer(name, description string, parameters []byte) McpOffer {
 }
 
 // clip returns at most the first characters of a text.
-func clip(text string, most int) string {
-	if characters := []rune(text); len(characters) > most {
-		return string(characters[:most])
+func clip(text string, limit int) string {
+	if characters := []rune(text); len(characters) > limit {
+		return string(characters[:limit])
 	}
 	return text
 }

@@ -162,7 +162,7 @@ type AgentTestCallCoverage struct {
 
 // The effect of each call that runs of the tests can make.
 type AgentTestExecutionCoverage struct {
-	// How many of the tests are simulations. Classifications call nothing.
+	// The number of simulations among the tests. The other tests are classifications, which make no calls.
 	Simulations int32 `json:"simulations"`
 	// Each possible call: first the real calls, then the denied ones.
 	Calls []*AgentTestCallCoverage `json:"calls"`
@@ -890,7 +890,7 @@ type CreateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The HTTP endpoint that calls go to.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// The MCP server that calls go to, together with `mcpName`. `parameters` come from the server's offer, and so does `description` if it is absent. Cannot be combined with `endpoint` or `parameters`.
+	// The MCP server that calls go to, together with `mcpName`. The server's offer supplies `parameters`, and `description` unless it is given. Cannot be combined with `endpoint` or `parameters`.
 	McpServerID *string `json:"mcpServerId,omitempty"`
 	// The name of the server's tool, one of its `offers`.
 	McpName *string `json:"mcpName,omitempty"`
@@ -2131,7 +2131,7 @@ type UpdateMcpServerInput struct {
 	McpServerID string `json:"mcpServerId"`
 	// The new name.
 	Name *string `json:"name,omitempty"`
-	// The new address. Without `headers`, the old headers are kept. If there are any and the origin changes, the server returns `BAD_INPUT`.
+	// The new address. Without `headers`, the old headers are kept. If there are old headers, changing the origin without `headers` returns `BAD_INPUT`.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
 	// The `updatedAt` that this change is based on. If the MCP server was changed since, the request returns `CONFLICT` and changes nothing.
 	ExpectedUpdatedAt *time.Time `json:"expectedUpdatedAt,omitempty"`
@@ -2237,7 +2237,7 @@ type UpdateToolInput struct {
 	Parameters JSONObject `json:"parameters,omitempty"`
 	// The new endpoint.
 	Endpoint *ToolEndpointInput `json:"endpoint,omitempty"`
-	// The MCP server that calls go to from now on, together with `mcpName`. `parameters` come from the server's offer, and so does `description` if it is absent. To return to HTTP, set `endpoint`.
+	// The MCP server that calls go to from now on, together with `mcpName`. The server's offer supplies `parameters`, and `description` unless it is given. To return to HTTP, set `endpoint`.
 	McpServerID *string `json:"mcpServerId,omitempty"`
 	// The name of the server's tool.
 	McpName *string `json:"mcpName,omitempty"`
@@ -4788,7 +4788,7 @@ func (e SideEffects) MarshalJSON() ([]byte, error) {
 type SimulationChatStatus string
 
 const (
-	// It waits for the contact.
+	// The agent waits for the contact.
 	SimulationChatStatusOpen SimulationChatStatus = "Open"
 	// The agent is writing.
 	SimulationChatStatusReplying SimulationChatStatus = "Replying"

@@ -27,7 +27,7 @@ type ServerModel struct {
 	MessagePrice, InputPrice, CachedPrice, OutputPrice Credits
 }
 
-// Choose returns BAD_INPUT when the input names a model that is not one of the server's. An empty name means the
+// Choose returns BAD_INPUT when the input names a model that the server does not have. An empty name means the
 // default.
 func (in CreateAgentInput) Choose(models []string) error { return checkModel(in.Model, models) }
 

@@ -286,8 +286,8 @@ func decidingRepeatsOfAll(tests []*AgentTestComparisonTest, comparisons int) *in
 
 // repeatsFor returns the sample size that shows a difference. same is the variance of a pair of runs without a change,
 // and different the variance of a pair with a change. It includes the correction of Casagrande, Pike and Smith (1978)
-// for exact tests, and Bonferroni's for the number of comparisons. It returns nil if the size is above the limit most.
-func repeatsFor(difference, same, different, most float64, comparisons int) *int32 {
+// for exact tests, and Bonferroni's for the number of comparisons. It returns nil if the size exceeds the limit.
+func repeatsFor(difference, same, different, limit float64, comparisons int) *int32 {
 	difference = math.Abs(difference)
 	if difference < 1e-9 { // a rounding error of zero
 		return nil
@@ -296,7 +296,7 @@ func repeatsFor(difference, same, different, most float64, comparisons int) *int
 	root := side*math.Sqrt(same) + normalPower*math.Sqrt(different)
 	n := root * root / (difference * difference)
 	n = math.Ceil(n / 4 * math.Pow(1+math.Sqrt(1+4/(n*difference)), 2))
-	if n > most {
+	if n > limit {
 		return nil
 	}
 	repeats := int32(n)

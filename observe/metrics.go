@@ -129,7 +129,7 @@ func (n *names) reserve(stored []string) {
 	}
 }
 
-// label returns the name if it has its own label or gets one now, else otherName.
+// label returns the name if it has its own label or gets one now. Otherwise it returns otherName.
 func (n *names) label(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

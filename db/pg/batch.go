@@ -49,7 +49,7 @@ func (b *Batch) Require(q Query, values ...any) {
 // noSuchElement is the SQLSTATE that Postgres returns when a strict JSON path names a missing array element.
 const noSuchElement = "22033"
 
-// Required returns a query for Batch.Require, which fails unless rows selects at least one row. It aggregates the
+// Required returns a query for Batch.Require. The query fails unless rows selects at least one row: it aggregates the
 // rows into a JSON array and takes the first element by a strict path.
 func Required(rows func(t *Tables) *bun.SelectQuery) Query {
 	return NewQuery(func(t *Tables) (string, []string) {
@@ -217,7 +217,7 @@ func (b *Batch) Send(ctx context.Context) error {
 		return b.err
 	}
 	db, isInTx := b.scope.db, b.scope.InTx()
-	// A pooler needs a transaction for any statement, a cluster for more than one.
+	// With a pooler, even one statement needs a transaction. On a cluster, several statements need one.
 	if !isInTx && (db.scopes.isPooled || db.isSharded && len(b.bound) > 1) {
 		return b.sendInTx(ctx)
 	}

@@ -15,7 +15,7 @@ type Condition struct {
 	View string
 }
 
-// Values returns the SQL and the value of each condition, in turn.
+// Values returns the SQL and the value of each condition, alternately.
 func (f Filter) Values() []any {
 	values := make([]any, 0, 2*len(f))
 	for _, c := range f {
@@ -63,12 +63,12 @@ func (f Filter) NameContains(part *string) Filter {
 	return f.And("strpos(lower(?TableAlias.name), lower(?)) > 0", *part)
 }
 
-// values returns the value of each condition, rendered by place, and nil for conditions without a value.
-func (f Filter) values(place renderValue) []any {
+// values returns the rendered value of each condition, and nil for conditions without a value.
+func (f Filter) values(render renderValue) []any {
 	values := make([]any, len(f))
 	for i, c := range f {
 		if c.Value != nil {
-			values[i] = place(c.Value)
+			values[i] = render(c.Value)
 		}
 	}
 	return values

@@ -95,8 +95,8 @@ func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArg
 }
 
 // rows runs a query whose rows are of the type of none.
-func (s Scope) rows(ctx context.Context, none any, q *bun.SelectQuery) ([]model.Row, error) {
-	rows := slice(none)
+func (s Scope) rows(ctx context.Context, nilRow any, q *bun.SelectQuery) ([]model.Row, error) {
+	rows := slice(nilRow)
 	if err := q.Conn(s).Scan(ctx, rows.Interface()); err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func JoinBatch[R interface {
 }
 
 // slice returns a pointer to an empty slice of pointers to rows of the type of none.
-func slice(none any) reflect.Value {
-	rows := reflect.New(reflect.SliceOf(reflect.TypeOf(none)))
+func slice(nilRow any) reflect.Value {
+	rows := reflect.New(reflect.SliceOf(reflect.TypeOf(nilRow)))
 	rows.Elem().Set(reflect.MakeSlice(rows.Elem().Type(), 0, 0))
 	return rows
 }

@@ -24,9 +24,9 @@ const (
 	pipelinePatience = 100 * time.Millisecond
 	// pipelineStalls is how long all pipelines must receive nothing before another one may be opened.
 	pipelineStalls = time.Millisecond
-	// pipelineRequests and pipelineTime bound how much a pipeline sends before it acquires a connection again.
+	// pipelineRequests and pipelineTimeout bound how much a pipeline sends before it acquires a connection again.
 	pipelineRequests = 256
-	pipelineTime     = 2 * time.Second
+	pipelineTimeout  = 2 * time.Second
 	// maxKeyBytes bounds the keys of one request, and maxPipelinedBytes its rows, in bytes.
 	maxKeyBytes       = 16 << 10
 	maxPipelinedBytes = 256 << 10
@@ -133,7 +133,7 @@ func (p *pipelines) mayOpen() bool {
 }
 
 // Pipelines returns the maximum number of pipelines, the number of active ones, and how many requests wait for one.
-func (d *DB) Pipelines() (most, active, waiting int) {
+func (d *DB) Pipelines() (limit, active, waiting int) {
 	if d.pipelines == nil {
 		return 0, 0, 0
 	}
@@ -144,10 +144,10 @@ func (d *DB) Pipelines() (most, active, waiting int) {
 
 // LimitPipelines sets the maximum number of pipelines and how long a request waits for its rows. From then on, every
 // request goes through a pipeline.
-func (d *DB) LimitPipelines(most int, patience time.Duration) {
+func (d *DB) LimitPipelines(limit int, patience time.Duration) {
 	d.pipelines.mu.Lock()
 	defer d.pipelines.mu.Unlock()
-	d.pipelines.maxActive, d.pipelines.patience, d.pipelines.unpipelined = most, patience, math.MaxInt32
+	d.pipelines.maxActive, d.pipelines.patience, d.pipelines.unpipelined = limit, patience, math.MaxInt32
 }
 
 // next removes the next request to send from the queue, or returns nil. A company with pipelineShare requests in

@@ -39,7 +39,7 @@ func (l *pipeline) run() {
 
 // serve sends requests on one connection. It returns false if it sent none.
 func (l *pipeline) serve() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
+	ctx, cancel := context.WithTimeout(context.Background(), pipelineTimeout)
 	defer cancel()
 	db := l.owner.db
 	conn, err := db.pools.reads.Acquire(ctx)
@@ -96,24 +96,24 @@ func (l *pipeline) send(send *sender, conn *pgxpool.Conn, r *pipelineRequest) {
 // receive receives the rows of the oldest request in flight. It returns only errors of the connection.
 func (l *pipeline) receive(send *sender) error {
 	r := l.sent[0]
-	own, err := r.rows(send)
+	receiverErr, err := r.rows(send)
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && !isStale(err) && !isEnded(err) && !send.hasUnprepared(r.reads) {
-		own, err = ErrUnshared, nil
+		receiverErr, err = ErrUnshared, nil
 	}
 	if err == nil {
 		err = send.receiveSync()
 	}
-	if err == nil || own != nil {
+	if err == nil || receiverErr != nil {
 		l.sent = l.sent[1:]
-		r.finishRead(own)
+		r.finishRead(receiverErr)
 	}
 	return err
 }
 
-// rows passes the rows of a request to its receiver, unless the caller gave up. own has the receiver's error, and err
-// the connection's.
-func (r *pipelineRequest) rows(send *sender) (own, err error) {
+// rows passes the rows of a request to its receiver, unless the caller gave up. receiverErr is the receiver's error,
+// and err is the connection's.
+func (r *pipelineRequest) rows(send *sender) (receiverErr, err error) {
 	if err := send.rows(requestBindings.setCompany, noRows); err != nil {
 		return nil, err
 	}
@@ -125,25 +125,25 @@ func (r *pipelineRequest) rows(send *sender) (own, err error) {
 			}
 			isWanted = isWanted || r.isTaken.CompareAndSwap(false, true)
 			switch {
-			case bytes > maxPipelinedBytes && (own != nil || !isWanted):
+			case bytes > maxPipelinedBytes && (receiverErr != nil || !isWanted):
 				return errUnread
 			case bytes > maxPipelinedBytes:
-				own = ErrUnshared
-			case isWanted && own == nil:
-				own = r.hand(i, values)
+				receiverErr = ErrUnshared
+			case isWanted && receiverErr == nil:
+				receiverErr = r.passRow(i, values)
 			}
 			return nil
 		})
 		if err != nil {
-			return own, err
+			return receiverErr, err
 		}
 	}
 	r.isTaken.Store(true)
-	return own, nil
+	return receiverErr, nil
 }
 
-// hand passes a row to the receiver. If that panics, the caller reads again, so the panic occurs in its goroutine.
-func (r *pipelineRequest) hand(read int, values [][]byte) (err error) {
+// passRow passes a row to the receiver. If that panics, the caller reads again, so the panic occurs in its goroutine.
+func (r *pipelineRequest) passRow(read int, values [][]byte) (err error) {
 	defer func() {
 		if recover() != nil {
 			err = ErrUnshared

@@ -158,12 +158,12 @@ func (t *Tables) listOf(l List, company, parent any, f Filter, values []any) *bu
 }
 
 // pageOf selects a page of a list, without its columns.
-func (t *Tables) pageOf(l List, company, parent any, p Part, place renderValue, joins []Join) *bun.SelectQuery {
-	q := t.join(t.listOf(l, company, parent, p.Filter, p.Filter.values(place)), company, joins).Limit(p.rows())
+func (t *Tables) pageOf(l List, company, parent any, p Part, render renderValue, joins []Join) *bun.SelectQuery {
+	q := t.join(t.listOf(l, company, parent, p.Filter, p.Filter.values(render)), company, joins).Limit(p.rows())
 	o := l.orderOf(p.PageArgs)
 	order := o.By + " ?0, ?TableAlias.id ?0"
 	if p.Offset != nil {
-		q = q.OrderExpr(order+" OFFSET ?1", o.Direction, place(*p.Offset))
+		q = q.OrderExpr(order+" OFFSET ?1", o.Direction, render(*p.Offset))
 	} else {
 		q = q.OrderExpr(order, o.Direction)
 	}
@@ -171,7 +171,7 @@ func (t *Tables) pageOf(l List, company, parent any, p Part, place renderValue, 
 		return q
 	}
 	key, id := p.Position()
-	return q.Where("("+o.By+", ?TableAlias.id) ?0 ("+o.Place+", ?2)", o.Behind, place(key), place(id))
+	return q.Where("("+o.By+", ?TableAlias.id) ?0 ("+o.Place+", ?2)", o.Behind, render(key), render(id))
 }
 
 // parentsOf selects several parents, with their positions.
@@ -182,9 +182,9 @@ func parentsOf(parents any) *bun.SelectQuery {
 // pagesOf selects, for each of several parents, a page of the parent's list. Each row begins with the expression
 // identity, which identifies the parent. Postgres reads the parents one after the other, so each parent's rows arrive
 // in the list's order. An ORDER BY over all rows took as long as reading them.
-func (t *Tables) pagesOf(l List, company, parents any, identity string, columns []string, p Part, place renderValue,
+func (t *Tables) pagesOf(l List, company, parents any, identity string, columns []string, p Part, render renderValue,
 	joins []Join) *bun.SelectQuery {
-	inner := t.pageOf(l, company, parentID, p, place, joins)
+	inner := t.pageOf(l, company, parentID, p, render, joins)
 	outer := parentsOf(parents).ColumnExpr(identity)
 	for _, column := range columns {
 		name := strings.ReplaceAll(column, ".", "_")
@@ -197,8 +197,8 @@ func (t *Tables) pagesOf(l List, company, parents any, identity string, columns 
 }
 
 // totalOf counts the rows of a list that pass the filter.
-func (t *Tables) totalOf(l List, company, parent any, f Filter, place renderValue) *bun.SelectQuery {
-	values := f.values(place)
+func (t *Tables) totalOf(l List, company, parent any, f Filter, render renderValue) *bun.SelectQuery {
+	values := f.values(render)
 	rows := t.listOf(l, company, parent, f, values).ColumnExpr("count(*)::int")
 	if count := t.typeOf(l.Model).Count; count != nil {
 		return count(Count{List: l, Filter: f, Company: company, Parent: parent, Values: values, Rows: rows})
@@ -208,8 +208,9 @@ func (t *Tables) totalOf(l List, company, parent any, f Filter, place renderValu
 
 // totalsOf counts, for each of several parents, the rows of the parent's list. Each row begins with the expression
 // identity, which identifies the parent.
-func (t *Tables) totalsOf(l List, company, parents any, identity string, f Filter, place renderValue) *bun.SelectQuery {
-	return parentsOf(parents).ColumnExpr(identity+", (?) AS total", t.totalOf(l, company, parentID, f, place))
+func (t *Tables) totalsOf(l List, company, parents any, identity string, f Filter,
+	render renderValue) *bun.SelectQuery {
+	return parentsOf(parents).ColumnExpr(identity+", (?) AS total", t.totalOf(l, company, parentID, f, render))
 }
 
 // join joins rows to the rows of a query, except rows that are marked as deleted.

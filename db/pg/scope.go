@@ -133,12 +133,12 @@ func (s Scope) One(ctx context.Context, typeName, id string, row any, selections
 }
 
 // Exists checks an id that narrows a list. It returns NOT_FOUND with the type's name if no row has the id, and nil if
-// id is nil. none is a nil pointer to the struct of a row.
-func (s Scope) Exists(ctx context.Context, typeName string, id *string, none any) error {
+// id is nil. nilRow is a nil pointer to the struct of a row.
+func (s Scope) Exists(ctx context.Context, typeName string, id *string, nilRow any) error {
 	if id == nil {
 		return nil
 	}
-	found, err := s.Select(none).Where("?TableAlias.id = ?", *id).Exists(ctx)
+	found, err := s.Select(nilRow).Where("?TableAlias.id = ?", *id).Exists(ctx)
 	if err == nil && !found {
 		return model.Missing(typeName, *id)
 	}

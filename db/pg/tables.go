@@ -117,19 +117,19 @@ func visible[Q interface {
 
 // Select selects the company's rows that are not marked as deleted. The statement has placeholders, the first of
 // which is the company.
-func (t *Tables) Select(none any) *bun.SelectQuery {
-	return visible(t, unconnected.NewSelect().Model(none), none, Param(1))
+func (t *Tables) Select(nilRow any) *bun.SelectQuery {
+	return visible(t, unconnected.NewSelect().Model(nilRow), nilRow, Param(1))
 }
 
 // Update updates the company's rows that are not marked as deleted. The statement has placeholders, the first of
 // which is the company.
-func (t *Tables) Update(none any) *bun.UpdateQuery {
-	return visible(t, unconnected.NewUpdate().Model(none), none, Param(1))
+func (t *Tables) Update(nilRow any) *bun.UpdateQuery {
+	return visible(t, unconnected.NewUpdate().Model(nilRow), nilRow, Param(1))
 }
 
 // UpdateAll is Update including rows that are marked as deleted.
-func (t *Tables) UpdateAll(none any) *bun.UpdateQuery {
-	return unconnected.NewUpdate().Model(none).Where(CompanyCondition, Param(1))
+func (t *Tables) UpdateAll(nilRow any) *bun.UpdateQuery {
+	return unconnected.NewUpdate().Model(nilRow).Where(CompanyCondition, Param(1))
 }
 
 // ColumnsToRead returns the columns of a row to read: the given ones, those that identify and order rows, and

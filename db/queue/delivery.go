@@ -10,7 +10,7 @@ type Delivery struct {
 	// Attempt counts the deliveries of the job from 1. It is unique within the job, and a later attempt voids all
 	// earlier ones.
 	Attempt int32
-	// Preclaimed is a value that the transaction that assigned the job prepared for the worker, or nil. The queue only
+	// Preclaimed is a value for the worker, or nil. It is set in the transaction that assigns the job. The queue only
 	// passes it on. The caller both sets and reads it, so a type parameter for the whole package would gain nothing.
 	Preclaimed any
 

@@ -19,8 +19,8 @@ type worker struct {
 	working, stopping context.Context
 }
 
-// Work does a job, records its outcome, and continues with other jobs of the company while it may. River records only
-// the error.
+// Work does a job, records its outcome, and continues with other jobs of the company while mayChain allows it. River
+// records only the error.
 func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 	c := carried.Args
 	next := &Delivery{
@@ -42,7 +42,7 @@ func (w *worker) Work(ctx context.Context, carried *river.Job[carrier]) error {
 		next = d.next
 	}
 	if err != nil {
-		// River would repeat this attempt if it recognized its own stop as the reason.
+		// River repeats an attempt whose error wraps River's own stop. The new error wraps nothing.
 		return errors.New(err.Error())
 	}
 	return nil

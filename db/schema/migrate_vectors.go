@@ -102,7 +102,7 @@ func (m *Migrator) faultOfVectors(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// isPostgresError reports whether the error is the database's own.
+// isPostgresError reports whether Postgres returned the error.
 func isPostgresError(err error) bool {
 	var known *pgconn.PgError
 	return errors.As(err, &known)

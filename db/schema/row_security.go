@@ -39,8 +39,9 @@ var views = []struct{ table, columns string }{
 const dropViews = "DROP SCHEMA IF EXISTS company CASCADE"
 
 // secureRows turns on row-level security for every table with a company, so that a statement without the company's
-// condition sees no rows of other companies. It changes only what is missing. Without the right to create the roles,
-// and if tables are sharded, it changes only the views. In a schema that lacks a table of the views, it stops there.
+// condition sees no rows of other companies. It adds only what is missing. If the user may not create the roles, or if
+// tables are sharded, it changes only the views. If the schema is so old that a table of the views does not exist, it
+// stops at that view.
 func (m *Migrator) secureRows(ctx context.Context) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
@@ -81,9 +82,9 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 	return nil
 }
 
-// makeView makes a missing view of a table, and replaces one of all columns if its columns are not the table's. It
-// reports whether the table exists. It grants the view's rights in the same transaction, because replicas search with
-// it at the same time.
+// makeView creates a missing view of a table. It replaces a view of all columns if the table has other columns now. It
+// reports whether the table exists. It grants the rights to the view in the same transaction, because replicas are
+// already searching with it.
 func makeView(ctx context.Context, conn *pgx.Conn, table, columns, within string) (isThere bool, err error) {
 	var isComplete bool
 	err = conn.QueryRow(ctx,
@@ -138,8 +139,8 @@ func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
 	AND pg_has_role(t.relowner, 'USAGE')`
 
-// neededCondition is the condition that a role needs a right to a table. River's tables have no company. Of these,
-// statements for a company use only river_job.
+// neededCondition is true if a role needs a right to a table. The gateway's role needs no rights to River's tables,
+// except to river_job, because they have no company.
 const neededCondition = `(role <> '` + pg.GatewayRole +
 	`' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
 

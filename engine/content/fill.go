@@ -59,9 +59,10 @@ func Fill(text string, valueOf func(name string) (string, bool)) (string, []stri
 		func(_ int, name string) (string, bool) { return valueOf(name) })
 }
 
-// FillAt fills the placeholders at the places. Their values may depend on their index. If the result has more bytes
-// than the limit most, FillAt stops and returns it.
-func FillAt(text string, places [][]int, most int, valueOf func(i int, name string) (string, bool)) (string, []string) {
+// FillAt fills the placeholders at the given positions. Their values may depend on their index. If the result has more
+// bytes than the limit, FillAt stops and returns it.
+func FillAt(text string, places [][]int, limit int, valueOf func(i int, name string) (string, bool)) (string,
+	[]string) {
 	var filled strings.Builder
 	var unknown []string
 	copied := 0
@@ -77,7 +78,7 @@ func FillAt(text string, places [][]int, most int, valueOf func(i int, name stri
 		filled.WriteString(text[copied:at[0]])
 		filled.WriteString(value)
 		copied = at[1]
-		if filled.Len() > most {
+		if filled.Len() > limit {
 			return filled.String(), unknown
 		}
 	}

@@ -73,8 +73,8 @@ type mcpSession struct {
 	listed []json.RawMessage
 }
 
-func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, most int64) *mcpSession {
-	s := &mcpSession{address: e.URL, headers: headers, maxResponseBytes: most,
+func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, limit int64) *mcpSession {
+	s := &mcpSession{address: e.URL, headers: headers, maxResponseBytes: limit,
 		exchange: exchange{callee: "the MCP server", maxResponse: c.maxResponse, secrets: newSecrets(headers)}}
 	s.client = &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
 	return s

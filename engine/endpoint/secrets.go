@@ -65,7 +65,7 @@ func (s secrets) redact(text string) string { return s.redactPrefix(text, len(te
 
 // redactPrefix does the same as redact for the first bytes of a text, as many as most says. It also replaces a secret
 // that begins in them and ends later.
-func (s secrets) redactPrefix(text string, most int) string {
+func (s secrets) redactPrefix(text string, limit int) string {
 	spelled := lower(text)
 	var found [][2]int
 	for _, secret := range s {
@@ -83,7 +83,7 @@ func (s secrets) redactPrefix(text string, most int) string {
 	rest := 0
 	for _, secret := range found {
 		begin, end := secret[0], secret[1]
-		if begin >= most {
+		if begin >= limit {
 			break
 		}
 		if begin >= rest {
@@ -91,8 +91,8 @@ func (s secrets) redactPrefix(text string, most int) string {
 		}
 		rest = max(rest, end)
 	}
-	if most = min(most, len(text)); rest < most {
-		shown.WriteString(text[rest:most])
+	if limit = min(limit, len(text)); rest < limit {
+		shown.WriteString(text[rest:limit])
 	}
 	return shown.String()
 }

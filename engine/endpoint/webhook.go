@@ -13,7 +13,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// maxDiscarded bounds how much of a response is read only to reuse its connection.
+// maxDiscarded bounds how much of a response is read and discarded, in bytes, so that its connection can be reused.
 const maxDiscarded = 64 << 10
 
 // Message is a message to a webhook in the format of Standard Webhooks.
@@ -22,15 +22,15 @@ type Message struct {
 	Body []byte
 	// Keys sign the message, one signature each. There is at least one.
 	Keys [][]byte
-	// IsOperators is set if the operator chose the address, which may then be private.
-	IsOperators bool
+	// IsOperatorChosen is set if the operator chose the address, which may then be private.
+	IsOperatorChosen bool
 }
 
 // Deliver posts a message as JSON to a webhook. The webhook accepts it with a status 2xx before ctx ends. Redirects are
 // not followed. Deliver returns the HTTP status, or 0 without a response. Every error is an *Error.
 func (c *Caller) Deliver(ctx context.Context, webhook string, m Message) (status int, err error) {
 	x := &exchange{callee: "the webhook", client: &c.webhooks}
-	if m.IsOperators {
+	if m.IsOperatorChosen {
 		x.client = &c.operators
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, webhook, bytes.NewReader(m.Body))

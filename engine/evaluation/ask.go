@@ -49,7 +49,7 @@ func (u unusable) Error() string { return string(u) }
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
 
 // requestAnswer asks a model for an answer that the function read accepts. If read rejects the answer, the model sees
-// the reason and gets one more try. The error is a *rules.Fault, or ctx's once it has ended.
+// the reason and gets one more try. The error is a *rules.Fault, or ctx's error once ctx has ended.
 func requestAnswer[T any](
 	ctx context.Context, p modelRole, req llm.Request, read func(llm.Answer) (T, error),
 ) (T, error) {

@@ -17,7 +17,7 @@ import (
 const checksTimeout = 5 * time.Second
 
 // decideChecks decides checks, in order. If it cannot decide some, it returns the *rules.Fault of the first and the
-// results of the others. Once ctx has ended the error is ctx's.
+// results of the others. Once ctx has ended, it returns ctx's error.
 func decideChecks(
 	ctx context.Context, c *rules.Checker, all []model.TestCheck, values content.Values, held *rules.Conversation,
 ) ([]model.CheckResult, error) {

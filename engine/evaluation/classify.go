@@ -29,8 +29,8 @@ type classifiableTag struct {
 	Definition string `json:"definition"`
 }
 
-// classify returns the tag of a conversation, and whether it is the expected one. The error is a *rules.Fault, or ctx's
-// once it has ended.
+// classify returns the tag of a conversation, and whether it is the expected one. The error is a *rules.Fault, or
+// ctx's error once ctx has ended.
 func classify(
 	ctx context.Context, p modelRole, tags []model.ClassificationTag, conversation *model.ConversationContext,
 	expected string,

@@ -45,7 +45,7 @@ type contactMessage struct {
 
 // nextContactMessage returns the next step of a test's simulated contact. The contact sees the messages, but not the
 // agent's calls. The variables fill the placeholders of its scenario and knowledge. The error is a *rules.Fault, or
-// ctx's once it has ended.
+// ctx's error once ctx has ended.
 func nextContactMessage(ctx context.Context, p modelRole, test *model.AgentTestRow, messages []model.TestMessage,
 	variables content.Values) (contactMessage, error) {
 	req := llm.Request{System: withVariables(variables, contactInstruction) + roleDescription(test, variables),
@@ -88,7 +88,7 @@ func contactView(messages []model.TestMessage) []llm.Message {
 	head, tail := ends(heard, maxTranscript, func(m llm.Message) int { return len(m.Text) })
 	if head < tail {
 		for heard[tail].Role != llm.RoleUser && tail < len(heard)-1 {
-			tail++ // the mark is not the contact's text
+			tail++ // the contact did not write the note below
 		}
 		heard[tail].Text = fmt.Sprintf("(%d messages before this one are left out.)\n\n%s", tail-head, heard[tail].Text)
 	}

@@ -40,7 +40,7 @@ type extractable struct {
 }
 
 // extract reads the values that an agent defines from a conversation: a string or null for each, by name. The error is
-// a *rules.Fault, or ctx's once it has ended.
+// a *rules.Fault, or ctx's error once ctx has ended.
 func extract(
 	ctx context.Context, p modelRole, values []model.ExtractedValue, held *model.AgentTestRun, at time.Time,
 ) (*model.JSONObject, error) {

@@ -61,7 +61,7 @@ type question struct {
 // judge judges each criterion separately, and returns the verdicts in the order of the criteria. Rules decide as many
 // criteria as they can from held, the conversation, which may be nil. The model of p decides the others. weights are
 // the criteria's weights in the same order. If the judge fails on some criteria, judge returns the error of the first
-// and the other verdicts. The error is a *rules.Fault, or ctx's if ctx ended before that criterion was judged.
+// and the other verdicts. The error is a *rules.Fault, or ctx's error if ctx ended before that criterion was judged.
 func judge(ctx context.Context, held *rules.Conversation, p modelRole, criteria []string, t transcript,
 	weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)

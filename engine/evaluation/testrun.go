@@ -41,7 +41,7 @@ type tester struct {
 // simulate lets the contact and the agent of the run's snapshot talk, and then checks and judges the conversation. It
 // sets the outcome in the run and replaces all of it: messages, calls, turns, end reason, results, score, error and
 // status. The status is Passed, Failed or Error. The returned error is the cause of the status Error, only for the log.
-// Once ctx has ended the error is ctx's, the status stays, and there are no results.
+// Once ctx has ended, simulate returns ctx's error, keeps the status, and sets no results.
 func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls = startOf(test.ConversationMessages, t.now())

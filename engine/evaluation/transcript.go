@@ -114,12 +114,12 @@ func transcriptOf(run *model.AgentTestRun, givenCount int, end ending) transcrip
 	return t
 }
 
-// bounded returns the transcript that the judge sees. If its JSON has more bytes than the limit most, bounded shortens
+// bounded returns the transcript that the judge sees. If its JSON has more bytes than the limit, bounded shortens
 // texts. If that is not enough, it leaves out messages in the middle: the beginning has the topic and the end the
 // outcome.
-func (t transcript) bounded(most int) transcript {
+func (t transcript) bounded(limit int) transcript {
 	// The material has its own bounds.
-	if len(content.Encode(t)) <= most+len(content.Encode(t.judgeContext)) {
+	if len(content.Encode(t)) <= limit+len(content.Encode(t.judgeContext)) {
 		return t
 	}
 	shown := t
@@ -127,7 +127,7 @@ func (t transcript) bounded(most int) transcript {
 	for i, m := range t.Messages {
 		shown.Messages[i] = m.shortened()
 	}
-	head, tail := ends(shown.Messages, most, func(m transcriptMessage) int { return len(content.Encode(m)) })
+	head, tail := ends(shown.Messages, limit, func(m transcriptMessage) int { return len(content.Encode(m)) })
 	if head < tail {
 		shown.Messages[tail].LeftOutBefore = tail - head
 		shown.Messages = slices.Delete(shown.Messages, head, tail)
@@ -149,30 +149,30 @@ func (m transcriptMessage) shortened() transcriptMessage {
 	return m
 }
 
-// ends returns which messages to keep: messages[:head] and messages[tail:]. Their total size is at most about the limit
-// most, in bytes, with a quarter of it at the beginning. The first and the last message are always kept.
-func ends[T any](messages []T, most int, size func(T) int) (head, tail int) {
+// ends returns which messages to keep: messages[:head] and messages[tail:]. The limit bounds their total size
+// roughly, in bytes, with a quarter of it at the beginning. The first and the last message are always kept.
+func ends[T any](messages []T, limit int, size func(T) int) (head, tail int) {
 	tail = len(messages)
 	for used := 0; head < tail; head++ {
-		if used += size(messages[head]); head > 0 && used > most/4 {
+		if used += size(messages[head]); head > 0 && used > limit/4 {
 			break
 		}
 	}
-	for used := most / 4; tail > head; tail-- {
-		if used += size(messages[tail-1]); tail < len(messages) && used > most {
+	for used := limit / 4; tail > head; tail-- {
+		if used += size(messages[tail-1]); tail < len(messages) && used > limit {
 			break
 		}
 	}
 	return head, tail
 }
 
-// shortenMiddle leaves out the middle of a text with more bytes than the limit most. pieces has the remaining parts,
+// shortenMiddle leaves out the middle of a text with more bytes than the limit. pieces has the remaining parts,
 // nil for all.
-func shortenMiddle(text string, most int) (short string, pieces []string) {
-	if len(text) <= most {
+func shortenMiddle(text string, limit int) (short string, pieces []string) {
+	if len(text) <= limit {
 		return text, nil
 	}
-	pieces = []string{strings.ToValidUTF8(text[:most/2], ""), strings.ToValidUTF8(text[len(text)-most/2:], "")}
+	pieces = []string{strings.ToValidUTF8(text[:limit/2], ""), strings.ToValidUTF8(text[len(text)-limit/2:], "")}
 	return fmt.Sprintf("%s … (%d characters are left out) … %s", pieces[0],
 		utf8.RuneCountInString(text)-utf8.RuneCountInString(pieces[0])-utf8.RuneCountInString(pieces[1]), pieces[1]), pieces
 }

@@ -25,7 +25,7 @@ const (
 )
 
 // Chunk cuts a text by one of model.ChunkMethods, in reading order. The note tells the document's owner where the
-// method could not be followed; it may be empty. The error is ctx's.
+// method could not be followed; it may be empty. Chunk returns only ctx's error.
 func Chunk(ctx context.Context, text Text, method string,
 	config model.ParserConfig) (pieces []Piece, note string, err error) {
 	c := &cutter{ctx: ctx, tokens: tokenizerOnce(), limit: int(config.ChunkTokenNum),

@@ -66,12 +66,12 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(a, func(term string) bool { return slices.Contains(b, term) })
 }
 
-// split splits the letters into known words, at most as many as the limit most. It returns nil if that fails.
-func split(known []*vocabulary, letters []rune, most int, lookups *int) []string {
+// split splits the letters into known words, at most as many as the limit. It returns nil if that fails.
+func split(known []*vocabulary, letters []rune, limit int, lookups *int) []string {
 	if knows(known, string(letters)) {
 		return []string{string(letters)}
 	}
-	if most == 1 {
+	if limit == 1 {
 		return nil
 	}
 	for end := len(letters) - minPart; end >= minPart; end-- {
@@ -86,7 +86,7 @@ func split(known []*vocabulary, letters []rune, most int, lookups *int) []string
 			if len(rest)-len(link) < minPart || !strings.HasPrefix(string(rest), link) {
 				continue
 			}
-			if parts := split(known, rest[len(link):], most-1, lookups); parts != nil {
+			if parts := split(known, rest[len(link):], limit-1, lookups); parts != nil {
 				return append([]string{string(letters[:end])}, parts...)
 			}
 		}

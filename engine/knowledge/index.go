@@ -158,7 +158,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	return t.FinishDocument(ctx, d, chunks)
 }
 
-// chunksOf returns the chunks of pieces with their words. The error is ctx's, or UNPROCESSABLE for more than
+// chunksOf returns the chunks of pieces with their words. It returns ctx's error, or UNPROCESSABLE for more than
 // maxDistinct distinct words.
 func chunksOf(ctx context.Context, pieces []Piece) ([]*model.Chunk, error) {
 	chunks := make([]*model.Chunk, len(pieces))

@@ -22,9 +22,9 @@ const (
 	maxConcurrentFiles, maxFilesPerCompany = 3, 2
 )
 
-// Read returns the text of a document. The kind of file follows from its first bytes, else its extension, else the
+// Read returns the text of a document. It finds the kind of file by its first bytes, then by its extension, then by the
 // content type. Any other file is read as plain text. If a file is unreadable, the error is a model.Error for the
-// document's owner. Any other error is ctx's or PDFium's, and reading again can succeed.
+// document's owner. Any other error is an error of ctx or of PDFium, and reading again can succeed.
 func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {
 	if len(content) > maxContent {
 		return Text{}, unreadable("the file is larger than 25 MiB")

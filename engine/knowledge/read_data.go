@@ -103,8 +103,8 @@ func declaredSeparator(source string) (separator rune, rest string) {
 	return 0, source
 }
 
-// separator returns the separator of the columns: the one that makes most of the first rows equally long, else the one
-// that makes the most columns. Rows of one cell above the others are titles.
+// separator returns the separator of the columns: the one that makes most of the first rows equally long. Among equals,
+// it returns the one that makes the most columns. Rows of one cell above the others are titles.
 func separator(source string) rune {
 	best, most := ',', [2]int{0, 1}
 	for _, candidate := range csvSeparators {
@@ -334,13 +334,13 @@ func (d *jsonReader) list(path string, row *Block, level int) error {
 	return err
 }
 
-// clip cuts off the beginning of a text that has more bytes than the limit most. The result begins with a whole
+// clip cuts off the beginning of a text that has more bytes than the limit. The result begins with a whole
 // character.
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	text = text[len(text)-most:]
+	text = text[len(text)-limit:]
 	for !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}

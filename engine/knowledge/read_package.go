@@ -139,14 +139,14 @@ func (d *document) visitElements(name string, visit func(element xml.StartElemen
 	})
 }
 
-// readPart returns a part, up to most + 1 bytes. A missing part is empty.
-func (d *document) readPart(name string, most int64) ([]byte, error) {
+// readPart returns a part, up to limit + 1 bytes. A missing part is empty.
+func (d *document) readPart(name string, limit int64) ([]byte, error) {
 	part, err := d.archive.Open(name)
 	if err != nil {
 		return nil, nil
 	}
 	defer func() { _ = part.Close() }()
-	content, err := io.ReadAll(io.LimitReader(part, most+1))
+	content, err := io.ReadAll(io.LimitReader(part, limit+1))
 	d.unpacked += len(content)
 	return content, err
 }

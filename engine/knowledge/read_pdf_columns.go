@@ -75,7 +75,7 @@ func inReadingOrder(lines []line) []line {
 
 func (l line) bottom() float32 { return l.top - l.size }
 
-// isBeside reports whether l is in the same row as the line first, which must not be below l.
+// isBeside reports whether l is in the same row as first. first must be at the same height as l, or above it.
 func isBeside(first, l line) bool {
 	return first.bottom()-l.bottom() < 0.6*min(first.size, l.size)
 }

@@ -24,7 +24,7 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 	if ok || err != nil {
 		return ids, err
 	}
-	best := nearestFirst{most: s.base.limits.window}
+	best := nearestFirst{limit: s.base.limits.window}
 	for c, err := range s.base.vectors.allChunks(ctx, s.tenant, s.datasets) {
 		if err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (s *search) compare(ctx context.Context, found, near []string) ([]string, e
 	for _, id := range near {
 		isNear[id] = true
 	}
-	best := nearestFirst{most: s.base.limits.window}
+	best := nearestFirst{limit: s.base.limits.window}
 	s.cosines = make(map[string]float64, len(chunks))
 	for _, c := range chunks {
 		s.cosines[c.ID] = cosine(s.questionVector, c.Embedding)
@@ -63,7 +63,7 @@ type near struct {
 
 // nearestFirst has the chunks with the largest cosines above 0. Equal cosines are ordered by document and position.
 type nearestFirst struct {
-	most int
+	limit int
 	// kept has the best chunks so far, and some newer ones that are not sorted yet.
 	kept []near
 	// least is the smallest cosine that the last sorting kept, or 0 before.
@@ -74,7 +74,7 @@ func (f *nearestFirst) addChunk(cosine float64, chunk *model.Chunk) {
 	if cosine <= 0 || cosine < f.least {
 		return
 	}
-	if f.kept = append(f.kept, near{cosine, chunk}); len(f.kept) >= 4*f.most {
+	if f.kept = append(f.kept, near{cosine, chunk}); len(f.kept) >= 4*f.limit {
 		f.sort()
 		f.least = f.kept[len(f.kept)-1].cosine
 	}
@@ -86,7 +86,7 @@ func (f *nearestFirst) sort() {
 		return cmp.Or(cmp.Compare(b.cosine, a.cosine), cmp.Compare(a.chunk.DocumentID, b.chunk.DocumentID),
 			cmp.Compare(a.chunk.Position, b.chunk.Position))
 	})
-	f.kept = f.kept[:min(len(f.kept), f.most)]
+	f.kept = f.kept[:min(len(f.kept), f.limit)]
 }
 
 func (f *nearestFirst) ids() []string {

@@ -105,8 +105,8 @@ const (
 	// memory, however many words are uploaded.
 	maxRead      = maxVocabularies / 2
 	readsAtATime = 2
-	// readTime bounds a read, which continues when its callers leave.
-	readTime = 30 * time.Second
+	// readTimeout bounds a read, which continues when its callers leave.
+	readTimeout = 30 * time.Second
 )
 
 type vocabularyCache struct {
@@ -141,7 +141,7 @@ func (c *vocabularyCache) load(
 	}
 	// The first caller may leave while others wait.
 	reading := c.reads.DoChan(strings.Join(names, "\n"), func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
 		return c.readVocabularies(ctx, t, missing)
 	})

@@ -180,7 +180,7 @@ func Meanings(words []string) []string {
 	return found
 }
 
-// ConceptOf returns the first word of a folded word's group of synonyms, and the word itself if it has none.
+// ConceptOf returns the first word of a folded word's group of synonyms, or the word itself if it has no group.
 func ConceptOf(word string) string {
 	if first, ok := sameMeaning()[word]; ok {
 		return first

@@ -17,12 +17,12 @@ func Ended(text string) string {
 	return text + "."
 }
 
-// Shorten writes a text in one line. If the text has more characters than the limit most, an ellipsis replaces the
+// Shorten writes a text in one line. If the text has more characters than the limit, an ellipsis replaces the
 // rest.
-func Shorten(text string, most int) string {
+func Shorten(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if letters := []rune(text); len(letters) > most {
-		text = strings.TrimSpace(string(letters[:most])) + "…"
+	if letters := []rune(text); len(letters) > limit {
+		text = strings.TrimSpace(string(letters[:limit])) + "…"
 	}
 	return text
 }

@@ -14,11 +14,11 @@ func MaxTypos(word string) int {
 }
 
 // Distance is the number of letters to insert, delete, replace or swap with a neighbor to turn one word into the other.
-// If that is more than most, it returns a number above most.
-func Distance(from, to string, most int) int {
+// If the number exceeds the limit, Distance returns a larger number than the limit.
+func Distance(from, to string, limit int) int {
 	a, b := []rune(from), []rune(to)
-	if len(a)-len(b) > most || len(b)-len(a) > most {
-		return most + 1
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
 	}
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

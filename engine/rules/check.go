@@ -17,7 +17,7 @@ import (
 )
 
 // Check decides whether a conversation meets an expectation, whose placeholders must be filled. The error is a *Fault
-// or ctx's.
+// or ctx's error.
 func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, conversation *Conversation) (Finding, error) {
 	switch {
 	case e.Called != nil:
@@ -138,7 +138,7 @@ func fitted(fault string, at []model.Evidence) Finding {
 	return Finding{false, fault, at}
 }
 
-// schemaFault returns why a text is not JSON that matches the schema, or "" if it is. The error is ctx's.
+// schemaFault returns why a text is not JSON that matches the schema, or "" if it is. It returns only ctx's error.
 func schemaFault(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
 	value, err := content.ParseJSON(text)
 	if err != nil {

@@ -20,7 +20,7 @@ type claim struct {
 	arguments []argument
 	// text is what is said.
 	text string
-	// minTimes and maxTimes bound how often it happens. A negative maxTimes is no bound.
+	// minTimes and maxTimes bound how often the claimed event happens. A negative maxTimes means no bound.
 	minTimes, maxTimes int
 	// position is first or last if only this message of the agent counts.
 	position    class
@@ -28,10 +28,12 @@ type claim struct {
 	// order says whether the claim comes before or after another.
 	order        class
 	relatedClaim *claim
-	// isUnsure is set if the part has words that the parser does not know. isLeading is set if all of these words come
-	// after what is called or said. Then the part cannot hold if that was never called or said.
-	isUnsure, isLeading, isHedged bool
-	// isOpen is set if the part names none or any without what it excludes: "nothing but X".
+	// isUnsure is set if the part has words that the parser does not know. isStartKnown is set if all of these words
+	// follow the called target or the said text. Then the part cannot hold if the target was never called, or the text
+	// never said.
+	isUnsure, isStartKnown, isHedged bool
+	// isOpen is set if the part ends before its object, as in "calls nothing". The next part may name an exception:
+	// "nothing but X".
 	isOpen bool
 	// verb is the verb as it is written. isInherited is set if the part takes the verb of the part before.
 	verb        string
@@ -56,8 +58,8 @@ type claimParser struct {
 	unknownWords, lastLeadingUnknown             int
 }
 
-// claim reads a part of a criterion, or returns nil if it has nothing but fillers. The part takes the verb of the part
-// before it if it has none.
+// claim reads a part of a criterion, or returns nil if it has nothing but fillers. A part without a verb takes the verb
+// of the part before it.
 func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
 	r := &claimParser{claim: &claim{minTimes: 1, maxTimes: -1}, parser: p, isWeak: true, lastLeadingUnknown: -1}
 	for at := 0; at < len(tokens); at++ {
@@ -288,7 +290,7 @@ func (p *parser) arguments(tokens []token, target string) (given []argument, res
 	return given, rest
 }
 
-// argumentsOf returns the arguments that a value stands for: several if it is a JSON object.
+// argumentsOf returns the arguments in a value: the members of a JSON object, or the value itself.
 func (p *parser) argumentsOf(t token, key string, isNamed bool) (given []argument) {
 	var members map[string]json.RawMessage
 	if key == "" && strings.HasPrefix(t.text, "{") && json.Unmarshal([]byte(t.text), &members) == nil {

@@ -98,15 +98,15 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 	return result, last
 }
 
-// decideClaim decides one claim. A claim with words that the parser does not know never holds. It fails if isLeading is
-// set, it is not negated, and the claimed event never happened. Otherwise the judge must decide.
+// decideClaim decides one claim. A claim with words that the parser does not know never holds. It fails if isStartKnown
+// is set, it is not negated, and the claimed event never happened. Otherwise the judge must decide.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	if claim.isJudged() {
 		return undecided, Finding{}
 	}
 	happened := c.eventsOf(claim)
 	if claim.isUnsure {
-		if claim.isLeading && !claim.isNegated && claim.minTimes > 0 && len(happened) == 0 {
+		if claim.isStartKnown && !claim.isNegated && claim.minTimes > 0 && len(happened) == 0 {
 			return fails, c.absent(claim)
 		}
 		return undecided, Finding{}

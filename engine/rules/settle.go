@@ -36,7 +36,7 @@ func (r *claimParser) inherit(link class, previous *claim) {
 		if link == and || link == or || link == nor { // says "X" and "Y" in its last message
 			r.parser.isHedged = r.parser.isHedged || r.hasPosition != previous.hasPosition
 		}
-		if previous.isUnsure && !previous.isLeading { // "calls a tool other than X or Y"
+		if previous.isUnsure && !previous.isStartKnown { // "calls a tool other than X or Y"
 			r.countUnknown()
 			r.lastLeadingUnknown = r.unknownWords
 		}
@@ -66,7 +66,7 @@ func (r *claimParser) resolveClaim() {
 	switch {
 	case r.object == nameToken && (r.kind == callVerb || r.kind == useVerb || r.kind == startVerb ||
 		r.kind == transferVerb || r.kind == 0):
-		r.kind, r.isLeading = callVerb, r.kind != 0
+		r.kind, r.isStartKnown = callVerb, r.kind != 0
 		r.isUnsure = isOfContact
 		switch {
 		case strings.EqualFold(r.name, llm.TransferCall):
@@ -76,13 +76,13 @@ func (r *claimParser) resolveClaim() {
 		}
 	case r.object == quotation &&
 		(r.kind == sayVerb || r.kind == useVerb || r.kind == 0 && (r.hasPosition || r.isNegated && r.hasMessage)):
-		r.kind, r.isLeading, r.byContact = sayVerb, true, isOfContact
+		r.kind, r.isStartKnown, r.byContact = sayVerb, true, isOfContact
 	case r.object == 0 && (r.kind == callVerb || r.kind == useVerb) && (r.isNone || r.hasAny):
-		r.kind, r.name, r.isLeading = callVerb, "", true
+		r.kind, r.name, r.isStartKnown = callVerb, "", true
 	case r.object == 0 && r.kind == transferVerb && (r.hasHuman || r.hasTalk || isPlain(r.verb)):
-		r.isLeading, r.isUnsure = r.hasHuman || isPlain(r.verb), isOfContact
+		r.isStartKnown, r.isUnsure = r.hasHuman || isPlain(r.verb), isOfContact
 	case r.object == 0 && r.kind == endVerb && (r.hasTalk || isPlain(r.verb)):
-		r.isLeading, r.byContact = true, isOfContact
+		r.isStartKnown, r.byContact = true, isOfContact
 	case r.object == quotation: // Suggest reads it, the judge decides it.
 		r.kind, r.isUnsure, r.byContact = sayVerb, true, isOfContact
 	default:
@@ -95,7 +95,7 @@ func (r *claimParser) resolveClaim() {
 		r.isUnsure = true // "says … to a manager", "says exactly …"
 	}
 	if r.unknownWords > 0 {
-		r.isUnsure, r.isLeading = true, r.isLeading && r.lastLeadingUnknown < 0
+		r.isUnsure, r.isStartKnown = true, r.isStartKnown && r.lastLeadingUnknown < 0
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// maxSuggested bounds the criteria that Suggest reads, in bytes. A longer one says more than a check can, and reading
-// the criteria of a page of tests must stay cheap.
+// maxSuggested bounds the criteria that Suggest reads, in bytes. One check cannot replace a longer criterion, and
+// reading the criteria of a page of tests must stay cheap.
 const maxSuggested = 500
 
-// Suggest returns the check that a criterion comes nearest to, if the judge decides the criterion although it mentions
-// something that a program can check. Otherwise, and for more than 500 bytes, it returns nil.
+// Suggest returns a check that could replace a criterion. It returns nil if rules already decide the criterion, if the
+// criterion mentions nothing that a program can check, or if it is longer than maxSuggested.
 func Suggest(criterion string, targets []Target) *model.TestExpectation {
 	if len(criterion) > maxSuggested {
 		return nil

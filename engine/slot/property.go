@@ -169,8 +169,8 @@ func (p Property) person(text string, asked bool) (string, bool) {
 	return strings.Join(names, " "), true
 }
 
-// words takes text of no particular form: the whole text if it is an answer, else the text after the property's name or
-// in quotation marks.
+// words takes text of no particular form: the whole text if it is an answer. Otherwise it takes the text after the
+// property's name, or in quotation marks.
 func (p Property) words(text string, asked bool) (string, bool) {
 	if asked {
 		text = strings.Trim(read.Answer(text), " .!")

@@ -57,7 +57,7 @@ type Property struct {
 	Producers []string
 }
 
-// schema is what the rules read of a JSON Schema.
+// schema has the parts of a JSON Schema that the rules use.
 type schema struct {
 	Type             any             `json:"type"`
 	Title            string          `json:"title"`

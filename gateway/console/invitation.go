@@ -30,14 +30,14 @@ type Invitation struct {
 	code string
 }
 
-// invitationTime is how long a code is valid.
-const invitationTime = 24 * time.Hour
+// invitationTTL is how long a code is valid.
+const invitationTTL = 24 * time.Hour
 
 // NewInvitation makes a random code. It calls session when a client presents the code.
 func NewInvitation(session func(context.Context) (Session, error)) *Invitation {
 	secret := make([]byte, 16)
 	_, _ = rand.Read(secret)
-	return &Invitation{session: session, until: time.Now().Add(invitationTime),
+	return &Invitation{session: session, until: time.Now().Add(invitationTTL),
 		code: base64.RawURLEncoding.EncodeToString(secret)}
 }
 

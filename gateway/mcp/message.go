@@ -16,10 +16,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// serverError is the code of JSON-RPC for errors of the server's own.
+// serverError is the JSON-RPC code for errors that the implementation defines.
 const serverError = -32000
 
-// rpcError is an error of JSON-RPC. data has the error's code of the gateway, or is nil.
+// rpcError is a JSON-RPC error. Data has the gateway's error code, or is nil.
 type rpcError struct {
 	Code    int64  `json:"code"`
 	Message string `json:"message"`
@@ -30,7 +30,7 @@ func newError(code int64, err *model.Error) *rpcError {
 	return &rpcError{code, err.Message, map[string]any{"code": err.Code}}
 }
 
-// write answers a request that has this id, or none, with the error.
+// write writes the error as the response to the request with the id. id is nil if the request has none.
 func (e *rpcError) write(w http.ResponseWriter, status int, id json.RawMessage) {
 	body, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "error": e}) // texts and JSON always encode
 	w.Header().Set("Content-Type", "application/json")
@@ -38,7 +38,7 @@ func (e *rpcError) write(w http.ResponseWriter, status int, id json.RawMessage) 
 	_, _ = w.Write(body)
 }
 
-// Refuse writes the gateway's refusal of a request as an error of JSON-RPC. The status follows from the error's code.
+// Refuse writes the gateway's refusal of a request as a JSON-RPC error. The status follows from the error's code.
 func (t *Transport) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror.Error) {
 	code, _ := err.Extensions["code"].(string)
 	t.refuse(w, t.Status(code), &model.Error{Code: model.Code(code), Message: err.Message})
@@ -65,14 +65,14 @@ func checkMessage(body []byte) (id json.RawMessage, _ *rpcError) {
 	case trimmed[0] == '[':
 		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be one message, not a list")
 	case trimmed[0] != '{':
-		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be a message of JSON-RPC, which is an object")
+		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be a JSON-RPC message, which is an object")
 	}
 	var message struct {
 		ID json.RawMessage `json:"id"`
 	}
 	_ = json.Unmarshal(body, &message) // an object with any id
 	if id = message.ID; len(id) > 0 && id[0] != '"' && string(id) != "null" {
-		// The protocol's library would answer with another number.
+		// The JSON-RPC library converts numbers to int64, and would answer with another id.
 		number, err := strconv.ParseFloat(string(id), 64)
 		if err != nil || number != math.Trunc(number) || math.Abs(number) > maxID {
 			return id, refuse(jsonrpc.CodeInvalidRequest, "the id must be a string, or a whole number of at most 53 bits")
@@ -82,7 +82,7 @@ func checkMessage(body []byte) (id json.RawMessage, _ *rpcError) {
 }
 
 // writer gives the client a limited time to receive each piece of a stream. It turns the protocol library's refusals,
-// which are plain text, into errors of JSON-RPC.
+// which are plain text, into JSON-RPC errors.
 type writer struct {
 	http.ResponseWriter
 	timeout time.Duration

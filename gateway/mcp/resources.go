@@ -96,7 +96,7 @@ func (t *Transport) listResources(ctx context.Context, r *sdk.ListResourcesReque
 	result, err := t.run(ctx, t.agents, input)
 	if err != nil && err.Code == model.BadInput {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the cursor is not one of this list: " +
-			"pass the nextCursor of its last page, or none"}
+			"pass the nextCursor of the previous page, or no cursor"}
 	}
 	if err != nil {
 		return nil, failed("", err)

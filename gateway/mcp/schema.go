@@ -174,7 +174,7 @@ func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.Cal
 	return jsonResult(result)
 }
 
-// query runs a query of the caller's, or a mutation if the credential has the scope for it.
+// query runs the caller's query, or mutation if the credential has the scope for it.
 func (t *Transport) query(ctx context.Context, input map[string]any) *sdk.CallToolResult {
 	ctx = withNewBuffer(ctx)
 	exec := callOf(ctx).exec

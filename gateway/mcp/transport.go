@@ -41,7 +41,7 @@ var operations embed.FS
 // Options configures a Transport. Status, Explain, Closing, MaxBody and the two times are required.
 type Options struct {
 	Version string
-	// Explain returns the executor's errors for an operation of the caller's, or clearer ones about its variables.
+	// Explain returns the executor's errors for the caller's operation, or clearer ones about its variables.
 	Explain func(schema *ast.Schema, o *graphql.OperationContext, variables map[string]any,
 		errs gqlerror.List) gqlerror.List
 	// Unrecorded returns a context for operations that the caller did not ask for, so that the log and the metrics do not
@@ -58,8 +58,8 @@ type Options struct {
 	Origins []string
 	// IsReadOnly omits every tool that changes something.
 	IsReadOnly bool
-	// HasSchema offers the tools that search the schema and check documents. HasQuery offers the tool that runs a query of
-	// the caller's.
+	// HasSchema offers the tools that search the schema and check documents. HasQuery offers the tool that runs the
+	// caller's queries.
 	HasSchema, HasQuery bool
 	// MaxBody bounds a request body, in bytes.
 	MaxBody int64

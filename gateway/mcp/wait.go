@@ -50,7 +50,7 @@ const waitsForPerson = "a call of the agent waits for a person's approval, and t
 // runOrSuspend runs an operation that lets an agent answer. If a call waits for a person after the time, or when the
 // server drains, it ends the operation. The gateway then continues after the person's answer.
 func (t *Transport) runOrSuspend(ctx context.Context, r *sdk.CallToolRequest, o *stored.Operation,
-	input map[string]any, most time.Duration) (json.RawMessage, *model.Error) {
+	input map[string]any, limit time.Duration) (json.RawMessage, *model.Error) {
 	if t.awaitsApproval(ctx, input) { // another message would give up the call
 		return nil, model.Errorf(model.Conflict, waitsForPerson)
 	}
@@ -58,7 +58,7 @@ func (t *Transport) runOrSuspend(ctx context.Context, r *sdk.CallToolRequest, o 
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		t.watchApproval(running, r, input, most, suspend)
+		t.watchApproval(running, r, input, limit, suspend)
 	}()
 	result, err := t.run(running, o, input)
 	suspend()
@@ -72,7 +72,7 @@ func (t *Transport) runOrSuspend(ctx context.Context, r *sdk.CallToolRequest, o 
 // watchApproval calls suspend once a call waits for a person after the time, or when the server drains. Until ctx ends,
 // it sends progress to clients that want it.
 func (t *Transport) watchApproval(ctx context.Context, r *sdk.CallToolRequest, input map[string]any,
-	most time.Duration, suspend func()) {
+	limit time.Duration, suspend func()) {
 	begin, closing := time.Now(), t.Closing()
 	poll := time.NewTicker(approvalPoll)
 	defer poll.Stop()
@@ -81,10 +81,10 @@ func (t *Transport) watchApproval(ctx context.Context, r *sdk.CallToolRequest, i
 		case <-ctx.Done():
 			return
 		case <-closing:
-			most, closing = 0, nil
+			limit, closing = 0, nil
 		case <-poll.C:
 		}
-		if time.Since(begin) >= most && t.awaitsApproval(ctx, input) {
+		if time.Since(begin) >= limit && t.awaitsApproval(ctx, input) {
 			suspend()
 			return
 		}
@@ -146,8 +146,8 @@ type progress struct {
 // wait follows the work of a subscription until it ends, the time is over, or the server drains. It sends progress to
 // clients that want it, and reports whether the work ended.
 func (t *Transport) wait(ctx context.Context, r *sdk.CallToolRequest, o *stored.Operation, input map[string]any,
-	most time.Duration) bool {
-	ctx, cancel := context.WithTimeout(withNewBuffer(ctx), most)
+	limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(withNewBuffer(ctx), limit)
 	defer cancel()
 	closing := t.Closing()
 	go func() {

@@ -86,7 +86,7 @@ func (p pageParameter) describe() *ast.FieldDefinition {
 	return &ast.FieldDefinition{
 		Name: p.name, Description: p.description, Type: ast.NonNullNamedType("Int", nil), DefaultValue: number(p.standard),
 		Directives: ast.DirectiveList{{Name: "bounds", Arguments: ast.ArgumentList{
-			{Name: "min", Value: number(1)}, {Name: "max", Value: number(p.most)},
+			{Name: "min", Value: number(1)}, {Name: "max", Value: number(p.limit)},
 		}}},
 	}
 }

@@ -16,10 +16,10 @@ type page struct {
 	number, size int64
 }
 
-// pageParameter is a paging parameter of the query string, a number from 1 to most. standard is its default.
+// pageParameter is a paging parameter of the query string, a number from 1 to limit. standard is its default.
 type pageParameter struct {
 	name, description string
-	standard, most    int64
+	standard, limit   int64
 }
 
 var (
@@ -51,8 +51,8 @@ func (p pageParameter) readNumber(values url.Values, faults *model.Fields) int64
 		return p.standard
 	}
 	n, err := strconv.ParseInt(given[0], 10, 32)
-	if err != nil || n < 1 || n > p.most {
-		faults.Add(p.name, "must be a whole number between 1 and %d", p.most)
+	if err != nil || n < 1 || n > p.limit {
+		faults.Add(p.name, "must be a whole number between 1 and %d", p.limit)
 	}
 	return n
 }

@@ -185,12 +185,12 @@ func (r *replica) start(ctx context.Context, flags ...string) error {
 	return r.await(ctx)
 }
 
-// readyTime is how long a replica may take to become ready without faults.
-const readyTime = time.Minute
+// readyTimeout is how long a replica may take to become ready without faults.
+const readyTimeout = time.Minute
 
 // await returns when /readyz reports that the replica is ready.
 func (r *replica) await(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.address+"/readyz", nil)
@@ -204,7 +204,7 @@ func (r *replica) await(ctx context.Context) error {
 			}
 		}
 		if !pause(ctx, 20*time.Millisecond) {
-			return fmt.Errorf("a replica was not ready within %s", readyTime)
+			return fmt.Errorf("a replica was not ready within %s", readyTimeout)
 		}
 	}
 }

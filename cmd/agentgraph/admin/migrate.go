@@ -160,7 +160,7 @@ func (c *migrateStatus) Run(cmd *cobra.Command) error {
 			return err
 		}
 		if len(local) > 0 {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "not distributed: %s; run \"agentgraph distribute\"\n",
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",
 				strings.Join(local, ", "))
 			if err != nil {
 				return err

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// Sizes in bytes. The names with Bytes are for a stored object with its indexes. The names with WAL are for its records
-// in the write-ahead log, from creation to deletion. They were measured on the demo's agents; see
-// docs/guides/scale-out.md.
+// Sizes in bytes, as measured on the demo's agents; see docs/guides/scale-out.md. Names that end in Bytes are the sizes
+// of a stored object with its indexes. Names that end in WAL are the sizes of its records in the write-ahead log, from
+// creation to deletion.
 const (
 	agentBytes   = 41_000 // with a prompt, tools and eight tests
 	messageBytes = 1_140
@@ -92,7 +92,7 @@ type sizeEstimate struct {
 	CPUs        int     `json:"cpus"`
 	Replicas    int     `json:"replicas"`
 	Connections int     `json:"connections"`
-	// OnePostgresDays is after how many days the data outgrows one Postgres, without retention. 0 means never.
+	// OnePostgresDays is the number of days until the data outgrows one Postgres, without retention. 0 means never.
 	OnePostgresDays int `json:"onePostgresDays"`
 }
 

@@ -146,7 +146,7 @@ func (t *blamedTest) describe(style client.Style) string {
 	case len(b.Changes) == 0:
 		text.WriteString("The prompt did not change. Look for changes of the test, models, tools and documents.\n")
 	case len(b.suspects()) == 0:
-		text.WriteString("No change has words that the failed checks need.\n")
+		text.WriteString("No change contains words that the failed checks look for.\n")
 	}
 	if b.DivergesAt != nil {
 		text.WriteString(b.GoodRun.describeAnswer("Then", *b.DivergesAt) + b.BadRun.describeAnswer("Now", *b.DivergesAt))

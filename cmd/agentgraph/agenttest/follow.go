@@ -190,8 +190,8 @@ const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {e
 
 const (
 	firstWait, lastWait = 50 * time.Millisecond, 2 * time.Second
-	// cancelTime is how long to wait for a cancelled execution to end.
-	cancelTime = 15 * time.Second
+	// cancelTimeout is how long to wait for a cancelled execution to end.
+	cancelTimeout = 15 * time.Second
 )
 
 // follower follows an execution until its end. It reads the rows again whenever the event stream ends: events are
@@ -247,7 +247,7 @@ func (f *follower) follow(ctx context.Context) error {
 // cancel cancels the execution and waits until the runs in progress end. It changes nothing if the execution has
 // already finished.
 func (f *follower) cancel(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, cancelTime)
+	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
 	defer stop()
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		err := f.server.Query(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})

@@ -100,7 +100,7 @@ func (t *blamedTest) markdown() string {
 	case len(b.Changes) == 0:
 		fmt.Fprintf(&text, "It passed before with the same prompt, version %d.\n", b.GoodVersion)
 	case len(changes) == 0:
-		fmt.Fprintf(&text, "None of the %s from prompt version %d to %d has words that the failed checks need.\n",
+		fmt.Fprintf(&text, "None of the %s from prompt version %d to %d contains words that the failed checks look for.\n",
 			pluralize(len(b.Changes), "change"), b.GoodVersion, b.BadVersion)
 	default:
 		fmt.Fprintf(&text, "From prompt version %d to %d:\n\n", b.GoodVersion, b.BadVersion)

@@ -55,7 +55,7 @@ func (u *usageShown) summary() string {
 		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", pluralize(u.Fallbacks, "answer"))
 	}
 	if first := u.FirstTokenMs; first != nil {
-		fmt.Fprintf(&text, "First text after %s, for 90 %% of answers within %s; whole answer after %s, within %s\n",
+		fmt.Fprintf(&text, "First text: median %s, 90 %% within %s. Whole answer: median %s, 90 %% within %s\n",
 			seconds(first.P50), seconds(first.P90), seconds(u.TookMs.P50), seconds(u.TookMs.P90))
 	}
 	return text.String()

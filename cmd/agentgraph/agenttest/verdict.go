@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// report is an execution as far as this program has followed it, and its outcome.
+// report has the last state of an execution that this program received, and its outcome.
 type report struct {
 	// Outcome is Passed, Failed, Error, Cancelled or Inconclusive.
 	Outcome  string `json:"outcome"`

@@ -27,11 +27,11 @@ func (f *outputFlag) Declare() cli.Flags {
 func (f outputFlag) isHumanReadable(out io.Writer) bool { return !f.JSON && cli.IsTerminal(out) }
 
 // truncate cuts text to at most that many characters.
-func truncate(text string, most int) string {
-	if utf8.RuneCountInString(text) <= most || most < 1 {
+func truncate(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit || limit < 1 {
 		return text
 	}
-	return string([]rune(text)[:most-1]) + "…"
+	return string([]rune(text)[:limit-1]) + "…"
 }
 
 // writeTable writes rows in columns, with a bold first row. Lines are cut at the width of the terminal.

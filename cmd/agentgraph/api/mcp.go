@@ -103,7 +103,7 @@ func (p *mcpProxy) forward(ctx context.Context, text []byte) {
 // serverError is the code of errors that JSON-RPC does not define.
 const serverError = -32000
 
-// mcpError is an error of JSON-RPC.
+// mcpError is a JSON-RPC error.
 type mcpError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`

@@ -120,7 +120,7 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 			return client.Request{}, "", fmt.Errorf("--variables: %w", err)
 		}
 		if err := json.Unmarshal(text, &request.Variables); err != nil {
-			return client.Request{}, "", errors.New("--variables must be a file with a JSON object")
+			return client.Request{}, "", errors.New("--variables must name a file that contains a JSON object")
 		}
 		if request.Variables == nil { // the file has null
 			request.Variables = client.Variables{}

@@ -17,8 +17,8 @@ import (
 const (
 	// questionsPerRequest is how many questions one request adds.
 	questionsPerRequest = 100
-	// maxQuestions bounds the size of a file, in bytes. It exceeds the total size of a dataset's questions.
-	maxQuestions = 8 << 20
+	// maxQuestionsBytes bounds the size of a file. It exceeds the total size of a dataset's questions.
+	maxQuestionsBytes = 8 << 20
 )
 
 // labelledQuestion is a question with its answer, in the form of the API.
@@ -33,12 +33,12 @@ func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelledQuestion, error) 
 	if c.File == "" {
 		return nil, nil
 	}
-	text, err := readInput(c.File, io.LimitReader(in, maxQuestions+1))
+	text, err := readInput(c.File, io.LimitReader(in, maxQuestionsBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(text) > maxQuestions {
-		return nil, fmt.Errorf("%s has more than %d bytes", c.File, maxQuestions)
+	if len(text) > maxQuestionsBytes {
+		return nil, fmt.Errorf("%s has more than %d bytes", c.File, maxQuestionsBytes)
 	}
 	if text, err = cli.DecodeText(text); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
@@ -89,7 +89,7 @@ func questionsOfCSV(text []byte) ([]labelledQuestion, error) {
 func questionsOfLines(text []byte) ([]labelledQuestion, error) {
 	var found []labelledQuestion
 	lines := bufio.NewScanner(bytes.NewReader(text))
-	lines.Buffer(nil, maxQuestions)
+	lines.Buffer(nil, maxQuestionsBytes)
 	for n := 1; lines.Scan(); n++ {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue

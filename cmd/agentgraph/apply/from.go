@@ -304,14 +304,14 @@ func number(value any) (float64, bool) {
 	return 0, false
 }
 
-func firstLine(text string, most int) string {
+func firstLine(text string, limit int) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return strings.TrimSpace(truncate(line, most))
+	return strings.TrimSpace(truncate(line, limit))
 }
 
-func truncate(text string, most int) string {
+func truncate(text string, limit int) string {
 	characters := []rune(text)
-	return string(characters[:min(len(characters), most)])
+	return string(characters[:min(len(characters), limit)])
 }
 
 var doubleBraces = regexp.MustCompile(`\{\{\s*([A-Za-z_][A-Za-z0-9_.]*)\s*\}\}`)

@@ -21,7 +21,7 @@ func importMessages(t *importedTest, history list, member string) (messages list
 			t.noteApproximated(calls.owner, "only its first 10,000 characters are kept")
 		}
 		if !calls.addMessage(message, role) {
-			t.noteLeftOut(calls.owner, "its call is in no earlier message")
+			t.noteLeftOut(calls.owner, "no earlier message contains its call")
 		}
 		isSpoken := role == "assistant" || role == "user"
 		if !isSpoken && role != "tool" {
@@ -54,7 +54,7 @@ func importMessages(t *importedTest, history list, member string) (messages list
 
 func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made), 20)]} }
 
-// pastCalls are calls without a later answer so far, and their ids.
+// pastCalls collects calls, and their ids, until the agent's next answer takes them.
 type pastCalls struct {
 	test *importedTest
 	// owner names the message that is being added.

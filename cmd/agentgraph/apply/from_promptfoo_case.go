@@ -19,7 +19,7 @@ type promptfooTest struct {
 	testCaseAt     position
 	texts          templateVariables
 	weights        list
-	// isScored is set if a threshold decides, so that the test can pass although assertions fail.
+	// isScored is set if the test has a valid threshold. It can then pass although some assertions fail.
 	isScored bool
 	// turn is the number of the test's turn in a conversation, from 1. It is 0 if the test is not part of one. title is
 	// the name of the turn.

@@ -34,13 +34,13 @@ func (t *promptfooTest) importInput() {
 // message returns the messages for the agent: the prompt with its variables filled in.
 func (t *promptfooTest) message() list {
 	if len(t.p.prompts) == 0 {
-		t.leaveFrame("no prompt can be read")
+		t.reportFrame("no prompt can be read")
 		return t.messageFromVariable("no prompt can be read")
 	}
 	prompt := t.p.prompts[0]
 	options := t.test.object("options")
 	if _, isChat := messagesIn(prompt.text); isChat || strings.Contains(prompt.text, "{%") {
-		t.leaveFrame("its prompt is a chat")
+		t.reportFrame("its prompt is a chat")
 	}
 	if messages, isChat := messagesIn(prompt.text); isChat {
 		return t.chat(messages, true)
@@ -66,8 +66,8 @@ func (t *promptfooTest) message() list {
 	return list{object{{"role", "user"}, {"content", text}}}
 }
 
-// leaveFrame reports that the prefix and suffix of a prompt are left out.
-func (t *promptfooTest) leaveFrame(why string) {
+// reportFrame reports that the prefix and suffix of a prompt are left out.
+func (t *promptfooTest) reportFrame(why string) {
 	for _, name := range []string{"prefix", "suffix"} {
 		if t.test.object("options").text(name) != "" {
 			t.noteLeftOut("options."+name, "%s", why)
@@ -83,7 +83,7 @@ var singleBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_.]*)\}`)
 func (t *promptfooTest) fillTemplate(what, template string) (string, bool) {
 	fillable := t.texts.rows
 	if !strings.HasSuffix(what, "the prompt") || t.turn > 0 {
-		// Only rows are filled into the messages that a test starts with.
+		// In the messages that a test starts with, agentgraph fills only the placeholders of row values.
 		fillable = slices.Concat(t.texts.rows, t.texts.bag)
 	}
 	text, missing, err := t.texts.fill(template, func(text string) string {
@@ -193,7 +193,7 @@ func (t *promptfooTest) simulate(provider any) {
 	if values, isGiven := t.more.get("variables"); isGiven && template == "{{instructions}}" {
 		t.more = t.more.with("variables", values.(object).without("instructions"))
 	}
-	t.leaveFrame("the agent has its own prompt")
+	t.reportFrame("the agent has its own prompt")
 	if len(t.p.prompts) > 0 {
 		t.importer.report.addNote(notNeeded, t.p.prompts[0].at, "the configuration", "prompts: the agent has its own prompt")
 	}

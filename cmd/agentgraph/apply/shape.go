@@ -49,7 +49,7 @@ type field struct {
 	isFixed bool
 }
 
-// resolve returns the target of a reference. Nil leaves out the object that contains the reference.
+// resolve returns the target of a reference. If it returns nil, the object that contains the reference is left out.
 type resolve func(to *kind, name string, at path) any
 
 // normalize returns the normal form of a value, which can be compared.

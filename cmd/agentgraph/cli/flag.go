@@ -93,7 +93,7 @@ type value struct {
 
 // kind describes a type of values.
 type kind struct {
-	// expected completes the error "expected …". If it is empty, the error is the parser's.
+	// expected completes the error "expected …". If it is empty, the parser's error is shown.
 	expected string
 	// placeholder represents a value in the help.
 	placeholder string

@@ -8,10 +8,10 @@ import (
 )
 
 // Wrap wraps a text at words into lines of at most that many columns. It breaks longer words.
-func Wrap(text string, most int) (lines []string) {
-	for _, line := range wrap(text, most) {
-		for Columns(line) > most {
-			at := fitting(line, most)
+func Wrap(text string, limit int) (lines []string) {
+	for _, line := range wrap(text, limit) {
+		for Columns(line) > limit {
+			at := fitting(line, limit)
 			lines, line = append(lines, line[:at]), line[at:]
 		}
 		lines = append(lines, line)
@@ -20,14 +20,14 @@ func Wrap(text string, most int) (lines []string) {
 }
 
 // wrap wraps a text at words into lines of at most that many columns. A longer word gets a line of its own.
-func wrap(text string, most int) []string {
+func wrap(text string, limit int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {
 		last := len(lines) - 1
 		switch {
 		case lines[last] == "":
 			lines[last] = word
-		case Columns(lines[last])+1+Columns(word) <= most:
+		case Columns(lines[last])+1+Columns(word) <= limit:
 			lines[last] += " " + word
 		default:
 			lines = append(lines, word)
@@ -37,11 +37,11 @@ func wrap(text string, most int) []string {
 }
 
 // fitting returns how many bytes of a text fit the columns, with at least one character.
-func fitting(text string, most int) int {
+func fitting(text string, limit int) int {
 	columns := 0
 	for at, r := range text {
 		columns += columnsOf(r)
-		if columns > most && at > 0 {
+		if columns > limit && at > 0 {
 			return at
 		}
 	}

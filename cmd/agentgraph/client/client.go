@@ -22,11 +22,11 @@ import (
 )
 
 const (
-	// answerTime bounds a query or a mutation. The server's own timeout is shorter.
-	answerTime = time.Minute
-	// silentTime is how long an open stream may be silent. The server sends a keep-alive every 20 seconds, so a longer
+	// answerTimeout bounds a query or a mutation. The server's own timeout is shorter.
+	answerTimeout = time.Minute
+	// silenceTimeout is how long an open stream may be silent. The server sends a keep-alive every 20 seconds, so a longer
 	// silence means that the connection is lost.
-	silentTime = 45 * time.Second
+	silenceTimeout = 45 * time.Second
 	// maxAnswer bounds a response or an event, in bytes.
 	maxAnswer = 64 << 20
 	// maxPage is the maximum number of nodes in a page.
@@ -111,7 +111,7 @@ func (c *Client) Query(ctx context.Context, document string, with Variables, int
 // Execute executes a query or mutation. It returns the data and the unchanged response, even if the response has
 // errors. Without a response, the result response is nil.
 func (c *Client) Execute(ctx context.Context, request Request) (data, response json.RawMessage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -130,14 +130,14 @@ type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// ReadAll returns the nodes of all pages. It stops after the number of nodes in most, unless most is 0. The document
+// ReadAll returns the nodes of all pages. It stops after the number of nodes in limit, unless limit is 0. The document
 // declares the variable $after, and gives its list the alias page.
-func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, most int) ([]T, error) {
+func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, limit int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
-	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (most == 0 || len(all) < most); {
+	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (limit == 0 || len(all) < limit); {
 		with["after"] = page.EndCursor
-		if most > 0 {
-			with["first"] = min(most-len(all), maxPage)
+		if limit > 0 {
+			with["first"] = min(limit-len(all), maxPage)
 		}
 		var read struct {
 			Page struct {
@@ -173,7 +173,9 @@ func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) 
 func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	silent := time.AfterFunc(silentTime, func() { cancel(fmt.Errorf("the server sent nothing for %s", silentTime)) })
+	silent := time.AfterFunc(silenceTimeout, func() {
+		cancel(fmt.Errorf("the server sent nothing for %s", silenceTimeout))
+	})
 	defer silent.Stop()
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -193,7 +195,7 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(nil, maxAnswer)
 	for lines.Scan() {
-		silent.Reset(silentTime)
+		silent.Reset(silenceTimeout)
 		field, value, _ := strings.Cut(lines.Text(), ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completeTime bounds how long the shell waits for names.
-const completeTime = time.Second
+// completeTimeout bounds how long the shell waits for names.
+const completeTimeout = time.Second
 
 // CompleteNames returns a function that completes the names of objects on the server. It completes nothing if the
 // server does not answer in time.
@@ -20,7 +20,7 @@ func (f *Flags) CompleteNames(kind Kind) func(cmd *cobra.Command, prefix string)
 		if err != nil {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
 		found, _ := server.Search(ctx, kind, prefix)
 		names := make([]string, len(found))

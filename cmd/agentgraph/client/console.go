@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// consoleTime bounds how long Console waits.
-const consoleTime = 3 * time.Second
+// consoleTimeout bounds how long Console waits.
+const consoleTimeout = 3 * time.Second
 
 // Console returns the address of the server's console, or "" if the server does not serve one or does not answer.
 func (c *Client) Console(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, consoleTime)
+	ctx, cancel := context.WithTimeout(ctx, consoleTimeout)
 	defer cancel()
 	address := c.Server() + "/console"
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address+"/", nil)

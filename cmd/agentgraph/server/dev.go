@@ -263,8 +263,8 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 	return &secret, err
 }
 
-// sessionTime is the lifetime of the session that an invitation starts.
-const sessionTime = 12 * time.Hour
+// sessionTTL is the lifetime of the session that an invitation starts.
+const sessionTTL = 12 * time.Hour
 
 // invite returns an invitation to the console. Its session belongs to the demo's key. Without that key it returns nil.
 func invite(store *db.Store, key *string) *console.Invitation {
@@ -280,7 +280,7 @@ func invite(store *db.Store, key *string) *console.Invitation {
 		scopes := []model.APIKeyScope{model.APIKeyScopeRead, model.APIKeyScopeWrite, model.APIKeyScopeSimulate}
 		token, text, err := store.Tenant(principal.CompanyID).WithAPIKey(principal.KeyID).
 			CreateAccessToken(ctx, model.CreateAccessTokenInput{
-				Scopes: scopes, TTLSeconds: int32(sessionTime.Seconds()),
+				Scopes: scopes, TTLSeconds: int32(sessionTTL.Seconds()),
 			})
 		if err != nil {
 			return console.Session{}, err

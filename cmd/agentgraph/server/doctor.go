@@ -58,7 +58,7 @@ agentgraph doctor --json`,
 	return cmd
 }
 
-// Validate refuses invalid settings of the models. A wrong address of NATS is a finding.
+// Validate refuses invalid settings of the models. Run reports a wrong address of NATS as a problem.
 func (c *Doctor) Validate() error { return c.agentFlags.Validate() }
 
 // finding is the result of one check.
@@ -79,8 +79,8 @@ func warning(name, found, advice string) finding { return finding{name, "warning
 func problem(name, found, advice string) finding { return finding{name, "problem", found, advice} }
 
 const (
-	// lookTime bounds each check.
-	lookTime = 10 * time.Second
+	// checkTimeout bounds each check.
+	checkTimeout = 10 * time.Second
 	// maxSkew is the tolerated difference between the clocks of the program and the database.
 	maxSkew = 2 * time.Second
 	// minDisk is the minimum free space for large uploads, in bytes.
@@ -154,7 +154,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 		return []finding{warning("database", "DATABASE_URL is not set",
 			"set DATABASE_URL for serve. Without it, dev uses a private database")}
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	began := time.Now()
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
@@ -225,8 +225,8 @@ func rowSecurity(contents schema.Contents) finding {
 	return ok(name, "on")
 }
 
-// models checks the keys of the providers of the agents' model, the judge, the simulated contacts and the listed
-// models. Only the agents' model is always checked, unless it is offline.
+// models checks the provider's key for each model: the agents' model unless it is offline, the models of the judge and
+// of the simulated contacts if they are set, and the listed models.
 func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
 	roles := []struct {
@@ -246,7 +246,7 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 		if role.model == "" {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, lookTime)
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		if err := role.check(ctx); err != nil {
 			findings = append(findings, problem(role.name, err.Error(), fmt.Sprintf("check %[1]s_API_KEY and %[1]s_BASE_URL",
 				role.variable)))
@@ -256,7 +256,7 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 		cancel()
 	}
 	for i := range options.Models {
-		ctx, cancel := context.WithTimeout(ctx, lookTime)
+		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		listed := &options.Models[i]
 		if err := options.CheckListed(ctx, listed); err != nil {
 			findings = append(findings, problem("model "+listed.Name, err.Error(), "check its url and its key in "+

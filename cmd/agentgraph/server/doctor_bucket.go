@@ -11,7 +11,7 @@ func (c *Doctor) bucket(ctx context.Context) []finding {
 	if c.DocumentBucket == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	b, err := c.Bucket()
 	if err == nil {

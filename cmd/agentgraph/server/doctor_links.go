@@ -47,7 +47,7 @@ func (c *Doctor) bus(ctx context.Context) []finding {
 	if nats == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := nats.Check(ctx); err != nil {
 		return []finding{problem(name, err.Error(), advice)}

@@ -55,7 +55,7 @@ func serves(ctx context.Context, name, address string) bool {
 	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	path := "/healthz"
 	if name == "metrics" {

@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/observe"
 )
 
-// closeTime bounds how long the program waits at its end to send the last spans.
-const closeTime = 5 * time.Second
+// closeTimeout bounds how long the program waits at its end to send the last spans.
+const closeTimeout = 5 * time.Second
 
 // Validate refuses profiles without an address, and negative durations.
 func (f observeFlags) Validate() error {
@@ -39,7 +39,7 @@ func (f observeFlags) start(ctx context.Context, version string, log *slog.Logge
 		return nil, nil, err
 	}
 	return observer, func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 		defer cancel()
 		if err := observer.Close(closing); err != nil {
 			log.Warn("could not send the last spans or metrics before exit", "error", err)

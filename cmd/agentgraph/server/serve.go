@@ -134,13 +134,13 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	return gateway.Serve(ctx, listener)
 }
 
-// modelCheckTime bounds the check whether the provider accepts the key.
-const modelCheckTime = 10 * time.Second
+// modelCheckTimeout bounds the check whether the provider accepts the key.
+const modelCheckTimeout = 10 * time.Second
 
 // warnOfModel logs a warning if the provider of a model does not answer. Operators see it before the first
 // conversation.
 func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logger) {
-	checking, cancel := context.WithTimeout(ctx, modelCheckTime)
+	checking, cancel := context.WithTimeout(ctx, modelCheckTimeout)
 	defer cancel()
 	if err := options.CheckModel(checking); err != nil && ctx.Err() == nil {
 		log.WarnContext(ctx, "the language model cannot be used: agents cannot answer", "error", err)

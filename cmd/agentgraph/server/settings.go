@@ -55,7 +55,7 @@ func (f *serverFlags) Declare() cli.Flags {
 			Placeholder: "URL", Secret: true,
 			Help: "Address of Postgres itself, for notifications, locks and the queue. Needed if DATABASE_URL leads to a " +
 				"pooler in transaction mode.",
-			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
+			Docs: "See [connection pooler](../guides/scale-out.md#connection-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations at startup."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Maximum number of database connections for writes, and the same number again for reads.",
@@ -217,7 +217,7 @@ func (f *busFlags) Declare() cli.Flags {
 		{Into: &f.URL, Name: "nats-url", Env: "AGENTGRAPH_NATS_URL", Placeholder: "URL", Secret: true,
 			Help: "NATS servers, separated by commas, such as nats://user:password@nats:4222. Replicas send " +
 				"each other signals and text over NATS instead of through the database.",
-			Docs: "See [another bus](../guides/scale-out.md#another-bus)."},
+			Docs: "See [signals over NATS](../guides/scale-out.md#signals-over-nats)."},
 		{Into: &f.Credentials, Name: "nats-credentials", Env: "AGENTGRAPH_NATS_CREDENTIALS", Placeholder: "PATH",
 			Help: "File with the credentials for NATS, a JWT and its seed."},
 		{Into: &f.Subject, Name: "nats-subject", Env: "AGENTGRAPH_NATS_SUBJECT", Default: "agentgraph",

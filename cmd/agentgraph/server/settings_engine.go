@@ -47,7 +47,7 @@ func (f *agentFlags) testModels() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Judge.Model, Name: "judge-model", Env: "AGENTGRAPH_JUDGE_MODEL", Placeholder: "MODEL",
 			Help: "The model that judges tests of agents. Default: the agents' model, which then judges itself.",
-			Docs: "See [a judge of its own](../reference/judging.md#a-judge-of-its-own)."},
+			Docs: "See [use a separate judge](../reference/judging.md#use-a-separate-judge)."},
 		{Into: &f.Judge.BaseURL, Name: "judge-base-url", Env: "AGENTGRAPH_JUDGE_BASE_URL", Placeholder: "URL",
 			Help: "Address of the judge's provider, before /chat/completions. " + provider},
 		{Into: &f.Judge.Key, Name: "judge-api-key", Env: "AGENTGRAPH_JUDGE_API_KEY", Placeholder: "KEY", Secret: true,

@@ -1,7 +1,7 @@
 // Package offline is a [llm.Model] that needs no provider. Newcomers use it before they have a key, and demonstrations
 // and tests run on it. It finds the example in the agent's instructions that is nearest to the contact's message, asks
 // for missing arguments, calls the tool and reports the result. The same request always gets the same answer. Package
-// read has what it recognizes in texts. docs/reference/offline-model.md explains it to users.
+// read recognizes names, numbers and times in texts. docs/reference/offline-model.md explains the model to users.
 package offline
 
 import (
@@ -67,7 +67,7 @@ func (m Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, e
 		if reply.tool != "" {
 			arguments, _ := json.Marshal(reply.arguments) // texts and values from JSON always marshal
 			last = llm.Chunk{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{
-				// This is unique in the conversation too, which grows with each answer.
+				// The id is unique within the conversation, because each answer makes the conversation longer.
 				ID:        "offline_" + strconv.Itoa(len(req.Messages)),
 				Name:      reply.tool,
 				Arguments: string(arguments),

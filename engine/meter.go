@@ -127,15 +127,18 @@ func (e *Engine) Choices() (choices []Choice) {
 	return choices
 }
 
-// voice returns the model that speaks for the agent: the one that it chooses, or the default one. The error is
-// UNPROCESSABLE if this server no longer has the model.
-func (e *Engine) voice(agent *model.Agent, otherwise llm.Model) (llm.Model, error) {
-	if agent.Model == nil {
-		return otherwise, nil
+// voices returns the function that returns the model that speaks for an agent: the one that it chooses, or the default
+// one. The meter counts the tokens of the model's answers. The error is UNPROCESSABLE if this server no longer has the
+// model.
+func (e *Engine) voices(m *Meter, otherwise llm.Model) func(*model.Agent) (llm.Model, error) {
+	return func(agent *model.Agent) (llm.Model, error) {
+		if agent.Model == nil {
+			return m.Wrap(otherwise), nil
+		}
+		if chosen, ok := e.choices[*agent.Model]; ok {
+			return m.Wrap(chosen.Model), nil
+		}
+		return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): "+
+			"choose another one, or an empty text for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
 	}
-	if chosen, ok := e.choices[*agent.Model]; ok {
-		return chosen.Model, nil
-	}
-	return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): choose "+
-		"another one, or an empty text for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
 }

@@ -40,10 +40,10 @@ var mayImport = map[string]string{
 	"engine": "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp cache " +
 		"db/pg engine/content engine/rules",
 	"engine/content":  "model model/ordered engine/lazyregexp",
-	"engine/endpoint": "model",
+	"engine/endpoint": "model engine/content",
 	"engine/evaluation": "model model/ordered db engine engine/content engine/lazyregexp engine/llm " +
 		"engine/read engine/rules db/pg",
-	"engine/knowledge":              "model db db/fair engine/llm engine/lazyregexp cache db/pg engine/read",
+	"engine/knowledge":              "model db db/fair engine/content engine/llm engine/lazyregexp cache db/pg engine/read",
 	"engine/lazyregexp":             "",
 	"engine/llm":                    "",
 	"engine/llm/provider":           "engine/llm",

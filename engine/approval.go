@@ -3,22 +3,11 @@ package engine
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// approvals is the state of the calls of a turn that wait for a person.
-type approvals struct {
-	// openCalls counts the calls that wait.
-	openCalls atomic.Int32
-	// isWorkers is set if a worker answers. Workers do not wait for a person.
-	isWorkers bool
-	// stop ends the turn with a cause.
-	stop context.CancelCauseFunc
-}
 
 // errSuspended is the cause when a turn ends because a call waits for a person.
 var errSuspended = errors.New("a call waits for a person")
@@ -66,7 +55,7 @@ func (t *turn) reuseCallID(call *model.ToolCall) string {
 // ContinueChat answers the contact in a chat whose turn ended while a call waited for a person. It does nothing if the
 // chat has ended or was deleted, or if another turn holds the chat or has answered already.
 func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
-	held, err := t.BeginChatTurn(ctx, id, e.lease)
+	held, err := t.BeginChatTurn(ctx, id, lease)
 	if known, ok := errors.AsType[*model.Error](err); ok &&
 		(known.Code == model.NotFound || known.Code == model.Conflict) {
 		return nil
@@ -74,7 +63,7 @@ func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ in
 	if err != nil {
 		return &db.Later{In: time.Second, Err: err}
 	}
-	s := &chatTurn{Engine: e, tenant: t, turn: held, approvals: approvals{isWorkers: true}}
+	s := &chatTurn{Engine: e, tenant: t, turn: held, isWorkers: true}
 	if held.Chat.WaitingText == nil {
 		return held.Release(ctx, nil)
 	}

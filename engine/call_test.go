@@ -209,7 +209,7 @@ func TestToolFailureIsReportedToTheModel(t *testing.T) {
 		err  error
 		want string
 	}{
-		"an error of the endpoint": {&endpoint.Error{Cause: endpoint.Status, Status: 503, Message: "the tool answered 503",
+		"an error of the endpoint": {&endpoint.Error{Cause: endpoint.Status, Message: "the tool answered 503",
 			Err: secret}, "the tool answered 503"},
 		"an error for clients": {model.Errorf(model.Unprocessable, "no key"), "no key"},
 		"any other error":      {secret, "something went wrong that is not the agent's fault"},

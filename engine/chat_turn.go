@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -24,7 +25,11 @@ type chatTurn struct {
 	// agent is the chat's own agent, and meter counts the tokens of the turn.
 	agent *model.Agent
 	meter Meter
-	approvals
+	// openCalls counts the calls that wait for a person. isWorkers is set if a worker answers, which does not wait. The
+	// function stop ends the turn with a cause.
+	openCalls atomic.Int32
+	isWorkers bool
+	stop      context.CancelCauseFunc
 }
 
 // saveTimeout bounds writing the outcome of a turn, even after the client has disconnected.
@@ -114,8 +119,7 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 		return nil, err
 	}
 	t := &turn{
-		model: s.meter.Wrap(s.model), chooseModel: s.modelChooser(&s.meter, s.model), rephraser: s.meter.Wrap(s.rephraser),
-		limits:  s.limits,
+		chooseModel: s.modelChooser(&s.meter, s.model), rephraser: s.meter.Wrap(s.rephraser), limits: s.limits,
 		effects: s.effects(s.tenant, chat.ID, chat.AgentID), checks: s.checks,
 		variables: variables, mocking: &chat.ToolMocking, samples: s.samples,
 	}
@@ -129,17 +133,6 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 	t.transfer.restore(before.Calls)
 	next := &model.SimulationChatMessage{Sequence: chat.LastSequence + 1, Role: model.MessageRoleUser, Text: message.Text}
 	return t.converse(speaker, history(append(before.Messages, next), before.Calls), before.Mocked)
-}
-
-// modelChooser returns the function that chooses the model of an agent. The meter counts the tokens of its answers.
-func (e *Engine) modelChooser(m *Meter, defaultModel llm.Model) func(*model.Agent) (llm.Model, error) {
-	return func(agent *model.Agent) (llm.Model, error) {
-		chosen, err := e.modelOf(agent, defaultModel)
-		if err != nil {
-			return nil, err
-		}
-		return m.Wrap(chosen), nil
-	}
 }
 
 // usageOf returns the usage of an answer, with the tokens that the meter has counted for it.

@@ -16,14 +16,13 @@ import (
 // turn is the shared state of the conversations in one turn: the conversation of the chat's agent with the contact, and
 // those that it starts with its sub-agents.
 type turn struct {
-	model llm.Model
+	// chooseModel returns the model that speaks for an agent.
+	chooseModel func(*model.Agent) (llm.Model, error)
 	// rephraser turns a message into a self-contained question. If it is nil, the knowledge base is searched for the
 	// message.
 	rephraser llm.Model
-	// chooseModel returns the model of an agent that chooses one. Nil means that all agents speak through model.
-	chooseModel func(*model.Agent) (llm.Model, error)
-	limits      limits
-	effects     effects
+	limits    limits
+	effects   effects
 	// skippedDelay returns the sum of the simulated delays that were skipped so far. Nil means none.
 	skippedDelay func() time.Duration
 	checks       *rules.Checker

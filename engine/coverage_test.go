@@ -108,16 +108,17 @@ func TestCoverageEndsAtTheMaximumDepth(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	last := c.agent
-	for i := range 4 {
+	for i := range 6 {
 		agent := newAgent(t, c.tenant, nil)
 		c.subAgent(t, last, agent, fmt.Sprint("ask_", i))
 		last = agent
 	}
-	e := newEngine(greets, engine.Options{MaxDepth: 3})
+	e := newEngine(greets, engine.Options{})
 	chat := c.start(t, e, nil)
 	before := c.reads.Load()
 	require.Equal(t, []string{
-		"ask_0 Real", "ask_0/ask_1 Real", "ask_0/ask_1/ask_2 Real", "ask_0/ask_1/ask_2/ask_3 Unavailable",
+		"ask_0 Real", "ask_0/ask_1 Real", "ask_0/ask_1/ask_2 Real", "ask_0/ask_1/ask_2/ask_3 Real",
+		"ask_0/ask_1/ask_2/ask_3/ask_4 Real", "ask_0/ask_1/ask_2/ask_3/ask_4/ask_5 Unavailable",
 	}, c.covered(t, e, chat))
-	require.EqualValues(t, 16, c.reads.Load()-before)
+	require.EqualValues(t, 24, c.reads.Load()-before)
 }

@@ -18,9 +18,11 @@ import (
 
 const (
 	defaultReplyTimeout  = time.Minute
-	defaultLease         = 10 * time.Second
 	defaultMaxModelCalls = 25
-	defaultMaxDepth      = 5
+	// lease is how long a chat stays claimed after its process died during a reply.
+	lease = 10 * time.Second
+	// maxDepth bounds nested delegations.
+	maxDepth = 5
 )
 
 // Options tune an Engine. The zero value works.
@@ -33,12 +35,10 @@ type Options struct {
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
 	// MaxModelCalls bounds the requests to the language model in one turn, and in each conversation with a sub-agent. Zero
-	// means 25. The bound for all of them together is MaxDepth times as high. The calls in the last possible answer are
+	// means 25. The bound for all of them together is 5 times as high. The calls in the last possible answer are
 	// not carried out, because the model could not read their results. Only a transfer and the end of the conversation
 	// still are.
 	MaxModelCalls int
-	// MaxDepth bounds nested delegations. Zero means 5.
-	MaxDepth int
 	// Caller calls the endpoints of tools and the telephony provider. Nil means a Caller with default settings.
 	Caller *endpoint.Caller
 	// Samples answer calls instead of the endpoints of tools, unless the chat has a mock with a result. Their keys are
@@ -48,8 +48,6 @@ type Options struct {
 	TransferWebhook string
 	// Knowledge is the knowledge base that agents answer from. Nil means a Base with default settings.
 	Knowledge *knowledge.Base
-	// Lease is how long a chat stays claimed after its process died during a reply. Zero means 10 seconds.
-	Lease time.Duration
 	// Choices are models that agents can choose instead of the one that New takes.
 	Choices []Choice
 	// Prices are the prices of conversations, except with models in Choices. The zero value records no usage.
@@ -72,7 +70,6 @@ type Engine struct {
 	caller    *endpoint.Caller
 	samples   map[string]*model.Mock
 	webhook   string
-	lease     time.Duration
 	checks    *rules.Checker
 	speakers  *speakers
 	base      *knowledge.Base
@@ -91,11 +88,10 @@ func New(m llm.Model, o Options) *Engine {
 		prices: o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
 		observe: o.ObserveCall,
 		base:    o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
-		lease: orDefault(o.Lease, defaultLease),
 		limits: limits{
-			modelCalls:   orDefault(o.MaxModelCalls, defaultMaxModelCalls),
-			depth:        orDefault(o.MaxDepth, defaultMaxDepth),
-			replyTimeout: orDefault(o.ReplyTimeout, defaultReplyTimeout),
+			modelCalls:   cmp.Or(o.MaxModelCalls, defaultMaxModelCalls),
+			depth:        maxDepth,
+			replyTimeout: cmp.Or(o.ReplyTimeout, defaultReplyTimeout),
 		},
 	}
 	for _, each := range o.Choices {
@@ -125,13 +121,6 @@ func (e *Engine) ReplyTimeout() time.Duration { return e.limits.replyTimeout }
 
 // Knowledge returns the knowledge base of the agents.
 func (e *Engine) Knowledge() *knowledge.Base { return e.base }
-
-func orDefault[N int | time.Duration](setting, preset N) N {
-	if setting > 0 {
-		return setting
-	}
-	return preset
-}
 
 // canTransfer reports whether a telephony provider is configured.
 func (e *Engine) canTransfer() bool { return e.webhook != "" }

@@ -127,15 +127,17 @@ func (e *Engine) Choices() (choices []Choice) {
 	return choices
 }
 
-// modelOf returns the model that speaks for the agent: the one that it chooses, or the default one. The error is
-// UNPROCESSABLE if this server no longer has the model.
-func (e *Engine) modelOf(agent *model.Agent, defaultModel llm.Model) (llm.Model, error) {
-	if agent.Model == nil {
-		return defaultModel, nil
+// modelChooser returns the function that chooses the model of an agent: the one that it names, or the default one. The meter counts the tokens of the model's answers. The error is UNPROCESSABLE if this server no longer has the
+// model.
+func (e *Engine) modelChooser(m *Meter, defaultModel llm.Model) func(*model.Agent) (llm.Model, error) {
+	return func(agent *model.Agent) (llm.Model, error) {
+		if agent.Model == nil {
+			return m.Wrap(defaultModel), nil
+		}
+		if chosen, ok := e.choices[*agent.Model]; ok {
+			return m.Wrap(chosen.Model), nil
+		}
+		return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): "+
+			"choose another one, or an empty text for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
 	}
-	if chosen, ok := e.choices[*agent.Model]; ok {
-		return chosen.Model, nil
-	}
-	return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): choose "+
-		"another one, or an empty text for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
 }

@@ -93,7 +93,7 @@ func (r *Rehearsal) Answer(ctx context.Context, situation Situation) (*Reply, []
 	counted := &Meter{}
 	defer func() { r.meter.addAll(counted) }()
 	next := &turn{
-		model: counted.Wrap(e.tested), chooseModel: e.modelChooser(counted, e.tested), rephraser: counted.Wrap(e.rephraser),
+		chooseModel: e.modelChooser(counted, e.tested), rephraser: counted.Wrap(e.rephraser),
 		skippedDelay: r.Skipped, limits: e.limits, effects: r.effects,
 		checks:    e.checks,
 		variables: situation.Values, mocking: r.mocking, samples: e.samples,

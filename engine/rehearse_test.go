@@ -17,7 +17,7 @@ import (
 func (s *scene) rehearse(t *testing.T, messages []model.TestMessage,
 	calls []*model.ToolCall) (*Reply, []*model.ToolCall, error) {
 	t.Helper()
-	turn := &turn{model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(),
+	turn := &turn{chooseModel: s.chooseModel, limits: s.limits, effects: s.effects, checks: rules.NewChecker(),
 		variables: content.Values{}, mocking: &s.mocking}
 	return turn.rehearse(t.Context(), s.main, Situation{Messages: messages, Calls: calls})
 }

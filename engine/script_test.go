@@ -196,10 +196,12 @@ type outcome struct {
 	err      error
 }
 
+func (s *scene) chooseModel(*model.Agent) (llm.Model, error) { return &s.script, nil }
+
 func (s *scene) conversation(t *testing.T) *conversation {
 	t.Helper()
 	turn := &turn{
-		model: &s.script, limits: s.limits, effects: s.effects, checks: rules.NewChecker(),
+		chooseModel: s.chooseModel, limits: s.limits, effects: s.effects, checks: rules.NewChecker(),
 		variables: content.Values{"clinic": "Lakeside", "name": "Ana"}, mocking: &s.mocking,
 	}
 	turn.transfer.restore(s.before)

@@ -77,7 +77,7 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
-	held, err := t.BeginChatTurn(ctx, in.SimulationChatID, e.lease)
+	held, err := t.BeginChatTurn(ctx, in.SimulationChatID, lease)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -46,11 +46,9 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 	if err != nil {
 		return nil, err
 	}
-	voice := t.model
-	if t.chooseModel != nil {
-		if voice, err = t.chooseModel(s.Agent); err != nil {
-			return nil, err
-		}
+	voice, err := t.chooseModel(s.Agent)
+	if err != nil {
+		return nil, err
 	}
 	c := &conversation{
 		turn: t, model: voice, targets: map[string]*target{}, variables: variables, unknown: unknown,

@@ -13,10 +13,9 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.]*\}`)
 
 // address is an endpoint's URL while it is filled from the arguments of a call.
 type address struct {
@@ -82,7 +81,7 @@ func (a *address) segment(template string) (string, error) {
 		}
 		return url.PathEscape(value), nil
 	})
-	if err != nil || !placeholder.MatchString(template) {
+	if err != nil || !content.Placeholder().MatchString(template) {
 		return filled, err
 	}
 	text, err := url.PathUnescape(filled)
@@ -102,7 +101,7 @@ func (a *address) segment(template string) (string, error) {
 func (a *address) expand(template string, encode func(name, value string) (string, error)) (string, error) {
 	var filled strings.Builder
 	rest := 0
-	for _, at := range placeholder.FindAllStringIndex(template, -1) {
+	for _, at := range content.Placeholder().FindAllStringIndex(template, -1) {
 		name := template[at[0]+1 : at[1]-1]
 		value, err := a.takeArgument(name)
 		if err != nil {

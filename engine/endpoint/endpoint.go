@@ -4,7 +4,6 @@ package endpoint
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -15,8 +14,8 @@ import (
 )
 
 const (
-	// defaultMaxResponse is 64 KiB, more than a conversation should carry.
-	defaultMaxResponse = 64 << 10
+	// maxResponse bounds a decompressed answer, in bytes. It is more than a conversation should carry.
+	maxResponse = 64 << 10
 	// transferTimeout is how long the telephony provider may take to accept a call.
 	transferTimeout = 10 * time.Second
 	userAgent       = "agentgraph"
@@ -29,8 +28,6 @@ type Options struct {
 	// private, shared or loopback address, but not at a link-local one. The address of a cloud's metadata service is
 	// allowed only by an entry of exactly that address.
 	Allow []string
-	// MaxResponse bounds a decompressed answer, in bytes. Zero means 64 KiB.
-	MaxResponse int64
 	// Around wraps the transport of requests. It may be nil.
 	Around func(http.RoundTripper) http.RoundTripper
 }
@@ -72,7 +69,7 @@ func New(o Options) (*Caller, error) {
 		tools:       http.Client{Transport: sender, CheckRedirect: checkRedirect},
 		webhooks:    http.Client{Transport: sender, CheckRedirect: noRedirects},
 		operators:   http.Client{Transport: &http.Transport{}, CheckRedirect: noRedirects},
-		maxResponse: cmp.Or(o.MaxResponse, defaultMaxResponse),
+		maxResponse: maxResponse,
 	}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -179,8 +180,7 @@ func TestTransferIsPostedToTheWebhook(t *testing.T) {
 	for _, status = range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusServiceUnavailable} {
 		err := c.Transfer(t.Context(), address+"/hook?key=sesame", transfer)
 		failure := fails(t, err, Status)
-		require.Equal(t, status, failure.Status)
-		require.Contains(t, failure.Message, "the telephony provider answered ")
+		require.Contains(t, failure.Message, fmt.Sprint("the telephony provider answered ", status))
 		require.Contains(t, failure.Message, ": no lines are free")
 		require.NotContains(t, got.URI, "elsewhere")
 	}

@@ -37,8 +37,6 @@ const (
 // values and no addresses.
 type Error struct {
 	Cause Cause
-	// Status is the HTTP status, or 0 without a response.
-	Status int
 	// Message is the failure as a sentence without a period.
 	Message string
 	// Err is the underlying error, only for the log because it may contain addresses. It may be nil.

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/agentgraph/agentgraph/engine/content"
 )
 
 const (
@@ -40,15 +42,10 @@ func (x *exchange) run(req *http.Request) (string, error) {
 		return "", x.translateError(ctx, err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	text, failure := x.readBody(ctx, res)
-	if failure != nil {
-		failure.Status = res.StatusCode
-		return "", failure
-	}
-	return text, nil
+	return x.readBody(ctx, res)
 }
 
-func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, *Error) {
+func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, error) {
 	// net/http asks for gzip, decompresses it and removes this header. Other encodings were not requested.
 	encoded := !slices.Contains([]string{"", "identity"}, strings.ToLower(res.Header.Get("Content-Encoding")))
 	if res.StatusCode < 200 || res.StatusCode > 299 {
@@ -75,12 +72,12 @@ func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, *E
 	if len(body) > 0 && isJSON(res.Header.Get("Content-Type")) && !json.Valid(body) {
 		return "", x.newError(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body, false))
 	}
-	return x.secrets.redact(clean(body)), nil
+	return x.secrets.redact(content.Clean(string(body))), nil
 }
 
 // excerpt returns the beginning of a body for the end of a sentence. If isCut, the body is longer.
 func (x *exchange) excerpt(body []byte, isCut bool) string {
-	whole := clean(body)
+	whole := content.Clean(string(body))
 	most := len(whole)
 	if isCut {
 		most -= x.secrets.longest()
@@ -94,10 +91,6 @@ func (x *exchange) excerpt(body []byte, isCut bool) string {
 		text = append(text[:maxExcerpt], '…')
 	}
 	return ": " + string(text)
-}
-
-func clean(body []byte) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(string(body), "\uFFFD"), "\x00", "")
 }
 
 func isJSON(contentType string) bool {

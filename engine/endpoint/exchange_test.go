@@ -68,7 +68,6 @@ func TestErrorStatusesAreFailures(t *testing.T) {
 		status, body = want.status, want.body
 		_, err := get(t, c, address)
 		failure := fails(t, err, Status)
-		require.Equal(t, want.status, failure.Status)
 		require.Equal(t, want.text, failure.Message)
 	}
 }

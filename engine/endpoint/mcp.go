@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -106,16 +107,16 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 		return "", s.newError(Malformed, nil, "the tool asks for more input, which agents cannot give")
 	}
 	var parts []string
-	for _, content := range result.Content {
-		switch content := content.(type) {
+	for _, piece := range result.Content {
+		switch piece := piece.(type) {
 		case *mcp.TextContent:
-			parts = append(parts, content.Text)
+			parts = append(parts, piece.Text)
 		case *mcp.EmbeddedResource:
-			if content.Resource != nil && content.Resource.Text != "" {
-				parts = append(parts, content.Resource.Text)
+			if piece.Resource != nil && piece.Resource.Text != "" {
+				parts = append(parts, piece.Resource.Text)
 			}
 		case *mcp.ResourceLink:
-			parts = append(parts, content.URI)
+			parts = append(parts, piece.URI)
 		default:
 			parts = append(parts, "[content that is not text]")
 		}
@@ -131,7 +132,7 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 	if int64(len(text)) > s.maxResponse {
 		return "", s.newError(TooLarge, nil, "the tool answered with more than %d bytes", s.maxResponse)
 	}
-	return s.secrets.redact(clean([]byte(text))), nil
+	return s.secrets.redact(content.Clean(text)), nil
 }
 
 // failureOf translates an error of the MCP client or of the HTTP exchange.
@@ -198,10 +199,8 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body = io.NopCloser(bytes.NewReader(body))
 		// The MCP client itself reads errors of the protocol.
 		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
-			failure := s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
-				http.StatusText(res.StatusCode), s.excerpt(body, int64(len(body)) == most))
-			failure.Status = res.StatusCode
-			_ = s.recordFailure(failure)
+			_ = s.recordFailure(s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
+				http.StatusText(res.StatusCode), s.excerpt(body, int64(len(body)) == most)))
 		}
 		return res, nil
 	}

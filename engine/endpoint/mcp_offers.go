@@ -14,6 +14,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -79,7 +80,7 @@ func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool
 	schema, _ := json.Marshal(given.InputSchema)
 	name, _ := given.Name.(string)
 	description, isText := given.Description.(string)
-	offer = model.NewMcpOffer(name, clean([]byte(description)), schema)
+	offer = model.NewMcpOffer(name, content.Clean(description), schema)
 	if given.Description != nil && !isText {
 		offer.Fault = new("its description is not a text")
 	}
@@ -89,8 +90,8 @@ func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool
 	case utf8.RuneCountInString(name) > model.MaxOfferName:
 		offer.Name = string([]rune(name)[:model.MaxOfferName-1]) + "…"
 		offer.Fault = new(fmt.Sprintf("its name has more than %d characters", model.MaxOfferName))
-	case strings.ContainsFunc(name, unicode.IsControl) || clean([]byte(name)) != name:
-		offer.Name = strings.Map(visible, clean([]byte(name)))
+	case strings.ContainsFunc(name, unicode.IsControl) || content.Clean(name) != name:
+		offer.Name = strings.Map(visible, content.Clean(name))
 		offer.Fault = new("its name has control characters")
 	default:
 		isNamed = true

@@ -43,8 +43,9 @@ func TestMain(m *testing.M) {
 // caller returns a Caller that may call these addresses.
 func caller(t *testing.T, allow ...string) *Caller {
 	t.Helper()
-	c, err := New(Options{Allow: allow, MaxResponse: 4096})
+	c, err := New(Options{Allow: allow})
 	require.NoError(t, err)
+	c.maxResponse = 4096
 	t.Cleanup(c.Close)
 	return c
 }

@@ -28,26 +28,20 @@ func (m *deterministic) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm
 	}
 	return func(yield func(llm.Chunk, error) bool) {
 		for chunk, err := range m.Model.Chat(ctx, with) {
-			if failure, ok := errors.AsType[*llm.Error](err); ok && failure.Cause == llm.Rejected {
-				m.chatWithoutTemperature(ctx, without, yield)
-				return
+			if failure, ok := errors.AsType[*llm.Error](err); !ok || failure.Cause != llm.Rejected {
+				if !yield(chunk, err) {
+					return
+				}
+				continue
 			}
-			if !yield(chunk, err) {
-				return
+			for chunk, err := range m.Model.Chat(ctx, without) {
+				if err == nil {
+					m.rejectsTemperature.Store(true)
+				}
+				if !yield(chunk, err) {
+					return
+				}
 			}
-		}
-	}
-}
-
-// chatWithoutTemperature asks without a temperature, and remembers whether that works.
-func (m *deterministic) chatWithoutTemperature(
-	ctx context.Context, req llm.Request, yield func(llm.Chunk, error) bool,
-) {
-	for chunk, err := range m.Model.Chat(ctx, req) {
-		if err == nil {
-			m.rejectsTemperature.Store(true)
-		}
-		if !yield(chunk, err) {
 			return
 		}
 	}

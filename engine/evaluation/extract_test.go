@@ -48,8 +48,8 @@ func TestExtractedValuesAreReadAndChecked(t *testing.T) {
 	}
 	run.EndReason, run.Held = new("Done"), &model.HeldConversation{EndedBy: rules.Agent}
 	extractor := lines(good)
-	tester := &tester{checker: rules.NewChecker(), now: time.Now, modelRoles: modelRoles{
-		judge: as(lines(), model.RunErrorCauseJudge), extractor: as(extractor, model.RunErrorCauseAgent)}}
+	tester := inTest(&tester{checker: rules.NewChecker(), now: time.Now, modelRoles: modelRoles{
+		judge: as(lines(), model.RunErrorCauseJudge), extractor: as(extractor, model.RunErrorCauseAgent)}})
 	require.NoError(t, tester.decide(t.Context(), run, content.Values{"when": "MONDAY"}))
 	require.Equal(t, model.JSONObject(`{"guest":null,"day":"Monday"}`), *run.Extracted)
 	var observed []string

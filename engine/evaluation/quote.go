@@ -16,7 +16,11 @@ import (
 // and its excerpts from the knowledge base. callID is the call of the quote, preferably one that was not cited. It is
 // nil for the message's text.
 func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
-	for _, text := range m.texts() {
+	texts := m.pieces
+	if texts == nil {
+		texts = []string{m.Text}
+	}
+	for _, text := range texts {
 		for _, said := range []string{quote, withoutSpeaker(quote, m.Speaker)} {
 			if found = read.Cite(text, said); found != "" {
 				return found, nil
@@ -151,14 +155,6 @@ func (m transcriptMessage) kindOf(quote string, callID *string) model.EvidenceKi
 		}
 	}
 	return model.EvidenceKindResult
-}
-
-// texts returns the quotable texts of the message itself: its shown parts.
-func (m transcriptMessage) texts() []string {
-	if m.pieces != nil {
-		return m.pieces
-	}
-	return []string{m.Text}
 }
 
 // results returns the result, the error and the excerpts of the call.

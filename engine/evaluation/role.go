@@ -116,19 +116,19 @@ func isJSON(text string) bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
-// nameIn returns the person's name in a scenario, and the words before it, or "".
-func nameIn(scenario string) (before, name string) {
+// nameIn returns the person's name in a scenario, its first part, and the words before it, or "".
+func nameIn(scenario string) (before, name, first string) {
 	if found := introduction().FindStringSubmatch(strings.TrimSpace(scenario)); found != nil {
-		return found[1], found[2]
+		before, name = found[1], found[2]
 	}
-	return "", ""
+	first, _, _ = strings.Cut(name, " ")
+	return before, name, first
 }
 
 // namesSpeakers reports whether a text has the form of a script: a line has the name of the person, or a word for a
 // speaker, in front of what somebody says. A value behind such a word is data: "Customer: 20-447".
 func namesSpeakers(text, scenario string) bool {
-	_, person := nameIn(scenario)
-	first, _, _ := strings.Cut(person, " ")
+	_, person, first := nameIn(scenario)
 	for _, line := range speaker().FindAllStringSubmatch(text, -1) {
 		label, isBracketed := strings.ToLower(strings.TrimSpace(line[2])), line[1] != "" && line[3] != ""
 		if line[4] == "" && !isBracketed || strings.TrimSpace(line[5]) == "" {
@@ -155,8 +155,7 @@ func isValue(text, scenario string) bool {
 // announces reports whether a message is a quotation after a line that announces it.
 func announces(text, scenario string) bool {
 	found := preface().FindStringSubmatch(text)
-	_, person := nameIn(scenario)
-	first, _, _ := strings.Cut(person, " ")
+	_, _, first := nameIn(scenario)
 	return found != nil && (strings.Contains(found[2], "\n") || first != "" && strings.Contains(found[1], first))
 }
 
@@ -166,8 +165,7 @@ func isAside(text, scenario string) bool {
 	if found == nil {
 		return false
 	}
-	_, person := nameIn(scenario)
-	first, _, _ := strings.Cut(person, " ")
+	_, _, first := nameIn(scenario)
 	if first != "" {
 		return strings.Contains(found[1], first)
 	}
@@ -179,7 +177,7 @@ func isAside(text, scenario string) bool {
 // contact. It also reports a message that begins like the scenario, up to the person's name, and a long one that has
 // most words of the scenario. Contacts may state facts in the scenario's words.
 func recites(said, scenario string) bool {
-	if before, person := nameIn(scenario); strings.Count(before, " ") > 1 || person != "" {
+	if before, person, _ := nameIn(scenario); strings.Count(before, " ") > 1 || person != "" {
 		address := read.NewPassage(before+person, false).Text
 		if strings.HasPrefix(said, address) && !slices.Contains(ownWords, strings.Fields(address)[0]) {
 			return true

@@ -85,7 +85,7 @@ func namingError(text, scenario string) error {
 // namesIn returns the names of the person of a scenario in lower case, without titles and single letters.
 func namesIn(scenario string) map[string]bool {
 	names := map[string]bool{}
-	_, name := nameIn(scenario)
+	_, name, _ := nameIn(scenario)
 	for _, word := range strings.Fields(strings.ToLower(name)) {
 		if word = stem(word); !titles[word] && utf8.RuneCountInString(word) > 1 {
 			names[word] = true

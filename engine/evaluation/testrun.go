@@ -22,16 +22,16 @@ type tester struct {
 	// reply lets the agent answer the contact's last message. It also returns the calls, even with an error. The error
 	// is UPSTREAM_FAILED if the language model failed.
 	reply func(context.Context, engine.Situation) (*engine.Reply, []*model.ToolCall, error)
-	// opener returns the first message of an agent without a welcome message. Nil means that there is none.
+	// opener returns the first message of an agent without a welcome message, or "".
 	opener func() (string, error)
-	// targets returns what the agent can call. Nil means that this is not known.
+	// targets returns what the agent can call.
 	targets func() []rules.Target
 	// now returns the time of a message.
 	now func() time.Time
 	// checker decides the checks of tests.
 	checker *rules.Checker
-	// The function skippedDelay returns the sum of the simulated delays that were skipped; nil means none. The function
-	// costOf returns the cost of a conversation with this number of turns; nil means nothing.
+	// The function skippedDelay returns the sum of the simulated delays that were skipped. The function costOf returns
+	// the cost of a conversation with this number of turns.
 	skippedDelay func() time.Duration
 	costOf       func(turns int32) model.Credits
 	// answerTime counts the agent's time for its answers in the run.
@@ -52,26 +52,25 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 		run.Messages = []model.TestMessage{}
 	}
 	givenCount := len(run.Messages)
-	end, values, err := t.converse(ctx, run)
+	opening, err := t.open(run)
+	if err != nil {
+		return conclude(ctx, run, false, faultOfAgent(err))
+	}
+	end, err := t.runTurns(ctx, run, opening.Values)
 	if err != nil {
 		return conclude(ctx, run, false, err)
 	}
 	held := &model.HeldConversation{EndedBy: end.By, IsMeasured: true,
-		TookMs: float64(t.answerTime) / float64(time.Millisecond)}
-	if t.costOf != nil {
-		held.SpentMicro = int64(t.costOf(run.TurnCount))
-	}
+		TookMs: float64(t.answerTime) / float64(time.Millisecond), SpentMicro: int64(t.costOf(run.TurnCount))}
 	if t.reviewsContact {
 		// Without a successful review, the run gets no end and no Held: there is nothing to judge, now or later.
-		if err := t.review(ctx, run, givenCount, *end, values); err != nil {
+		if err := t.review(ctx, run, givenCount, *end, opening.Values); err != nil {
 			return conclude(ctx, run, false, err)
 		}
-		if t.costOf != nil {
-			held.ReviewMicro = int64(t.costOf(run.TurnCount)) - held.SpentMicro
-		}
+		held.ReviewMicro = int64(t.costOf(run.TurnCount)) - held.SpentMicro
 	}
 	run.EndReason, run.Held = &end.Reason, held
-	return t.decide(ctx, run, values)
+	return t.decide(ctx, run, opening.Values)
 }
 
 // decide checks and judges the ended conversation of a run, and sets the outcome like simulate.
@@ -81,7 +80,7 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 		ending{By: run.Held.EndedBy, Reason: *run.EndReason}
 	t.extract(ctx, run)
 	held := rules.NewConversation(run, given, end.By)
-	if t.targets != nil && len(test.Criteria) > 0 {
+	if len(test.Criteria) > 0 {
 		held.Targets = t.targets()
 	}
 	held.Tag, held.ExtractionError = t.tagOf(run), run.ExtractionError
@@ -96,9 +95,10 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 		run.CheckResults, unchecked = decideChecks(ctx, t.checker, test.Checks, values, held)
 	}
 	run.CriteriaResults, unjudged = judge(ctx, held, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
-	if slices.ContainsFunc(run.CriteriaResults, isByJudge) {
+	if slices.ContainsFunc(run.CriteriaResults, func(r model.CriterionResult) bool { return !r.ByProgram }) {
 		run.JudgeModel, run.JudgePrompt = new(t.judge.Name()), new(judgePrompt)
 	}
+	applies := func(r model.CriterionResult) bool { return r.Applies() }
 	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {
 		unjudged = t.judge.fault(nil, "found that no criterion applies, so the run has no verdict")
 	}
@@ -121,10 +121,6 @@ func startOf(given []model.TestMessage, at time.Time) ([]model.TestMessage, []*m
 	}
 	return messages, calls
 }
-
-func applies(r model.CriterionResult) bool { return r.Applies() }
-
-func isByJudge(r model.CriterionResult) bool { return !r.ByProgram }
 
 // tagOf returns a function that asks the agent's classifier about a conversation once. The run stores the answer.
 func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, error) {
@@ -191,17 +187,6 @@ func conclude(ctx context.Context, run *model.AgentTestRun, passed bool, err err
 	return err
 }
 
-// converse holds the conversation of a run. It returns the end of the conversation and the values of the agent's
-// fields.
-func (t *tester) converse(ctx context.Context, run *model.AgentTestRun) (*ending, content.Values, error) {
-	opening, err := t.open(run)
-	if err != nil {
-		return nil, nil, faultOfAgent(err)
-	}
-	end, err := t.runTurns(ctx, run, opening.Values)
-	return end, opening.Values, err
-}
-
 // open starts the conversation of a run, with the welcome message if there is one.
 func (t *tester) open(run *model.AgentTestRun) (*engine.Opening, error) {
 	variables, err := content.ValuesOf(run.Snapshot.Test.Variables)
@@ -209,7 +194,7 @@ func (t *tester) open(run *model.AgentTestRun) (*engine.Opening, error) {
 		return nil, err
 	}
 	opener := ""
-	if t.opener != nil && len(run.Messages) == 0 && run.Snapshot.Agent.WelcomeMessage() == nil &&
+	if len(run.Messages) == 0 && run.Snapshot.Agent.WelcomeMessage() == nil &&
 		run.Snapshot.Agent.KnowledgeBaseChatID != nil {
 		if opener, err = t.opener(); err != nil {
 			return nil, err
@@ -291,9 +276,9 @@ func (t *tester) addMessage(run *model.AgentTestRun, role model.MessageRole, tex
 
 // answer adds the agent's answer to the last message, with its calls.
 func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables content.Values) (*engine.Reply, error) {
-	began, skipped := time.Now(), t.delayed()
+	began, skipped := time.Now(), t.skippedDelay()
 	said, calls, err := t.reply(ctx, engine.Situation{Values: variables, Messages: run.Messages, Calls: run.ToolCalls})
-	t.answerTime += time.Since(began) + t.delayed() - skipped
+	t.answerTime += time.Since(began) + t.skippedDelay() - skipped
 	for _, call := range calls {
 		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1),
 			err == nil
@@ -308,14 +293,6 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	t.addMessage(run, model.MessageRoleAssistant, said.Text)
 	run.Messages[len(run.Messages)-1].Usage = &said.Usage
 	return said, nil
-}
-
-// delayed returns the sum of the simulated delays that were skipped so far.
-func (t *tester) delayed() time.Duration {
-	if t.skippedDelay == nil {
-		return 0
-	}
-	return t.skippedDelay()
 }
 
 // faultOfAgent returns why the agent did not answer. If neither its model nor its definition is the cause, the gateway

@@ -16,7 +16,7 @@ import (
 
 // withoutKey returns a tester whose models are all offline. The agent books what the contact asks for.
 func withoutKey() *tester {
-	return &tester{
+	return inTest(&tester{
 		modelRoles: modelRoles{
 			contact: as(offline.Contact(), model.RunErrorCauseSimulator), judge: as(offline.Judge(), model.RunErrorCauseJudge),
 			classifier: as(offline.Classifier(), model.RunErrorCauseAgent),
@@ -35,7 +35,7 @@ func withoutKey() *tester {
 			}
 			return &engine.Reply{Text: "Goodbye.", EndReason: &done}, nil, nil
 		},
-	}
+	})
 }
 
 func offlineRun(criteria ...string) *model.AgentTestRun {

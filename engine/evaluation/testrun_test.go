@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -40,7 +41,7 @@ var startOfTest = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 func (r *rehearsal) tester() *tester {
 	clock := startOfTest
-	return &tester{
+	return inTest(&tester{
 		modelRoles: modelRoles{
 			contact: as(r.contact, model.RunErrorCauseSimulator), judge: as(r.judge, model.RunErrorCauseJudge),
 			classifier: as(r.judge, model.RunErrorCauseAgent),
@@ -68,7 +69,16 @@ func (r *rehearsal) tester() *tester {
 			}
 			return said, calls, nil
 		},
-	}
+	})
+}
+
+// inTest completes a tester whose agent has no opener, calls nothing and costs nothing.
+func inTest(t *tester) *tester {
+	t.opener = func() (string, error) { return "", nil }
+	t.targets = func() []rules.Target { return nil }
+	t.skippedDelay = func() time.Duration { return 0 }
+	t.costOf = func(int32) model.Credits { return 0 }
+	return t
 }
 
 func (r *rehearsal) run() *model.AgentTestRun {

@@ -11,7 +11,7 @@ import (
 // Narrow returns a copy that scores only as many chunks as the window.
 func (b *Base) Narrow(window int) *Base {
 	narrow := *b
-	narrow.limits.window = window
+	narrow.window = window
 	narrow.vectors = newVectorCache()
 	return &narrow
 }
@@ -19,7 +19,7 @@ func (b *Base) Narrow(window int) *Base {
 // Glancing returns a copy that visits the given number of chunks with rare words.
 func (b *Base) Glancing(visits int) *Base {
 	glancing := *b
-	glancing.limits.visits = visits
+	glancing.visits = visits
 	return &glancing
 }
 

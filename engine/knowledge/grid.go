@@ -38,6 +38,13 @@ type gridCell struct {
 // mergedCells is an inclusive range of cells that are displayed as one. Its first cell has the text.
 type mergedCells struct{ top, left, bottom, right int }
 
+// mergeAt records that the cell at a row and a column spans columns and rows.
+func (g *grid) mergeAt(row, column, columns, rows int) {
+	if (columns > 1 || rows > 1) && len(g.merged) < maxMerged {
+		g.merged = append(g.merged, mergedCells{row, column, row + rows - 1, column + columns - 1})
+	}
+}
+
 func (r gridRow) count() int {
 	n := 0
 	for _, c := range r.cells {

@@ -23,10 +23,7 @@ const minWidth = 20
 
 // merge records that the next cell spans columns and rows.
 func (r *runningTable) merge(columns, rows int) {
-	if (columns > 1 || rows > 1) && len(r.merged) < maxMerged {
-		column, number := len(r.next.cells), r.next.number
-		r.merged = append(r.merged, mergedCells{number, column, number + rows - 1, column + columns - 1})
-	}
+	r.mergeAt(r.next.number, len(r.next.cells), columns, rows)
 }
 
 // add adds a cell, with a blank for each further column that it fills.

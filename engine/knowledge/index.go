@@ -12,6 +12,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -168,7 +169,7 @@ func chunksOf(ctx context.Context, pieces []Piece) ([]*model.Chunk, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		kept := storable(p.Content)
+		kept := content.Clean(p.Content)
 		words := slices.Concat(allWordsOf(kept), wholes(codesOf(kept)), charactersOf(kept))
 		for _, word := range words {
 			distinct[maphash.String(seed, word.Folded)] = struct{}{}
@@ -212,9 +213,4 @@ func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte,
 	}
 	text, err := Read(ctx, d.Name, d.ContentType, content)
 	return content, text, err
-}
-
-// storable removes NUL characters and replaces invalid UTF-8, because Postgres cannot store them.
-func storable(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }

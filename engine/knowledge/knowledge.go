@@ -29,13 +29,15 @@ type Options struct {
 
 // Base is the knowledge base of all companies. It is safe for concurrent use.
 type Base struct {
-	embedder     llm.Embedder
-	rerank       Reranker
-	log          *slog.Logger
-	limits       limits
-	vectors      vectorCache
-	vocabularies *vocabularyCache
-	outage       *atomic.Pointer[outage]
+	embedder llm.Embedder
+	rerank   Reranker
+	log      *slog.Logger
+	// window is how many chunks are scored for their terms, and how many for their vectors. visits bounds the chunks that
+	// each kind of term search reads.
+	window, visits int
+	vectors        vectorCache
+	vocabularies   *vocabularyCache
+	outage         *atomic.Pointer[outage]
 	// files limits the files that are read and cut at a time: each takes a core and many times its size in memory.
 	files *fair.Gate
 	// pictures reads files without text. It is nil without an OCR program.
@@ -53,7 +55,7 @@ func (b *Base) EmbeddingModel() *string {
 
 // New returns a Base.
 func New(o Options) *Base {
-	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), limits: defaultLimits,
+	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), window: 300, visits: 1_000,
 		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &atomic.Pointer[outage]{}, observe: o.Observe,
 		files: fair.New(maxConcurrentFiles, maxFilesPerCompany), pictures: newRecognizer(o.OCR)}
 	if b.observe == nil {

@@ -19,27 +19,26 @@ const (
 // likely returns the ids of the chunks with the highest total weight of the question's tokens, up to the window. If all
 // is true, it adds chunks without a token.
 func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
-	r := s.planSearch()
+	searched, other := s.planSearch()
 	switch {
 	case all:
-		r.other = nil
-	case len(r.searched)+len(r.other) == 0:
+		other = nil
+	case len(searched)+len(other) == 0:
 		return nil, nil
 	}
-	return s.tenant.LikelyChunks(ctx, s.datasets, r.searched, r.other, s.base.limits.visits, s.base.limits.window)
+	return s.tenant.LikelyChunks(ctx, s.datasets, searched, other, s.base.visits, s.base.window)
 }
 
-// searchPlan plans the search for a question's tokens. It searches the rarest tokens, until their chunks are too many
-// together. Then it searches frequent tokens, which count only for chunks that also contain another token.
-type searchPlan struct {
-	searched []db.WeighedToken
-	// other has the terms of a frequent token. Chunks that contain only this token are added if the rare tokens
-	// do not fill the window.
-	other []string
-}
-
-func (s *search) planSearch() (r searchPlan) {
-	r.other = []string{}
+// planSearch plans the search for a question's tokens. It searches the rarest tokens, until their chunks are too many
+// together. Then it searches frequent tokens, which count only for chunks that also contain another token. other has
+// the terms of a frequent token. Chunks that contain only this token are added if the rare tokens do not fill the
+// window.
+func (s *search) planSearch() (searched []db.WeighedToken, other []string) {
+	other = []string{}
+	add := func(t token, with []string) {
+		weight := int32(t.weight * t.credit * weightUnit)
+		searched = append(searched, db.WeighedToken{Terms: t.Terms, With: with, Weight: weight})
+	}
 	var rare, frequent []int
 	// visits counts the chunks to read, and held the chunks with a token so far. shared estimates the chunks with a
 	// frequent token and another token.
@@ -48,11 +47,11 @@ func (s *search) planSearch() (r searchPlan) {
 		t := s.tokens[i]
 		both := int(float64(t.Chunks) * min(1, float64(held)/float64(s.chunks)))
 		switch {
-		case len(r.searched) < maxRare && visits+t.Chunks <= s.base.limits.visits:
+		case len(searched) < maxRare && visits+t.Chunks <= s.base.visits:
 			visits += t.Chunks
 			rare = append(rare, i)
-			r.addToken(t, nil)
-		case held == 0 || !t.isStop() && len(frequent) < maxShared && shared+both <= s.base.limits.visits:
+			add(t, nil)
+		case held == 0 || !t.isStop() && len(frequent) < maxShared && shared+both <= s.base.visits:
 			shared += both
 			frequent = append(frequent, i)
 		default:
@@ -60,27 +59,22 @@ func (s *search) planSearch() (r searchPlan) {
 		}
 		held += t.Chunks
 	}
-	if len(frequent) > 0 && visits < s.base.limits.window {
-		r.other = s.tokens[frequent[0]].Terms
+	if len(frequent) > 0 && visits < s.base.window {
+		other = s.tokens[frequent[0]].Terms
 	}
 	lists := slices.Concat(rare, frequent)
 	for _, i := range frequent {
 		var with []string
-		for _, other := range lists {
-			if other != i {
-				with = append(with, s.tokens[other].Terms...)
+		for _, j := range lists {
+			if j != i {
+				with = append(with, s.tokens[j].Terms...)
 			}
 		}
 		if len(with) > 0 {
-			r.addToken(s.tokens[i], with)
+			add(s.tokens[i], with)
 		}
 	}
-	return r
-}
-
-func (r *searchPlan) addToken(t token, with []string) {
-	weight := int32(t.weight * t.credit * weightUnit)
-	r.searched = append(r.searched, db.WeighedToken{Terms: t.Terms, With: with, Weight: weight})
+	return searched, other
 }
 
 // byRarity returns the indexes of the tokens that occur in chunks, stop words last.

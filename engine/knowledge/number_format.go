@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxFormat bounds a number format, in bytes, and maxDecimals its decimals. Excel allows 255 and 30.
@@ -119,7 +120,7 @@ func (p *formatParser) literal(text string) {
 
 // escape parses a literal character after a backslash, a blank of a character's width, or a fill.
 func (p *formatParser) escape(kind byte) {
-	size := firstSize(p.rest[1:])
+	_, size := utf8.DecodeRuneInString(p.rest[1:])
 	switch kind {
 	case '\\':
 		p.literal(p.rest[1 : 1+size])
@@ -127,15 +128,6 @@ func (p *formatParser) escape(kind byte) {
 		p.literal(" ")
 	}
 	p.rest = p.rest[1+size:]
-}
-
-func firstSize(text string) int {
-	for i := range text {
-		if i > 0 {
-			return i
-		}
-	}
-	return len(text)
 }
 
 // bracket parses a currency, a condition or an elapsed time. Colors are ignored.
@@ -159,7 +151,7 @@ func (p *formatParser) bracket(inside string) {
 
 // sign parses a placeholder, a letter of a date, or one literal character.
 func (p *formatParser) sign(next byte) {
-	size := firstSize(p.rest)
+	_, size := utf8.DecodeRuneInString(p.rest)
 	isDate := p.section.letters != ""
 	switch {
 	case strings.IndexByte("0#?", next) >= 0 && !isDate:

@@ -249,8 +249,8 @@ func (d *jsonReader) row(row Block) {
 		for i, name := range row.Header {
 			d.text.reserve(-cellSize(name, row.Cells[i]))
 		}
-		row.Kind = Row
-		d.text.addTable(row.Header, [][]string{row.Cells})
+		tidy(row.Header)
+		d.text.addRow(row.Header, row.Cells)
 	}
 }
 

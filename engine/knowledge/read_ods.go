@@ -143,7 +143,7 @@ func (o *ods) endCell() {
 		o.blanks = min(o.blanks+n, maxColumns)
 		return
 	}
-	o.merge(column)
+	o.mergeAt(o.row, column, repeated(o.cell, "number-columns-spanned"), repeated(o.cell, "number-rows-spanned"))
 	n = min(n, maxColumns-column)
 	for range o.blanks {
 		o.next.cells = append(o.next.cells, gridCell{})
@@ -153,13 +153,6 @@ func (o *ods) endCell() {
 	for i := 0; i < n && !o.text.isFull(); i++ {
 		o.next.cells = append(o.next.cells, cell)
 		o.text.reserve(gridCost + len(cell.text))
-	}
-}
-
-func (o *ods) merge(column int) {
-	columns, rows := repeated(o.cell, "number-columns-spanned"), repeated(o.cell, "number-rows-spanned")
-	if (columns > 1 || rows > 1) && len(o.merged) < maxMerged {
-		o.merged = append(o.merged, mergedCells{o.row, column, o.row + rows - 1, column + columns - 1})
 	}
 }
 

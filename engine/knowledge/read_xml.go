@@ -64,7 +64,8 @@ func (e *element) endElement(d *document, parent *element) {
 		for i := range e.cells {
 			d.text.reserve(-len(e.header[i]) - len(e.cells[i]) - 2*cellCost)
 		}
-		d.text.addTable(e.header, [][]string{e.cells})
+		tidy(e.header)
+		d.text.addRow(e.header, e.cells)
 	case text == "":
 	case strings.TrimSpace(parent.text.String()) != "":
 		parent.text.WriteString(text)

@@ -10,16 +10,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// limits bound the chunks that a retrieval reads.
-type limits struct {
-	// window is how many chunks are scored for their terms, and how many for their vectors.
-	window int
-	// visits bounds the chunks that each kind of term search reads.
-	visits int
-}
-
-var defaultLimits = limits{window: 300, visits: 1_000}
-
 // Retrieve returns the chunks of the chat's datasets that help to answer the question, best first. There are at most
 // topN, each with a score of at least similarityThreshold, with its content and document. There may be none. Retrieve
 // takes a constant number of statements.

@@ -8,8 +8,8 @@ type sheetReader struct {
 	left  leftOut
 	sheet string
 	grid
-	// hidden has the hidden columns.
-	hidden ranges
+	// hidden has the ranges of hidden columns.
+	hidden [][2]int
 	// next has the current row, and row its number. isBlank is set if a blank row came before it.
 	next                 gridRow
 	row                  int
@@ -18,7 +18,8 @@ type sheetReader struct {
 
 // visible returns a cell, without its content if it is hidden.
 func (r *sheetReader) visible(cell gridCell, column int) gridCell {
-	if !r.isHiddenRow && !r.hidden.has(column) {
+	isIn := func(span [2]int) bool { return span[0] <= column && column <= span[1] }
+	if !r.isHiddenRow && !slices.ContainsFunc(r.hidden, isIn) {
 		return cell
 	}
 	if cell.text != "" {
@@ -42,11 +43,4 @@ func (r *sheetReader) appendRow(row gridRow) bool {
 	r.rows = append(r.rows, row)
 	r.text.reserve(blockCost)
 	return true
-}
-
-// ranges are ranges of row or column numbers, such as the hidden ones.
-type ranges [][2]int
-
-func (r ranges) has(number int) bool {
-	return slices.ContainsFunc(r, func(span [2]int) bool { return span[0] <= number && number <= span[1] })
 }

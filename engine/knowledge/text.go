@@ -106,20 +106,6 @@ func (t *Text) fault() error {
 	return unreadable(fmt.Sprintf("the file holds more than %d MiB of text, too much for its size", t.limit>>20))
 }
 
-// addTable appends the rows of a table with its header. A header without rows becomes a row.
-func (t *Text) addTable(header []string, rows [][]string) {
-	if len(rows) == 0 && len(header) > 0 {
-		header, rows = nil, [][]string{header}
-	}
-	tidy(header)
-	for _, cells := range rows {
-		if t.isFull() {
-			return
-		}
-		t.addRow(header, cells)
-	}
-}
-
 // addRow appends a row. tidy must have cleaned the header.
 func (t *Text) addRow(header, cells []string) {
 	t.addBlock(Block{Kind: Row, Header: header[:min(len(header), len(cells))], Cells: cells})

@@ -20,11 +20,11 @@ const nearMargin = 50
 // nearest returns the ids of the chunks of a large set nearest to the question: up to the window, and nearMargin more
 // from the database. Every vector is compared: in the database if it can compare vectors, otherwise in this process.
 func (s *search) nearest(ctx context.Context) ([]string, error) {
-	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.questionVector, s.base.limits.window+nearMargin)
+	ids, ok, err := s.tenant.NearestChunks(ctx, s.datasets, s.questionVector, s.base.window+nearMargin)
 	if ok || err != nil {
 		return ids, err
 	}
-	best := nearestFirst{limit: s.base.limits.window}
+	best := nearestFirst{limit: s.base.window}
 	for c, err := range s.base.vectors.allChunks(ctx, s.tenant, s.datasets) {
 		if err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (s *search) compare(ctx context.Context, found, near []string) ([]string, e
 	for _, id := range near {
 		isNear[id] = true
 	}
-	best := nearestFirst{limit: s.base.limits.window}
+	best := nearestFirst{limit: s.base.window}
 	s.cosines = make(map[string]float64, len(chunks))
 	for _, c := range chunks {
 		s.cosines[c.ID] = cosine(s.questionVector, c.Embedding)
@@ -98,18 +98,12 @@ func (f *nearestFirst) ids() []string {
 	return ids
 }
 
-type embedded struct {
-	chunks []*model.Chunk
-	// size is the memory of the chunks, in bytes.
-	size int
-}
-
-// addChunk adds a chunk and returns the bytes that it takes.
-func (e *embedded) addChunk(c *model.Chunk) int {
-	grown := 400 + 4*len(c.Embedding)
-	e.chunks = append(e.chunks, c)
-	e.size += grown
-	return grown
+// sizeOf returns the memory of chunks with their vectors, in bytes.
+func sizeOf(chunks ...*model.Chunk) (size int) {
+	for _, c := range chunks {
+		size += 400 + 4*len(c.Embedding)
+	}
+	return size
 }
 
 // maxVectors bounds the cached vectors, in bytes.
@@ -122,11 +116,11 @@ type indexing struct {
 }
 
 type vectorCache struct {
-	*cache.Cache[indexing, *embedded]
+	*cache.Cache[indexing, []*model.Chunk]
 }
 
 func newVectorCache() vectorCache {
-	return vectorCache{cache.New(maxVectors, func(_ indexing, part *embedded) int { return part.size })}
+	return vectorCache{cache.New(maxVectors, func(_ indexing, part []*model.Chunk) int { return sizeOf(part...) })}
 }
 
 // allChunks yields every chunk of the datasets that has a vector, up to the first error. It reads missing ones from the
@@ -138,48 +132,39 @@ func (c vectorCache) allChunks(ctx context.Context, t *db.Tenant, datasets []str
 			yield(nil, err)
 			return
 		}
-		read := &reading{parts: map[string]*embedded{}}
+		// read has the chunks of each document that is not cached, or is nil if they are too many to cache. size is the
+		// memory of the chunks of all documents.
+		read, size := map[string][]*model.Chunk{}, 0
 		for _, d := range documents {
 			part, isCached := c.Get(indexing{d.ID, *d.IndexedAt})
 			if !isCached {
-				read.parts[d.ID] = &embedded{}
+				read[d.ID] = nil
 				continue
 			}
-			read.size += part.size
-			for _, chunk := range part.chunks {
+			size += sizeOf(part...)
+			for _, chunk := range part {
 				if !yield(chunk, nil) {
 					return
 				}
 			}
 		}
-		if len(read.parts) == 0 {
+		if len(read) == 0 {
 			return
 		}
-		for chunk, err := range t.VectorsOfDocuments(ctx, datasets, slices.Collect(maps.Keys(read.parts))) {
+		for chunk, err := range t.VectorsOfDocuments(ctx, datasets, slices.Collect(maps.Keys(read))) {
 			if !yield(chunk, err) || err != nil {
 				return
 			}
-			read.addChunk(chunk)
-		}
-		for _, d := range documents {
-			if part := read.parts[d.ID]; part != nil {
-				c.Add(indexing{d.ID, *d.IndexedAt}, part)
+			if size += sizeOf(chunk); size > maxVectors {
+				read = nil
+			} else {
+				read[chunk.DocumentID] = append(read[chunk.DocumentID], chunk)
 			}
 		}
-	}
-}
-
-// reading has the chunks that one question reads, by document. parts is nil if they are too many to cache.
-type reading struct {
-	parts map[string]*embedded
-	// size is the memory of all vectors of the question's datasets, in bytes.
-	size int
-}
-
-func (r *reading) addChunk(chunk *model.Chunk) {
-	if part := r.parts[chunk.DocumentID]; part != nil {
-		if r.size += part.addChunk(chunk); r.size > maxVectors {
-			r.parts = nil
+		for _, d := range documents {
+			if part, isRead := read[d.ID]; isRead {
+				c.Add(indexing{d.ID, *d.IndexedAt}, part)
+			}
 		}
 	}
 }

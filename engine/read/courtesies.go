@@ -7,16 +7,16 @@ var (
 	thanks    = Set(`thanks thank thx cheers merci`)
 )
 
-// CutGreeting reports whether the message opens with a greeting, and returns the rest of it.
-func CutGreeting(said []string) (bool, []string) {
+// CutGreeting returns the message without a greeting at its beginning.
+func CutGreeting(said []string) []string {
 	switch {
 	case len(said) > 0 && greetings[said[0]]:
-		return true, said[1:]
+		return said[1:]
 	case len(said) > 1 && said[0] == "good" && slices.Contains([]string{"morning", "afternoon", "evening", "day"},
 		said[1]):
-		return true, said[2:]
+		return said[2:]
 	}
-	return false, said
+	return said
 }
 
 // HasThanks reports whether one of the words expresses thanks.

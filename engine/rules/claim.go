@@ -50,18 +50,18 @@ type argument struct {
 // claimParser is the state of reading a part of a criterion.
 type claimParser struct {
 	*claim
-	parser                                       *parser
-	actor, bound, object                         class
-	isPassive, isWeak, hasTalk, hasHuman, isNone bool
-	hasContact, isByNext, hasCount, hasAny       bool
-	hasNe, hasMessage                            bool
-	unknownWords, lastLeadingUnknown             int
+	parser                                 *parser
+	actor, bound, object                   class
+	isPassive, hasTalk, hasHuman, isNone   bool
+	hasContact, isByNext, hasCount, hasAny bool
+	hasNe, hasMessage                      bool
+	unknownWords, lastLeadingUnknown       int
 }
 
 // claim reads a part of a criterion, or returns nil if it has nothing but fillers. A part without a verb takes the verb
 // of the part before it.
 func (p *parser) claim(tokens []token, link class, previous *claim) *claim {
-	r := &claimParser{claim: &claim{minTimes: 1, maxTimes: -1}, parser: p, isWeak: true, lastLeadingUnknown: -1}
+	r := &claimParser{claim: &claim{minTimes: 1, maxTimes: -1}, parser: p, lastLeadingUnknown: -1}
 	for at := 0; at < len(tokens); at++ {
 		at += r.readToken(tokens, at)
 	}
@@ -197,14 +197,12 @@ func (r *claimParser) readObject(t token) {
 		return
 	}
 	r.object = t.class
-	if r.object == quotation && (r.kind == callVerb || r.kind == callNoun && r.isPassive) && identifying(t.text) {
+	isWord := !strings.ContainsAny(t.text, " .,!?") // as names of tools are
+	if r.object == quotation && (r.kind == callVerb || r.kind == callNoun && r.isPassive) && isWord {
 		r.object = nameToken
 	}
 	r.name, r.text = t.text, t.text
 }
-
-// identifying reports whether a text is one word, as names of tools are.
-func identifying(text string) bool { return !strings.ContainsAny(text, " .,!?") }
 
 func (r *claimParser) countUnknown() {
 	r.unknownWords++
@@ -222,13 +220,10 @@ func (r *claimParser) readArguments(tokens []token, at int) int {
 		return 0
 	case t.class == with && (r.kind == sayVerb || r.kind == transferVerb && r.object == 0 || r.kind == endVerb):
 		return 0
-	case r.object != nameToken && t.class == valueToken:
-		r.countUnknown()
-		return 0
-	case r.object != nameToken && t.class == with:
-		return 0
 	case r.object != nameToken:
-		r.countUnknown()
+		if t.class != with {
+			r.countUnknown()
+		}
 		return 0
 	}
 	from := at + 1

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -42,13 +41,6 @@ func (c *Conversation) targets() []Target {
 		all = append(all, Target{call.TechnicalName, slices.Collect(maps.Keys(given))})
 	}
 	return all
-}
-
-func count(made []*model.ToolCall, name string) string {
-	if len(made) == 0 {
-		return fmt.Sprintf("The agent did not call %s.", name)
-	}
-	return fmt.Sprintf("The agent called %s.", name)
 }
 
 // nearest quotes the agent's sentence that shares the most words with a text, if it has at least half of the text's

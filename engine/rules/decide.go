@@ -200,7 +200,7 @@ func (c *Conversation) eventsOf(claim *claim) (events []event) {
 	case sayVerb:
 		return c.sayings(claim)
 	case transferVerb:
-		return c.eventsOfCalls(c.successes(llm.TransferCall))
+		return c.eventsOfCalls(slices.DeleteFunc(c.calling(llm.TransferCall), (*model.ToolCall).Failed))
 	case endVerb:
 		by := Agent
 		if claim.byContact {
@@ -218,11 +218,6 @@ func (c *Conversation) eventsOf(claim *claim) (events []event) {
 	return c.eventsOfCalls(slices.DeleteFunc(slices.Clone(made), func(call *model.ToolCall) bool {
 		return slices.ContainsFunc(claim.arguments, func(a argument) bool { return !c.hasArgumentOf(call, a) })
 	}))
-}
-
-// successes returns the calls that did not fail.
-func (c *Conversation) successes(name string) []*model.ToolCall {
-	return slices.DeleteFunc(c.calling(name), func(call *model.ToolCall) bool { return call.Error != nil })
 }
 
 func (c *Conversation) eventsOfCalls(calls []*model.ToolCall) (events []event) {
@@ -301,9 +296,9 @@ func (c *Conversation) absent(claim *claim) Finding {
 			break
 		}
 		made := c.calling(claim.name)
-		found.Observed, found.Evidence = count(made, claim.name), c.citeCalls(made)
+		found.Observed, found.Evidence = "The agent did not call "+claim.name+".", c.citeCalls(made)
 		if len(made) > 0 {
-			found.Observed += " None was with " + claim.argumentsText() + "."
+			found.Observed = "The agent called " + claim.name + ". None was with " + claim.argumentsText() + "."
 		}
 	}
 	return found

@@ -44,8 +44,9 @@ func lex(text string) (tokens []token) {
 		size := width
 		switch {
 		case r == '{':
-			if object, ok := jsonAt(text); ok {
-				tokens, size = append(tokens, token{class: valueToken, text: object}), len(object)
+			var object json.RawMessage
+			if json.NewDecoder(strings.NewReader(text)).Decode(&object) == nil {
+				tokens, size = append(tokens, token{class: valueToken, text: string(object)}), len(object)
 			}
 		case closing[r] != "" && (!isSingle(r) || !inWord(previousRune)):
 			if inner, length, ok := quotedAt(text[width:], closing[r]); ok {
@@ -62,12 +63,6 @@ func lex(text string) (tokens []token) {
 		text = text[size:]
 	}
 	return tokens
-}
-
-func jsonAt(text string) (string, bool) {
-	var object json.RawMessage
-	err := json.NewDecoder(strings.NewReader(text)).Decode(&object)
-	return string(object), err == nil
 }
 
 // quotedAt returns the text up to the first closing mark, and its length with that mark.

@@ -274,7 +274,8 @@ func (p *parser) split(tokens []token) (parts []criterionPart) {
 			current.sentence++
 		case t.class == markToken && t.text == ",":
 			add(markToken)
-		case t.class == or && p.joinsNothing(tokens[i+1:]), t.class == markToken && t.text == ":" && len(current.tokens) == 0:
+		case t.class == or && slices.ContainsFunc(tokens[i+1:], func(t token) bool { return t.class == or }): // "either"
+		case t.class == markToken && t.text == ":" && len(current.tokens) == 0:
 		case t.class == then && current.isOpen():
 			current.link = then
 		case (t.class == before || t.class == after) && current.isOpen():
@@ -310,11 +311,6 @@ func (p criterionPart) isOpen() bool {
 	return len(p.tokens) > 0 && !slices.ContainsFunc(p.tokens, func(t token) bool {
 		return t.class == nameToken || t.class == quotation || t.class == endVerb || t.class == transferVerb
 	})
-}
-
-// joinsNothing reports whether a word such as "either" is followed by another word that joins.
-func (p *parser) joinsNothing(rest []token) bool {
-	return slices.ContainsFunc(rest, func(t token) bool { return t.class == or })
 }
 
 // mergeArguments reports whether a part only has more arguments of the call before it, and adds them.

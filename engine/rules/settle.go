@@ -13,8 +13,8 @@ func (r *claimParser) inherit(link class, previous *claim) {
 		r.kind = callVerb
 	}
 	r.isNegated = r.isNegated || r.isNone
-	if previous != nil && previous.isNegated && !r.isNegated && r.actor == 0 && r.isBase() &&
-		r.parser.isBase(previous.verb) {
+	if previous != nil && previous.isNegated && !r.isNegated && r.actor == 0 && r.kind != 0 &&
+		r.parser.isBase(r.verb) && r.parser.isBase(previous.verb) {
 		switch link {
 		case or: // "must not call X or say Y"
 			r.isNegated = true
@@ -48,8 +48,6 @@ func (r *claimParser) inherit(link class, previous *claim) {
 		}
 	}
 }
-
-func (r *claimParser) isBase() bool { return r.kind != 0 && r.parser.isBase(r.verb) }
 
 // isBase reports whether a verb is in its base form, such as "call" for "calls", or "appeler", or "aufrufen".
 func (p *parser) isBase(verb string) bool {

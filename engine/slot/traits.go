@@ -18,8 +18,7 @@ type traits struct {
 	// Holder is the part of a person's name that it wants: "full", "first" or "last". It is empty if the value is
 	// not a person's name.
 	Holder string
-	// Example is the example code in the description, if hasExample. shape is the example's shape.
-	hasExample     bool
+	// Example is the example code in the description, or "". shape is the example's shape.
 	Example, shape string
 	// named has the significant words of the name. labels has the words that a value may follow.
 	named, labels []string
@@ -39,7 +38,7 @@ func traitsOf(p Property) traits {
 		named:      read.Meanings(read.Content(p.Title)),
 	}
 	if m := example().FindStringSubmatch(p.Description); m != nil {
-		t.hasExample, t.Example, t.shape = true, m[1], read.ShapeOf(m[1])
+		t.Example, t.shape = m[1], read.ShapeOf(m[1])
 	}
 	if p.Kind != "string" && p.Kind != "" {
 		t.Holder = ""
@@ -49,7 +48,7 @@ func traitsOf(p Property) traits {
 		last = p.Title[len(p.Title)-1]
 	}
 	t.IsCode = (p.Kind == "string" || p.Kind == "") &&
-		(t.hasExample || slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last))
+		(t.Example != "" || slices.Contains([]string{"id", "ids", "number", "reference", "code", "numero"}, last))
 	for _, word := range p.Title {
 		if len(word) >= 3 && word != "name" && word != "number" && !read.IsEmpty(word) {
 			t.labels = append(t.labels, word)

@@ -48,7 +48,7 @@ func telling(parts []string) string {
 func (p Property) choice(text string, asked bool) (any, bool) {
 	words := read.Words(text)
 	if !asked {
-		_, words = read.CutGreeting(words) // "good morning" chooses no morning
+		words = read.CutGreeting(words) // "good morning" chooses no morning
 	}
 	said := append(read.ConceptsOf(words), words...)
 	best, most := any(nil), 0.0

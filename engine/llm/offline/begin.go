@@ -73,14 +73,10 @@ var lookups = read.Set(`find list get check search track look quote show read fe
 
 // endConversation says goodbye. It also calls the tool that ends the conversation, if the request offers that tool.
 func (c *conversation) endConversation(text string) *reply {
-	if !c.offers(llm.EndConversation) {
+	if !slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == llm.EndConversation }) {
 		return textReply(text)
 	}
 	return &reply{text: text, tool: llm.EndConversation, arguments: map[string]any{"reason": c.phrases.goodbyeReason}}
-}
-
-func (c *conversation) offers(name string) bool {
-	return slices.ContainsFunc(c.req.Tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
 // answerWithoutExample answers a message that resembles no example. It calls a tool whose name or description matches,

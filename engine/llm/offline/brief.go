@@ -58,13 +58,14 @@ func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 
 func readBrief(system string, offered []llm.Tool) *brief {
 	instructions, examples := cutExamples(system)
-	own, small := readScript(examples, false), readScript(smallTalk, true)
-	b := &brief{tools: slot.ReadTools(offered), abilities: own.can, today: read.Today(instructions)}
+	own, can := readScript(examples, false)
+	small, _ := readScript(smallTalk, true)
+	b := &brief{tools: slot.ReadTools(offered), abilities: can, today: read.Today(instructions)}
 	b.opening, _, _ = strings.Cut(strings.TrimSpace(instructions), "\n\n")
 	b.language, _ = read.Detect(instructions)
 	b.linkProducers()
-	b.agentExamples = slices.DeleteFunc(own.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
-	b.smallTalkExamples = slices.DeleteFunc(small.exchanges, func(e *exchange) bool { return !b.mayCall(e, offered) })
+	b.agentExamples = slices.DeleteFunc(own, func(e *exchange) bool { return !b.mayCall(e, offered) })
+	b.smallTalkExamples = slices.DeleteFunc(small, func(e *exchange) bool { return !b.mayCall(e, offered) })
 	for language := range b.lexicons {
 		spoken := func(e *exchange) bool { return e.language == read.Language(language) }
 		b.lexicons[language] = newLexicon(filter(slices.Concat(b.agentExamples, b.smallTalkExamples), spoken))

@@ -15,8 +15,8 @@ type call struct {
 	result string
 	// turn is the number of messages that the contact had sent before the call.
 	turn int
-	// arguments returns the call's arguments, or false if they are not a JSON object.
-	arguments func() (map[string]any, bool)
+	// arguments returns the call's arguments, or nil if they are not a JSON object.
+	arguments func() map[string]any
 	// value returns the result, decoded by the package ordered, or nil if it is not JSON.
 	value func() any
 	// failure returns the error that the result reports, or "".
@@ -26,9 +26,9 @@ type call struct {
 func newCall(toolCall llm.ToolCall, result string, turn int) call {
 	return call{
 		ToolCall: toolCall, result: result, turn: turn,
-		arguments: sync.OnceValues(func() (arguments map[string]any, ok bool) {
-			err := json.Unmarshal([]byte(toolCall.Arguments), &arguments)
-			return arguments, err == nil
+		arguments: sync.OnceValue(func() (arguments map[string]any) {
+			_ = json.Unmarshal([]byte(toolCall.Arguments), &arguments)
+			return arguments
 		}),
 		value: sync.OnceValue(func() any {
 			value, _ := ordered.Decode([]byte(result), func(n json.Number) (any, error) { return n.Float64() })
@@ -36,15 +36,6 @@ func newCall(toolCall llm.ToolCall, result string, turn int) call {
 		}),
 		failure: sync.OnceValue(func() string { return errorIn(result) }),
 	}
-}
-
-func (c call) argument(name string) (any, bool) {
-	arguments, ok := c.arguments()
-	if !ok {
-		return nil, false
-	}
-	value, ok := arguments[name]
-	return value, ok
 }
 
 // saysNothing reports whether the result is a mock that only confirms the call.

@@ -109,9 +109,6 @@ func (c *conversation) answer() *reply {
 	if next == nil {
 		return textReply(c.phrases.greeting, c.ability(c.phrases))
 	}
-	if next.tool == "" && next.text == "" { // no answer of the example can be filled
-		next = textReply(c.phrases.lost, c.ability(c.phrases))
-	}
 	if len(c.contactMessages) == 1 && next.tool == "" && !c.hasExamples() && c.activeEmergency == nil {
 		next.text = textReply(c.phrases.offline, next.text).text
 	}

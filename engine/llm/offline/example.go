@@ -53,13 +53,6 @@ type exampleCall struct {
 	arguments map[string]string
 }
 
-// script holds the examples of an agent.
-type script struct {
-	exchanges []*exchange
-	// can has sentences about what the agent can do, by language.
-	can map[read.Language]string
-}
-
 // cutExamples separates instructions from their examples, which may be "". The examples end with the next heading.
 func cutExamples(system string) (instructions, examples string) {
 	at := examplesMark().FindStringIndex(system)
@@ -75,9 +68,9 @@ func cutExamples(system string) (instructions, examples string) {
 }
 
 // readScript reads examples in the form that docs/reference/offline-model.md describes. It skips lines that it does not
-// understand.
-func readScript(text string, isBuiltIn bool) *script {
-	s := &script{can: map[read.Language]string{}}
+// understand. It also returns the sentences about what the agent can do, by language.
+func readScript(text string, isBuiltIn bool) (exchanges []*exchange, can map[read.Language]string) {
+	can = map[read.Language]string{}
 	for _, block := range strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
 		var head, current *exchange
 		last := ""
@@ -91,14 +84,14 @@ func readScript(text string, isBuiltIn bool) *script {
 				}
 				if head == nil {
 					head = current
-					s.exchanges = append(s.exchanges, head)
+					exchanges = append(exchanges, head)
 				} else {
 					head.replies = append(head.replies, current)
 				}
 				current.head = head
 			case keyCan:
 				language, _ := read.Detect(value)
-				s.can[language] = value
+				can[language] = value
 			case "":
 				if current != nil && last == keyAgent && value != "" {
 					current.answers[len(current.answers)-1] += "\n" + value
@@ -115,7 +108,7 @@ func readScript(text string, isBuiltIn bool) *script {
 			head.setLanguage(block)
 		}
 	}
-	return s
+	return exchanges, can
 }
 
 // setLanguage sets the language of an exchange and its replies to that of the block.

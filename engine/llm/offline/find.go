@@ -118,8 +118,7 @@ func (c *conversation) isTaken(p slot.Property, value any) bool {
 		}
 	}
 	return slices.ContainsFunc(c.task.answeredCalls, func(call call) bool {
-		arguments, _ := call.arguments()
-		for name, taken := range arguments {
+		for name, taken := range call.arguments() {
 			if name != p.Name && isSameJSON(taken, value) {
 				return true
 			}
@@ -143,7 +142,7 @@ func (c *conversation) argumentValue(t slot.Tool, p slot.Property, called exampl
 			}
 		}
 		for _, call := range slices.Backward(c.calls) {
-			if value, ok := call.argument(p.Name); ok {
+			if value, ok := call.arguments()[p.Name]; ok {
 				return value, true
 			}
 		}

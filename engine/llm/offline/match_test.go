@@ -25,7 +25,7 @@ Urgent: she cannot breathe | somebody collapsed at the door
 Agent: Call 999.`
 
 func lexiconOf(text string) (*lexicon, []*exchange) {
-	exchanges := readScript(text, false).exchanges
+	exchanges, _ := readScript(text, false)
 	return newLexicon(exchanges), exchanges
 }
 
@@ -45,7 +45,8 @@ func TestTheNearestExampleIsFound(t *testing.T) {
 		require.GreaterOrEqual(t, found.score, likelyScore, said)
 	}
 	require.Less(t, words.nearest(exchanges, words.parts("do you sell bicycles")).score, likelyScore)
-	talk := filter(readScript(smallTalk, true).exchanges, func(e *exchange) bool { return e.language == read.English })
+	small, _ := readScript(smallTalk, true)
+	talk := filter(small, func(e *exchange) bool { return e.language == read.English })
 	words = newLexicon(talk)
 	require.Less(t, words.nearest(talk, words.parts("three hundred")).score, nearScore, "it is not a threat")
 }
@@ -75,12 +76,13 @@ func TestParaphrasesOfTheDemoAreFound(t *testing.T) {
 	require.NoError(t, err)
 	var all, right int
 	const every = 6
-	for number, left := range readScript(string(text), false).exchanges {
+	examples, _ := readScript(string(text), false)
+	for number, left := range examples {
 		if left.language != read.English || len(left.variants) < 2*every {
 			continue
 		}
 		for i := 0; i < len(left.variants); i += every {
-			exchanges := readScript(string(text), false).exchanges
+			exchanges, _ := readScript(string(text), false)
 			hidden := exchanges[number]
 			said := hidden.variants[i].text
 			hidden.variants = slices.Delete(hidden.variants, i, i+1)

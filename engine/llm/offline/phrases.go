@@ -23,8 +23,8 @@ const (
 type phrasebook struct {
 	language read.Language
 	yes, no  string
-	// mark ends a question. The word or precedes the last of several choices.
-	mark, or string
+	// The word or precedes the last of several choices.
+	or string
 
 	greeting, offer, anythingElse, goodbye, goodbyeReason string
 	// offline introduces the model. lost answers a message that it does not understand, lostAgain a second one.
@@ -55,7 +55,7 @@ type phrasebook struct {
 
 var phrases = [...]phrasebook{
 	read.English: {
-		language: read.English, yes: "yes", no: "no", mark: "?", or: "or",
+		language: read.English, yes: "yes", no: "no", or: "or",
 		greeting: "Hello!", offer: "What can I do for you?", anythingElse: "Is there anything else I can do for you?",
 		goodbye: "Thank you for contacting us. Goodbye!", goodbyeReason: "The contact said goodbye.",
 		offline:   "No language model is configured, so I answer only from this agent's instructions, documents and tools.",
@@ -86,7 +86,7 @@ var phrases = [...]phrasebook{
 			"November", "December"},
 	},
 	read.French: {
-		language: read.French, yes: "oui", no: "non", mark: " ?", or: "ou",
+		language: read.French, yes: "oui", no: "non", or: "ou",
 		greeting: "Bonjour !", offer: "Que puis-je faire pour vous ?",
 		anythingElse: "Puis-je faire autre chose pour vous ?",
 		goodbye:      "Merci de nous avoir contactés. Au revoir !", goodbyeReason: "Le contact a dit au revoir.",

@@ -161,8 +161,7 @@ func listed(options []option, phrases *phrasebook) string {
 func (c *conversation) lastArgument(name, argument string) any {
 	for _, call := range slices.Backward(c.calls) {
 		if call.Name == name {
-			value, _ := call.argument(argument)
-			return value
+			return call.arguments()[argument]
 		}
 	}
 	return nil
@@ -226,8 +225,7 @@ func (c *conversation) finishTask() *reply {
 		return textReply(c.fillWith(t, t.answers, nil))
 	}
 	last := t.answeredCalls[len(t.answeredCalls)-1]
-	arguments, _ := last.arguments()
-	if text := c.fillWith(t, t.answers, arguments); text != "" {
+	if text := c.fillWith(t, t.answers, last.arguments()); text != "" {
 		return textReply(text)
 	}
 	return c.tellResult(last)

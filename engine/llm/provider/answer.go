@@ -59,22 +59,21 @@ var incompleteReasons = map[string]llm.Cause{
 }
 
 var cutMessages = map[llm.Cause]string{
-	llm.Filtered:  "the provider answered %d, but its content filter stopped the answer",
-	llm.TooLong:   "the provider answered %d, but the answer reached its length limit",
-	llm.Malformed: "the provider answered %d with a tool call that it cannot read itself",
-	llm.CutOff:    "the provider answered %d, but stopped before the end of the answer",
+	llm.Filtered:  ", but its content filter stopped the answer",
+	llm.TooLong:   ", but the answer reached its length limit",
+	llm.Malformed: " with a tool call that it cannot read itself",
+	llm.CutOff:    ", but stopped before the end of the answer",
 }
 
 // last returns the chunk that ends a complete answer, or the failure of an incomplete one.
-func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
+func (a *answer) last(of *attempt) (llm.Chunk, error) {
 	if cause, isCut := incompleteReasons[a.finish]; isCut {
-		return llm.Chunk{}, m.newError(cause, status, cutMessages[cause], status)
+		return llm.Chunk{}, of.answered(cause, cutMessages[cause])
 	}
 	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
 	for _, c := range a.calls {
 		if c.name == "" {
-			return llm.Chunk{}, m.newError(llm.Malformed, status, "the provider answered %d with a tool call that names no tool",
-				status)
+			return llm.Chunk{}, of.answered(llm.Malformed, " with a tool call that names no tool")
 		}
 		if c.state != "" {
 			c.state = string(a.format) + ":" + c.state
@@ -86,7 +85,7 @@ func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {
-		return llm.Chunk{}, m.newError(llm.Empty, status, "the provider answered %d with an empty answer", status)
+		return llm.Chunk{}, of.answered(llm.Empty, " with an empty answer")
 	}
 	return chunk, nil
 }

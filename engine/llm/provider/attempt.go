@@ -76,8 +76,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		answer.bytes += len(text)
 		answer.spoken = answer.spoken || strings.TrimSpace(text) != ""
 		if answer.bytes > maxAnswerBytes {
-			return a.model.newError(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
-				maxAnswerBytes)
+			return a.answered(llm.TooLong, " with more than %d bytes", maxAnswerBytes)
 		}
 		if text != "" && !a.deliver(llm.Chunk{Text: text}) {
 			return nil
@@ -87,7 +86,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 	if answer.finish == "" {
 		return a.translateError(ctx, io.ErrUnexpectedEOF)
 	}
-	last, err := answer.last(a.model, a.status)
+	last, err := answer.last(a)
 	if err != nil {
 		return err
 	}
@@ -200,29 +199,28 @@ func causeOf(status int) llm.Cause {
 func (a *attempt) translateError(ctx context.Context, err error) error {
 	var known *llm.Error
 	var within eventError
-	model, status := a.model, a.status
 	switch cause := context.Cause(ctx); {
 	case errors.As(err, &known):
 		return known
-	case cause != nil && status == 0:
-		return model.newError(llm.TimedOut, 0, "the provider did not answer in time")
+	case cause != nil && a.status == 0:
+		return a.model.newError(llm.TimedOut, 0, "the provider did not answer in time")
 	case errors.Is(cause, errIdle):
-		return model.newError(llm.TimedOut, status, "the provider answered %d and then sent nothing for %s", status,
-			model.config.IdleTimeout)
+		return a.answered(llm.TimedOut, " and then sent nothing for %s", a.model.config.IdleTimeout)
 	case cause != nil:
-		return model.newError(llm.TimedOut, status, "the provider answered %d, but did not finish within %s", status,
-			model.config.Timeout)
+		return a.answered(llm.TimedOut, ", but did not finish within %s", a.model.config.Timeout)
 	case errors.As(err, &within):
-		return model.newError(llm.Unavailable, status, "the provider answered %d and then reported an error%s", status,
-			a.code(errorOf(within.data)))
+		return a.answered(llm.Unavailable, " and then reported an error%s", a.code(errorOf(within.data)))
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
-		return model.newError(llm.Malformed, status, "the provider answered %d with a stream whose events are not JSON",
-			status)
-	case status == 0:
+		return a.answered(llm.Malformed, " with a stream whose events are not JSON")
+	case a.status == 0:
 		return a.unreached(err)
 	}
-	return model.newError(llm.CutOff, status, "the provider answered %d, but the connection ended before the answer "+
-		"did", status)
+	return a.answered(llm.CutOff, ", but the connection ended before the answer did")
+}
+
+// answered returns the error of an answer. The text continues "the provider answered 200".
+func (a *attempt) answered(cause llm.Cause, format string, args ...any) *llm.Error {
+	return a.model.newError(cause, a.status, "the provider answered %d"+format, append([]any{a.status}, args...)...)
 }
 
 // unreached returns the failure when the provider did not respond.

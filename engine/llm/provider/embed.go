@@ -116,20 +116,17 @@ func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, 
 	a := attempt{model: e.model}
 	answer, err := a.vectors(ctx, embedding{Model: e.model.config.Model, Input: texts, EncodingFormat: "float"})
 	if err != nil {
-		return nil, e.failure(ctx, &a, err)
+		return nil, a.vectorsFailure(ctx, err)
 	}
 	vectors := make([][]float32, len(texts))
 	for _, made := range answer.Data {
 		if made.Index < 0 || made.Index >= len(vectors) || vectors[made.Index] != nil {
-			return nil, e.model.newError(llm.Malformed, a.status, "the provider answered %d with vectors of other texts than "+
-				"those that were sent",
-				a.status)
+			return nil, a.answered(llm.Malformed, " with vectors of other texts than those that were sent")
 		}
 		vectors[made.Index] = made.Embedding
 	}
 	if slices.ContainsFunc(vectors, func(v []float32) bool { return len(v) == 0 }) {
-		return nil, e.model.newError(llm.Malformed, a.status,
-			"the provider answered %d with fewer vectors than texts", a.status)
+		return nil, a.answered(llm.Malformed, " with fewer vectors than texts")
 	}
 	return vectors, nil
 }
@@ -157,27 +154,23 @@ func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorLis
 	return answer, json.Unmarshal(text, &answer)
 }
 
-// failure returns the error of a failed request for vectors.
-func (e *Embedder) failure(ctx context.Context, a *attempt, err error) error {
+// vectorsFailure returns the error of a failed request for vectors.
+func (a *attempt) vectorsFailure(ctx context.Context, err error) error {
 	var known *llm.Error
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &known):
 		return known
 	case context.Cause(ctx) != nil:
-		return e.model.newError(llm.TimedOut, a.status, "the provider did not answer in time")
+		return a.model.newError(llm.TimedOut, a.status, "the provider did not answer in time")
 	case errors.Is(err, errTooLong):
-		return e.model.newError(llm.TooLong, a.status, "the provider answered %d with more than %d bytes", a.status,
-			maxVectorBytes)
+		return a.answered(llm.TooLong, " with more than %d bytes", maxVectorBytes)
 	case a.status == 0:
 		return a.unreached(err)
 	case errors.As(err, &syntax):
-		return e.model.newError(llm.Malformed, a.status, "the provider answered %d, but not with JSON", a.status)
+		return a.answered(llm.Malformed, ", but not with JSON")
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(interface{ Timeout() bool })):
-		return e.model.newError(llm.CutOff, a.status,
-			"the provider answered %d, but the connection ended before the answer did",
-			a.status)
+		return a.answered(llm.CutOff, ", but the connection ended before the answer did")
 	}
-	return e.model.newError(llm.Malformed, a.status, "the provider answered %d, but not with a list of vectors",
-		a.status)
+	return a.answered(llm.Malformed, ", but not with a list of vectors")
 }

@@ -140,7 +140,7 @@ func bert(clean, chinese, accents, lower bool) normalizer {
 		var b strings.Builder
 		for _, r := range text {
 			switch {
-			case clean && isBlank(r):
+			case clean && unicode.IsSpace(r):
 				b.WriteByte(' ')
 			case clean && (r == 0 || r == unicode.ReplacementChar || unicode.Is(unicode.C, r)):
 			case chinese && isChinese(r):
@@ -159,8 +159,6 @@ func bert(clean, chinese, accents, lower bool) normalizer {
 		return text
 	}
 }
-
-func isBlank(r rune) bool { return r == '\t' || r == '\n' || r == '\r' || unicode.IsSpace(r) }
 
 // isChinese reports whether a character is in one of Unicode's blocks of CJK ideographs.
 func isChinese(r rune) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -198,9 +199,7 @@ func (v *vocabulary) cut(ids []int, piece string) []int {
 			ids = append(ids, id)
 		}
 	}
-	for i, j := before, len(ids)-1; i < j; i, j = i+1, j-1 {
-		ids[i], ids[j] = ids[j], ids[i]
-	}
+	slices.Reverse(ids[before:])
 	return ids
 }
 

@@ -214,11 +214,10 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, changeset *ch
 		}
 		return client.Exit(client.ExitFailed, err)
 	}
-	warnings, err := changeset.warn(ctx, out, server)
-	if err != nil {
+	if err := changeset.warn(ctx, out, server); err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	_, _ = fmt.Fprintln(out, changeset.summary(warnings))
+	_, _ = fmt.Fprintln(out, changeset.summary())
 	showNotes(out, changeset.notes)
 	return nil
 }

@@ -89,7 +89,7 @@ type PageInfo struct {
 }
 
 // Server returns the address of the server.
-func (c *Client) Server() string { return strings.TrimSuffix(c.address, "/graphql") }
+func (c *Client) Server() string { return c.address }
 
 // Request is a GraphQL operation.
 type Request struct {
@@ -156,7 +156,7 @@ func ReadAll[T any](ctx context.Context, c Querier, document string, with Variab
 // exchange sends a request, and returns the status, headers and body of the response.
 func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) (int, http.Header, []byte, error) {
 	header.Set("Accept", "application/json")
-	response, err := c.send(ctx, body, header)
+	response, err := c.Send(ctx, "/graphql", body, header)
 	if err != nil {
 		return 0, nil, nil, err
 	}
@@ -179,7 +179,7 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	if err != nil {
 		return err
 	}
-	response, err := c.send(ctx, body, http.Header{"Accept": {"text/event-stream"}})
+	response, err := c.Send(ctx, "/graphql", body, http.Header{"Accept": {"text/event-stream"}})
 	if err != nil {
 		return err
 	}
@@ -218,14 +218,10 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	return c.unreachable(cmp.Or(lines.Err(), context.Cause(ctx), errors.New("the connection ended")))
 }
 
-func (c *Client) send(ctx context.Context, body []byte, header http.Header) (*http.Response, error) {
-	return c.Send(ctx, "/graphql", body, header)
-}
-
 // Send posts a body to a path of the server, as JSON unless the header has another content type. The caller closes the
 // response's body.
 func (c *Client) Send(ctx context.Context, path string, body []byte, header http.Header) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Server()+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +242,7 @@ func (c *Client) unreachable(err error) error {
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
-	return fmt.Errorf("the server at %s cannot be reached: %w", c.Server(), err)
+	return fmt.Errorf("the server at %s cannot be reached: %w", c.address, err)
 }
 
 // result returns the data of a GraphQL response, or its error.

@@ -52,8 +52,8 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 			"the body must be application/json, text/json or application/*+json, in UTF-8 and not compressed")
 	}
 	source := r.Body
-	if t.maxBody > 0 {
-		source = http.MaxBytesReader(w, r.Body, t.maxBody)
+	if t.MaxBody > 0 {
+		source = http.MaxBytesReader(w, r.Body, t.MaxBody)
 	}
 	text, err := io.ReadAll(source)
 	if err == nil {

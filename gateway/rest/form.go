@@ -17,8 +17,8 @@ import (
 // the name of its variable. Any other part with a name is a fault, because it would be lost.
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (*form.Form, *problem) {
-	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody, Pace: t.requestTimeout}
-	if t.maxBody == 0 {
+	limits := form.Limits{File: t.MaxUpload, Rest: t.MaxBody, Pace: t.RequestTimeout}
+	if t.MaxBody == 0 {
 		limits.Rest = math.MaxInt32
 	}
 	until, _ := r.Context().Deadline()

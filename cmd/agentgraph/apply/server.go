@@ -10,18 +10,18 @@ import (
 )
 
 // api sends requests, and retries after temporary errors.
-type api struct {
-	client *client.Client
-	// firstWait is the wait before the first retry. The wait doubles for each further retry.
-	firstWait time.Duration
-}
+type api struct{ client *client.Client }
 
-// attempts is the maximum number of attempts, over about half a minute.
-const attempts = 6
+const (
+	// attempts is the maximum number of attempts, over about half a minute.
+	attempts = 6
+	// firstWait is the wait before the first retry. The wait doubles for each further retry.
+	firstWait = time.Second
+)
 
 // retry calls do until it succeeds, its error is not temporary, or no attempts are left.
 func (a *api) retry(ctx context.Context, do func() error) error {
-	wait := a.firstWait
+	wait := firstWait
 	for attempt := 1; ; attempt++ {
 		err := do()
 		if err == nil || !client.IsTemporary(err) || attempt == attempts {

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,9 +17,6 @@ import (
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (*form.Form, *problem) {
 	limits := form.Limits{File: t.MaxUpload, Rest: t.MaxBody, Pace: t.RequestTimeout}
-	if t.MaxBody == 0 {
-		limits.Rest = math.MaxInt32
-	}
 	until, _ := r.Context().Deadline()
 	sent, err := form.Read(w, r, limits, until)
 	switch status := form.Status(err); {

@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Options configures a Transport. Status and TraceID are required.
+// Options configures a Transport. Status and TraceID are required, and MaxBody for requests with a body.
 type Options struct {
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
@@ -34,7 +34,7 @@ type Options struct {
 	AuditLog AuditLog
 	// BasePath is the path at which clients find the gateway, or "". Paths in responses begin with it.
 	BasePath string
-	// MaxBody bounds a request body, in bytes; 0 means no limit.
+	// MaxBody bounds a request body, in bytes.
 	MaxBody int64
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
 	MaxUpload int64

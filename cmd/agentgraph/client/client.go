@@ -111,8 +111,6 @@ func (c *Client) Query(ctx context.Context, document string, with Variables, int
 // Execute executes a query or mutation. It returns the data and the unchanged response, even if the response has
 // errors. Without a response, the result response is nil.
 func (c *Client) Execute(ctx context.Context, request Request) (data, response json.RawMessage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, nil, err
@@ -155,6 +153,8 @@ func ReadAll[T any](ctx context.Context, c Querier, document string, with Variab
 
 // exchange sends a request, and returns the status, headers and body of the response.
 func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) (int, http.Header, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
 	header.Set("Accept", "application/json")
 	response, err := c.Send(ctx, "/graphql", body, header)
 	if err != nil {

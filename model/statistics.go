@@ -299,6 +299,5 @@ func repeatsFor(difference, same, different, most float64, comparisons int) *int
 	if n > most {
 		return nil
 	}
-	repeats := int32(n)
-	return &repeats
+	return new(int32(n))
 }

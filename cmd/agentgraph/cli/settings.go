@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -129,10 +130,5 @@ func hasFlag(cmd *cobra.Command, name string) bool {
 			return true
 		}
 	}
-	for _, child := range cmd.Commands() {
-		if hasFlag(child, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(cmd.Commands(), func(child *cobra.Command) bool { return hasFlag(child, name) })
 }

@@ -127,8 +127,8 @@ func (e *Engine) Choices() (choices []Choice) {
 	return choices
 }
 
-// modelChooser returns the function that chooses the model of an agent: the one that it names, or the default one. The meter counts the tokens of the model's answers. The error is UNPROCESSABLE if this server no longer has the
-// model.
+// modelChooser returns the function that chooses the model of an agent: the one that it names, or the default one. The
+// meter counts the tokens of the model's answers. The error is UNPROCESSABLE if this server no longer has the model.
 func (e *Engine) modelChooser(m *Meter, defaultModel llm.Model) func(*model.Agent) (llm.Model, error) {
 	return func(agent *model.Agent) (llm.Model, error) {
 		if agent.Model == nil {

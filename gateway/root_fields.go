@@ -42,12 +42,8 @@ func lacksCondition(operation *graphql.OperationContext, v *ast.VariableDefiniti
 	if _, hasValue := operation.Variables[v.Variable].(bool); hasValue || v.Type.NamedType != "Boolean" {
 		return false
 	}
-	for use := range nonNullUses(operation.Operation.SelectionSet, v.Variable) {
-		if !use.ExpectedTypeHasDefault {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(nonNullUses(operation.Operation.SelectionSet, v.Variable),
+		func(use *ast.Value) bool { return !use.ExpectedTypeHasDefault })
 }
 
 // isCollected reports whether a selection has only a few distinct fields without directives, so that

@@ -3,7 +3,6 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
-	"iter"
 	"maps"
 	"math"
 	"reflect"
@@ -36,10 +35,9 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 			c.addFault(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable,
 				definition.Type)
 		case value == nil:
-			for use := range nonNullUses(operation.SelectionSet, definition.Variable) {
+			if uses := nonNullUses(operation.SelectionSet, definition.Variable); len(uses) > 0 {
 				c.addFault(definition.Variable, `Variable "$%s" must not be null: it is used as a value of type "%s".`,
-					definition.Variable, use.ExpectedType)
-				break
+					definition.Variable, uses[0].ExpectedType)
 			}
 		default:
 			c.value(definition.Type, definition.Variable, value)
@@ -60,59 +58,56 @@ func ExplainVariables(schema *ast.Schema, operation *graphql.OperationContext, v
 	return errs
 }
 
-// nonNullUses yields where a selection uses the variable as a value that must not be null. If the variable, the
+// nonNullUses returns where a selection uses the variable as a value that must not be null. If the variable, the
 // argument or the input field has a default, the variable's own type may be nullable.
-func nonNullUses(set ast.SelectionSet, variable string) iter.Seq[*ast.Value] {
-	return func(yield func(*ast.Value) bool) {
-		search := useSearch{variable: variable, visited: map[string]bool{}, yield: yield}
-		search.selection(set)
-	}
+func nonNullUses(set ast.SelectionSet, variable string) []*ast.Value {
+	search := useSearch{variable: variable, visited: map[string]bool{}}
+	search.selection(set)
+	return search.uses
 }
 
-// useSearch visits each fragment once. Its methods report whether to continue.
+// useSearch visits each fragment once.
 type useSearch struct {
 	variable string
 	visited  map[string]bool
-	yield    func(*ast.Value) bool
+	uses     []*ast.Value
 }
 
-func (u useSearch) selection(set ast.SelectionSet) bool {
+func (u *useSearch) selection(set ast.SelectionSet) {
 	for _, selection := range set {
-		var arguments ast.ArgumentList
-		var directives ast.DirectiveList
-		var below ast.SelectionSet
 		switch s := selection.(type) {
 		case *ast.Field:
-			arguments, directives, below = s.Arguments, s.Directives, s.SelectionSet
+			u.arguments(s.Arguments, s.Directives)
+			u.selection(s.SelectionSet)
 		case *ast.InlineFragment:
-			directives, below = s.Directives, s.SelectionSet
+			u.arguments(nil, s.Directives)
+			u.selection(s.SelectionSet)
 		case *ast.FragmentSpread:
-			if directives = s.Directives; !u.visited[s.Name] {
+			if u.arguments(nil, s.Directives); !u.visited[s.Name] {
 				u.visited[s.Name] = true
-				below = s.Definition.SelectionSet
+				u.selection(s.Definition.SelectionSet)
 			}
 		}
-		continues := u.arguments(arguments)
-		for _, directive := range directives {
-			continues = continues && u.arguments(directive.Arguments)
-		}
-		if !continues || !u.selection(below) {
-			return false
-		}
 	}
-	return true
 }
 
-func (u useSearch) arguments(arguments ast.ArgumentList) bool {
-	return !slices.ContainsFunc(arguments, func(argument *ast.Argument) bool { return !u.value(argument.Value) })
+func (u *useSearch) arguments(arguments ast.ArgumentList, directives ast.DirectiveList) {
+	for _, argument := range arguments {
+		u.value(argument.Value)
+	}
+	for _, directive := range directives {
+		u.arguments(directive.Arguments, nil)
+	}
 }
 
-func (u useSearch) value(value *ast.Value) bool {
+func (u *useSearch) value(value *ast.Value) {
 	isUse := value.Kind == ast.Variable && value.Raw == u.variable
-	if isUse && value.ExpectedType != nil && value.ExpectedType.NonNull && !u.yield(value) {
-		return false
+	if isUse && value.ExpectedType != nil && value.ExpectedType.NonNull {
+		u.uses = append(u.uses, value)
 	}
-	return !slices.ContainsFunc(value.Children, func(child *ast.ChildValue) bool { return !u.value(child.Value) })
+	for _, child := range value.Children {
+		u.value(child.Value)
+	}
 }
 
 type variableCheck struct {

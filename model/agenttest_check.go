@@ -291,46 +291,34 @@ func (f *Fields) expression(path string, text *string) {
 }
 
 // Sought returns the texts and regular expressions that are searched for in other texts. They may contain placeholders.
-func (e *TestExpectation) Sought() (sought []string) {
-	var given []*string
-	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
-		if said != nil {
-			given = append(given, said.Text, said.Matches)
-		}
-	}
-	if e.Extracts != nil {
-		given = append(given, e.Extracts.Matches)
-	}
-	for _, condition := range e.conditions() {
-		given = append(given, condition.Matches)
-	}
-	for _, text := range given {
-		if text != nil {
-			sought = append(sought, *text)
-		}
-	}
-	return sought
-}
+func (e *TestExpectation) Sought() []string { return e.texts(false) }
 
 // Texts returns the texts that may contain placeholders.
-func (e *TestExpectation) Texts() []string {
-	given := []*string{e.Tag}
+func (e *TestExpectation) Texts() []string { return e.texts(true) }
+
+// texts returns the texts that are searched for. withEqual adds those that a whole text must equal.
+func (e *TestExpectation) texts(withEqual bool) (texts []string) {
+	add := func(equal *string, sought ...*string) {
+		if withEqual {
+			sought = append([]*string{equal}, sought...)
+		}
+		for _, text := range sought {
+			if text != nil {
+				texts = append(texts, *text)
+			}
+		}
+	}
+	add(e.Tag)
 	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
 		if said != nil {
-			given = append(given, said.Text, said.Matches)
+			add(nil, said.Text, said.Matches)
 		}
 	}
 	if e.Extracts != nil {
-		given = append(given, e.Extracts.Equals, e.Extracts.Matches)
+		add(e.Extracts.Equals, e.Extracts.Matches)
 	}
 	for _, condition := range e.conditions() {
-		given = append(given, condition.Equals, condition.Matches)
-	}
-	var texts []string
-	for _, text := range given {
-		if text != nil {
-			texts = append(texts, *text)
-		}
+		add(condition.Equals, condition.Matches)
 	}
 	return texts
 }

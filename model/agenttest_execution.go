@@ -311,14 +311,7 @@ func (c *AgentTestRunCounts) Judged() int32 { return c.Passed + c.Failed }
 func (c *AgentTestRunCounts) IsFlaky() bool { return c.Passed > 0 && c.Failed > 0 }
 
 // PassRate returns the share of the judged runs that passed, or nil when none was judged.
-func (c *AgentTestRunCounts) PassRate() *float64 {
-	judged := c.Judged()
-	if judged == 0 {
-		return nil
-	}
-	rate := float64(c.Passed) / float64(judged)
-	return &rate
-}
+func (c *AgentTestRunCounts) PassRate() *float64 { return ratio(c.Passed, c.Judged()) }
 
 // PassRateInterval returns the 95 % confidence interval of the pass rate, or nil when no run was judged.
 func (c *AgentTestRunCounts) PassRateInterval() *RateInterval { return wilson(c.Passed, c.Judged()) }

@@ -23,11 +23,7 @@ type VerdictCounts struct {
 // isExact reports whether the program decided, without a judge.
 func (c *VerdictCounts) isExact() bool { return c.JudgeModel == nil && c.IsDoubtful != nil }
 
-func (c *VerdictCounts) judge() judgeKey {
-	return (&AgentTestRun{JudgeModel: c.JudgeModel, JudgePrompt: c.JudgePrompt}).judge()
-}
-
-func (c *VerdictCounts) kind() int { return kindOfVerdict(c.Status, c.IsDoubtful) }
+func (c *VerdictCounts) judge() judgeKey { return judgeOf(c.JudgeModel, c.JudgePrompt) }
 
 func kindOfVerdict(status AgentTestRunStatus, isDoubtful *bool) int {
 	return verdictKind(status == AgentTestRunStatusPassed, isDoubtful != nil && *isDoubtful)
@@ -128,7 +124,7 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 	}
 	for _, c := range counts {
 		if _, known := indexes[c.ExecutionID]; known && !c.isExact() && c.judge() == judge {
-			runsOf(c.ExecutionID).unlabeled[c.kind()] += float64(c.Runs)
+			runsOf(c.ExecutionID).unlabeled[kindOfVerdict(c.Status, c.IsDoubtful)] += float64(c.Runs)
 		}
 	}
 	for i := range runs { // executions can change between the reads

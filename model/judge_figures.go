@@ -161,11 +161,13 @@ type JudgeDisagreement struct {
 // all criteria together.
 type judgeKey struct{ model, prompt, criterion string }
 
-func (r *AgentTestRun) judge() judgeKey {
-	if r.JudgeModel == nil || r.JudgePrompt == nil {
+func (r *AgentTestRun) judge() judgeKey { return judgeOf(r.JudgeModel, r.JudgePrompt) }
+
+func judgeOf(model, prompt *string) judgeKey {
+	if model == nil || prompt == nil {
 		return judgeKey{}
 	}
-	return judgeKey{model: *r.JudgeModel, prompt: *r.JudgePrompt}
+	return judgeKey{model: *model, prompt: *prompt}
 }
 
 // FiguresOf returns the figures of each judge, and of each of its criteria: at most MaxJudgeFigures. Judges with the
@@ -194,11 +196,8 @@ func FiguresOf(labelled []LabelledVerdict) []*JudgeFigures {
 		f.People, f.Kappa, f.PeopleKappa = int32(len(f.byPerson)), meanKappa(f.byPerson), meanKappa(f.byPeople)
 		f.IsWorseThanPeople = f.agreementWhereSeveralMarked.isBelow(f.PeopleAgreement)
 	}
-	judgeOf := func(f *JudgeFigures) judgeKey {
-		return (&AgentTestRun{JudgeModel: f.JudgeModel, JudgePrompt: f.JudgePrompt}).judge()
-	}
 	slices.SortStableFunc(all, func(a, b *JudgeFigures) int {
-		first, second := judgeOf(a), judgeOf(b)
+		first, second := judgeOf(a.JudgeModel, a.JudgePrompt), judgeOf(b.JudgeModel, b.JudgePrompt)
 		return cmp.Or(cmp.Compare(totals[second], totals[first]), cmp.Compare(first.model, second.model),
 			cmp.Compare(first.prompt, second.prompt), cmp.Compare(b.allCriteriaRank(), a.allCriteriaRank()),
 			cmp.Compare(b.Labels, a.Labels))

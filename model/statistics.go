@@ -299,6 +299,5 @@ func repeatsFor(difference, same, different, limit float64, comparisons int) *in
 	if n > limit {
 		return nil
 	}
-	repeats := int32(n)
-	return &repeats
+	return new(int32(n))
 }

@@ -51,11 +51,7 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		return nil, problemf(http.StatusUnsupportedMediaType, model.BadInput,
 			"the body must be application/json, text/json or application/*+json, in UTF-8 and not compressed")
 	}
-	source := r.Body
-	if t.maxBody > 0 {
-		source = http.MaxBytesReader(w, r.Body, t.maxBody)
-	}
-	text, err := io.ReadAll(source)
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, t.MaxBody))
 	if err == nil {
 		// Clear the deadline, which would otherwise cancel the request's context. After a failure the deadline must stay, or
 		// net/http would wait for the rest of the body before it responds.

@@ -48,8 +48,8 @@ func thingServer(t *testing.T, table ...route) (http.Handler, error) {
 	endpoints, err := newEndpoints(schema, all, table)
 	server := handler.New(&backend{schema: schema})
 	server.AddTransport(&Transport{
-		endpoints: endpoints, types: schema.Types, status: statusOf,
-		traceID: func(context.Context) string { return "trace-1" },
+		Options:   Options{Status: statusOf, TraceID: func(context.Context) string { return "trace-1" }},
+		endpoints: endpoints, types: schema.Types,
 	})
 	return server, err
 }

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,10 +16,7 @@ import (
 // the name of its variable. Any other part with a name is a fault, because it would be lost.
 func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint,
 	variables map[string]any) (*form.Form, *problem) {
-	limits := form.Limits{File: t.maxUpload, Rest: t.maxBody, Pace: t.requestTimeout}
-	if t.maxBody == 0 {
-		limits.Rest = math.MaxInt32
-	}
+	limits := form.Limits{File: t.MaxUpload, Rest: t.MaxBody, Pace: t.RequestTimeout}
 	until, _ := r.Context().Deadline()
 	sent, err := form.Read(w, r, limits, until)
 	switch status := form.Status(err); {

@@ -51,7 +51,7 @@ func problemf(status int, code model.Code, format string, args ...any) *problem 
 }
 
 func (t *Transport) problem(err *model.Error) *problem {
-	return &problem{Status: t.status(string(err.Code)), Code: err.Code, Detail: err.Message, Errors: err.Fields}
+	return &problem{Status: t.Status(string(err.Code)), Code: err.Code, Detail: err.Message, Errors: err.Fields}
 }
 
 // invalid returns the problem for faulty input, or nil if there is no fault.
@@ -113,7 +113,7 @@ func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror
 
 func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {
 	p.Type, p.Title = standards[p.Status], http.StatusText(p.Status)
-	p.Instance, p.TraceID = t.basePath+r.URL.EscapedPath(), t.traceID(r.Context())
+	p.Instance, p.TraceID = t.BasePath+r.URL.EscapedPath(), t.TraceID(r.Context())
 
 	var body bytes.Buffer
 	encoder := json.NewEncoder(&body)

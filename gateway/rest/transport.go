@@ -22,7 +22,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Options configures a Transport. Status and TraceID are required.
+// Options configures a Transport. Status and TraceID are required, and MaxBody for requests with a body.
 type Options struct {
 	// Status returns the HTTP status of an error code.
 	Status func(code string) int
@@ -34,7 +34,7 @@ type Options struct {
 	AuditLog AuditLog
 	// BasePath is the path at which clients find the gateway, or "". Paths in responses begin with it.
 	BasePath string
-	// MaxBody bounds a request body, in bytes; 0 means no limit.
+	// MaxBody bounds a request body, in bytes.
 	MaxBody int64
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
 	MaxUpload int64
@@ -44,15 +44,10 @@ type Options struct {
 
 // Transport serves v1 REST. It is safe for concurrent use.
 type Transport struct {
-	endpoints      []*endpoint
-	types          map[string]*ast.Definition
-	status         func(code string) int
-	traceID        func(ctx context.Context) string
-	exports        []export
-	basePath       string
-	maxBody        int64
-	maxUpload      int64
-	requestTimeout time.Duration
+	Options
+	endpoints []*endpoint
+	types     map[string]*ast.Definition
+	exports   []export
 }
 
 var _ graphql.Transport = (*Transport)(nil)
@@ -77,10 +72,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	if o.AuditLog != nil {
 		exports = append(exports, auditExport(o.AuditLog))
 	}
-	return &Transport{
-		endpoints: endpoints, types: schema.Types, status: o.Status, traceID: o.TraceID,
-		exports: exports, basePath: o.BasePath, maxBody: o.MaxBody, maxUpload: o.MaxUpload, requestTimeout: o.RequestTimeout,
-	}, nil
+	return &Transport{Options: o, endpoints: endpoints, types: schema.Types, exports: exports}, nil
 }
 
 // Operations returns the names of the stored operations.
@@ -241,7 +233,7 @@ func (t *Transport) respond(w http.ResponseWriter, e *endpoint, parts ...[]byte)
 	}
 	h := w.Header()
 	if e.location != "" {
-		h.Set("Location", t.basePath+fillLocation(e.location, parts[0]))
+		h.Set("Location", t.BasePath+fillLocation(e.location, parts[0]))
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(length))

@@ -224,12 +224,9 @@ func addProperty(schema *jsonschema.Schema, name string, property *jsonschema.Sc
 
 // applies reports whether a fragment with the type condition applies to a concrete type.
 func (d *Describer) applies(concrete *ast.Definition, condition string) bool {
-	for _, possible := range d.Schema.GetPossibleTypes(d.Schema.Types[condition]) {
-		if possible.Name == concrete.Name {
-			return true
-		}
-	}
-	return condition == "" || condition == concrete.Name
+	return condition == "" || condition == concrete.Name ||
+		slices.ContainsFunc(d.Schema.GetPossibleTypes(d.Schema.Types[condition]),
+			func(possible *ast.Definition) bool { return possible.Name == concrete.Name })
 }
 
 // InputObject describes an object of a request.

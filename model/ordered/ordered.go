@@ -45,16 +45,6 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// set sets a member. A repeated name keeps its first position and gets the last value.
-func (o *Object) set(places map[string]int, name string, value any) {
-	if place, known := places[name]; known {
-		(*o)[place].Value = value
-		return
-	}
-	places[name] = len(*o)
-	*o = append(*o, Member{name, value})
-}
-
 // Decode decodes one JSON value as nil, a bool, a string, a []any or an Object. number decodes numbers.
 func Decode(text []byte, number func(json.Number) (any, error)) (any, error) {
 	d := decoder{json.NewDecoder(bytes.NewReader(text)), number}
@@ -90,7 +80,7 @@ func (d decoder) value(depth int) (any, error) {
 		return d.number(token)
 	case json.Delim:
 		if token == '{' {
-			return d.object(depth)
+			return members(d.Decoder, func() (any, error) { return d.value(depth + 1) })
 		}
 		list := []any{}
 		for d.More() {
@@ -106,18 +96,24 @@ func (d decoder) value(depth int) (any, error) {
 	return token, nil
 }
 
-func (d decoder) object(depth int) (any, error) {
+// members decodes an object after its first brace. A repeated name keeps its first position and gets the last value.
+func members(d *json.Decoder, decodeValue func() (any, error)) (Object, error) {
 	object, places := Object{}, map[string]int{}
 	for d.More() {
 		name, err := d.Token()
 		if err != nil {
 			return nil, err
 		}
-		value, err := d.value(depth + 1)
+		value, err := decodeValue()
 		if err != nil {
 			return nil, err
 		}
-		object.set(places, name.(string), value)
+		if place, known := places[name.(string)]; known {
+			object[place].Value = value
+			continue
+		}
+		places[name.(string)] = len(object)
+		object = append(object, Member{name.(string), value})
 	}
 	_, err := d.Token()
 	return object, err
@@ -130,18 +126,9 @@ func Members(text []byte) (Object, error) {
 	if start, err := decoder.Token(); err != nil || start != json.Delim('{') {
 		return nil, errors.New("is not a JSON object")
 	}
-	object, places := Object{}, map[string]int{}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return nil, err
-		}
+	return members(decoder, func() (any, error) {
 		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return nil, err
-		}
-		object.set(places, name.(string), value)
-	}
-	_, err := decoder.Token()
-	return object, err
+		err := decoder.Decode(&value)
+		return value, err
+	})
 }

@@ -172,19 +172,10 @@ func (c *comparisonShown) baseIDs() string {
 	return strings.Join(ids, ", ")
 }
 
-// testsWithConclusion returns the names of the tests with the conclusion.
-func (c *comparisonShown) testsWithConclusion(conclusion string) []string {
-	return c.names(func(test comparedShown) bool { return test.Conclusion == conclusion })
-}
-
 // testsWithChange returns the names of the tests with the change.
-func (c *comparisonShown) testsWithChange(change string) []string {
-	return c.names(func(test comparedShown) bool { return test.Change == change })
-}
-
-func (c *comparisonShown) names(include func(comparedShown) bool) (names []string) {
+func (c *comparisonShown) testsWithChange(change string) (names []string) {
 	for _, test := range c.Tests {
-		if include(test) {
+		if test.Change == change {
 			names = append(names, test.title())
 		}
 	}
@@ -193,7 +184,8 @@ func (c *comparisonShown) names(include func(comparedShown) bool) (names []strin
 
 // isRegressed reports whether the overall result or any single test got significantly worse.
 func (c *comparisonShown) isRegressed() bool {
-	return c != nil && (c.Conclusion == "Regressed" || len(c.testsWithConclusion("Regressed")) > 0)
+	return c != nil && (c.Conclusion == "Regressed" ||
+		slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion == "Regressed" }))
 }
 
 // isEmpty reports whether no test was judged on both sides.

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,8 +23,6 @@ import (
 // diffCodes documents the exit codes of diff.
 const diffCodes = "Exit codes: 0 if nothing differs, 6 if something differs, 1 if the files are invalid, 2 if the " +
 	"command line is invalid, 3 if the server cannot be reached or refuses the request."
-
-const firstWait = time.Second
 
 // compareFlags has the flags of the commands that compare files with a server.
 type compareFlags struct {
@@ -84,7 +81,7 @@ func connect(cmd *cobra.Command, flags client.Flags, selectedKinds []*kind) (*ap
 	if err != nil {
 		return nil, nil, err
 	}
-	server := &api{connected, firstWait}
+	server := &api{connected}
 	there, err := server.load(cmd.Context(), selectedKinds)
 	if err != nil {
 		return nil, nil, client.ExitWith(cmd.Context(), err)
@@ -214,11 +211,10 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, changeset *ch
 		}
 		return client.Exit(client.ExitFailed, err)
 	}
-	warnings, err := changeset.warn(ctx, out, server)
-	if err != nil {
+	if err := changeset.warn(ctx, out, server); err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	_, _ = fmt.Fprintln(out, changeset.summary(warnings))
+	_, _ = fmt.Fprintln(out, changeset.summary())
 	showNotes(out, changeset.notes)
 	return nil
 }

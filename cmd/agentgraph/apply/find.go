@@ -149,7 +149,7 @@ func (c *company) checkUniqueKeys(k *kind) {
 		key   string
 	}
 	seen := map[called]*resource{}
-	if k == simulation || k == classification {
+	if k.isTest() {
 		return // Nothing refers to tests by key.
 	}
 	for _, t := range c.resources[k] {
@@ -204,7 +204,7 @@ func (c *company) checkUniqueNames(changes []*change, o options) {
 			if !slices.Contains(together, t.kind) || ch.verb == "change" && c.nextNameKey(t) == c.currentNameKey(t) {
 				continue
 			}
-			isTest := t.kind == simulation || t.kind == classification
+			isTest := t.kind.isTest()
 			others := slices.DeleteFunc(slices.Clone(at[c.nextNameKey(t)]), func(other *resource) bool { return other == t })
 			if len(others) == 0 {
 				c.refuseHeldNames(ch, holders[c.nextNameKey(t)], isTest)

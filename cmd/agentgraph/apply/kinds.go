@@ -16,8 +16,14 @@ type kind struct {
 
 func (k *kind) shape() shape { return shape{form: merged, members: k.members} }
 
-func (k *kind) member(name string) field {
-	for _, f := range k.members {
+// isTest reports whether the resources are tests.
+func (k *kind) isTest() bool { return k == simulation || k == classification }
+
+func (k *kind) member(name string) field { return k.shape().member(name) }
+
+// member returns the member with the name, or no field.
+func (s shape) member(name string) field {
+	for _, f := range s.members {
 		if f.name == name {
 			return f
 		}

@@ -163,20 +163,11 @@ func differencesOf(t *resource) (all []difference) {
 		for _, part := range parts {
 			was, _ := before.get(part.name)
 			if t.actual == nil || !isEqual(was, part.value) {
-				all = append(all, difference{given.name + "." + part.name, partOf(f.shape, part.name), was, part.value})
+				all = append(all, difference{given.name + "." + part.name, f.shape.member(part.name).shape, was, part.value})
 			}
 		}
 	}
 	return all
-}
-
-func partOf(s shape, name string) shape {
-	for _, f := range s.members {
-		if f.name == name {
-			return f.shape
-		}
-	}
-	return shape{}
 }
 
 func headersDiffer(own []difference) bool {

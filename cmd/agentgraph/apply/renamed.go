@@ -39,7 +39,7 @@ func (c *company) noteRenames(o options) {
 		if len(left) == 0 {
 			continue
 		}
-		isTest, noted := k == simulation || k == classification, map[*resource]bool{}
+		isTest, noted := k.isTest(), map[*resource]bool{}
 		for _, t := range c.resources[k] {
 			if t.raw == nil || t.actual != nil {
 				continue

@@ -44,7 +44,7 @@ func checkSource(s *source) (wrong faults) {
 	}
 	compiled, _ := rules()
 	// The validator expects numbers as its own decoder returns them, so the content is encoded and decoded again.
-	encoded, err := json.Marshal(toJSONValue(s.content))
+	encoded, err := json.Marshal(s.content)
 	if err != nil {
 		return faults{fmt.Sprintf("%s: %v", s.name, err)}
 	}

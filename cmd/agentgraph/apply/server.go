@@ -10,18 +10,18 @@ import (
 )
 
 // api sends requests, and retries after temporary errors.
-type api struct {
-	client *client.Client
-	// firstWait is the wait before the first retry. The wait doubles for each further retry.
-	firstWait time.Duration
-}
+type api struct{ client *client.Client }
 
-// attempts is the maximum number of attempts, over about half a minute.
-const attempts = 6
+const (
+	// attempts is the maximum number of attempts, over about half a minute.
+	attempts = 6
+	// firstWait is the wait before the first retry. The wait doubles for each further retry.
+	firstWait = time.Second
+)
 
 // retry calls do until it succeeds, its error is not temporary, or no attempts are left.
 func (a *api) retry(ctx context.Context, do func() error) error {
-	wait := a.firstWait
+	wait := firstWait
 	for attempt := 1; ; attempt++ {
 		err := do()
 		if err == nil || !client.IsTemporary(err) || attempt == attempts {
@@ -41,10 +41,15 @@ func (a *api) Query(ctx context.Context, document string, with client.Variables,
 	return a.retry(ctx, func() error { return a.client.Query(ctx, document, with, into) })
 }
 
-// readResources returns all resources that a query lists.
-func (a *api) readResources(ctx context.Context, query string) (nodes []object, err error) {
-	texts, err := client.ReadAll[json.RawMessage](ctx, a, query, client.Variables{}, 0)
-	for _, text := range texts {
+// readResources returns all resources that a query lists. isWhole is set for a query without pages.
+func (a *api) readResources(ctx context.Context, query string, isWhole bool) (nodes []object, err error) {
+	var read struct{ Page []json.RawMessage }
+	if isWhole {
+		err = a.Query(ctx, query, client.Variables{}, &read)
+	} else {
+		read.Page, err = client.ReadAll[json.RawMessage](ctx, a, query, client.Variables{}, 0)
+	}
+	for _, text := range read.Page {
 		value, err := decodeJSON(text)
 		if err != nil {
 			return nil, err
@@ -54,37 +59,17 @@ func (a *api) readResources(ctx context.Context, query string) (nodes []object, 
 	return nodes, err
 }
 
-// readWhole does the same as readResources, for a query that has no pages.
-func (a *api) readWhole(ctx context.Context, query string) (nodes []object, err error) {
-	var read struct{ Page []json.RawMessage }
-	if err := a.Query(ctx, query, client.Variables{}, &read); err != nil {
-		return nil, err
-	}
-	for _, text := range read.Page {
-		value, err := decodeJSON(text)
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, value.(object))
-	}
-	return nodes, nil
-}
-
 // load returns the server's resources of the kinds, which must be in the order of their dependencies.
 func (a *api) load(ctx context.Context, selectedKinds []*kind) (*company, error) {
 	c := newCompany()
 	for _, k := range selectedKinds {
-		read := a.readResources
-		if k.isWhole {
-			read = a.readWhole
-		}
-		nodes, err := read(ctx, k.query)
+		nodes, err := a.readResources(ctx, k.query, k.isWhole)
 		if err != nil {
 			return nil, err
 		}
 		for _, node := range nodes {
 			t := &resource{kind: k, id: node.text("id"), node: node}
-			if k == folder || k == simulation || k == classification {
+			if k == folder || k.isTest() {
 				t.agent = c.byID[node.text("agentId")]
 			}
 			c.resources[k] = append(c.resources[k], t)
@@ -101,7 +86,7 @@ func (a *api) load(ctx context.Context, selectedKinds []*kind) (*company, error)
 }
 
 func (a *api) loadDocuments(ctx context.Context, c *company) error {
-	documents, err := a.readResources(ctx, documentsQuery)
+	documents, err := a.readResources(ctx, documentsQuery, false)
 	for _, d := range documents {
 		if dataset := c.byID[d.text("datasetId")]; dataset != nil {
 			size, _ := d.get("size")

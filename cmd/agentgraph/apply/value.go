@@ -195,25 +195,6 @@ func (q quoted) MarshalYAML() ([]byte, error) {
 	return bytes.TrimSpace(out.Bytes()), err
 }
 
-// toJSONValue returns a value with the lists and maps that encoding/json would decode, for the JSON Schema.
-func toJSONValue(value any) any {
-	switch v := value.(type) {
-	case object:
-		m := make(map[string]any, len(v))
-		for _, one := range v {
-			m[one.name] = toJSONValue(one.value)
-		}
-		return m
-	case list:
-		l := make([]any, len(v))
-		for i, one := range v {
-			l[i] = toJSONValue(one)
-		}
-		return l
-	}
-	return value
-}
-
 // decodeJSON returns the value that a JSON text holds.
 func decodeJSON(text []byte) (any, error) {
 	decoded, err := ordered.Decode(text, decodeNumber)

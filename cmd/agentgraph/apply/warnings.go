@@ -14,11 +14,11 @@ const testsAtOnce = 50
 
 const obstaclesDocument = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on AgentTest { obstacles } } }`
 
-// warn prints why written tests cannot run as described, and returns the number of warnings.
-func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warnings int, err error) {
+// warn prints why written tests cannot run as described, and records these warnings.
+func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) error {
 	var tests []*resource
 	for _, ch := range p.changes {
-		if isTest := ch.resource.kind == simulation || ch.resource.kind == classification; isTest && ch.verb != "delete" {
+		if ch.resource.kind.isTest() && ch.verb != "delete" {
 			tests = append(tests, ch.resource)
 		}
 	}
@@ -31,31 +31,30 @@ func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) (warni
 			Nodes []*struct{ Obstacles []string }
 		}
 		if err := server.Query(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
-			return warnings, fmt.Errorf("everything was applied, but the warnings about the tests could not be read: %w", err)
+			return fmt.Errorf("everything was applied, but the warnings about the tests could not be read: %w", err)
 		}
 		for i, node := range read.Nodes {
 			if node == nil {
 				continue // the test has been deleted since
 			}
 			for _, obstacle := range node.Obstacles {
-				warnings++
 				text := fmt.Sprintf("%s: %s", some[i], client.Printable(obstacle))
 				p.warnings = append(p.warnings, text)
 				_, _ = fmt.Fprintln(out, "Warning:", text)
 			}
 		}
 	}
-	return warnings, nil
+	return nil
 }
 
 // summary returns how much was changed, and the number of warnings.
-func (p *changeSet) summary(warnings int) string {
+func (p *changeSet) summary() string {
 	if len(p.changes) == 0 {
 		return "Nothing differs."
 	}
 	text := fmt.Sprintf("%d created, %d changed, %d deleted", p.count("create"), p.count("change"), p.count("delete"))
-	if warnings == 0 {
-		return text
+	if n := len(p.warnings); n > 0 {
+		text += ", " + pluralize(n, "warning")
 	}
-	return text + ", " + pluralize(warnings, "warning")
+	return text
 }

@@ -272,7 +272,7 @@ func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 // delete deletes the resource.
 func (ch *change) delete(ctx context.Context, w *writer) error {
 	typeName := ch.resource.kind.typeName
-	if ch.resource.kind == simulation || ch.resource.kind == classification {
+	if ch.resource.kind.isTest() {
 		typeName = "AgentTest"
 	}
 	_, err := w.mutate(ctx, "delete"+typeName, "deletedId", object{{ch.resource.kind.id, ch.resource.id}}, nil)

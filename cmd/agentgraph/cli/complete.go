@@ -14,7 +14,7 @@ func completeFlags(cmd *cobra.Command, flags Flags) {
 	for _, f := range flags {
 		complete := f.Complete
 		if f.Enum != nil {
-			complete = oneOf(f.Enum)
+			complete = func(*cobra.Command, string) []string { return f.Enum }
 		}
 		if complete == nil {
 			continue
@@ -72,8 +72,4 @@ func completed(cmd *cobra.Command, complete Completer, prefix string) []string {
 		}
 	}
 	return words
-}
-
-func oneOf(values []string) Completer {
-	return func(*cobra.Command, string) []string { return values }
 }

@@ -16,7 +16,7 @@ import (
 // the command line.
 func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	given = map[string]bool{}
-	var file *settings
+	var file settings
 	set := func(flag *pflag.Flag) error {
 		v, isDeclared := flag.Value.(*value)
 		if !isDeclared {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -19,14 +20,15 @@ const configFlag = "config"
 const SettingsOf = "settings-of"
 
 // settings is a settings file: values of flags by name. Values at the top apply to all commands. Values below the name
-// of a command apply to that command only. A nil *settings has no values.
-type settings struct{ values map[string]any }
+// of a command apply to that command only.
+type settings map[string]any
 
-// readSettings reads the file, and refuses keys that are neither a flag nor a command of the program. It returns nil if
-// the path is empty.
-func readSettings(path string, program *cobra.Command) (*settings, error) {
+// readSettings reads the file, and refuses keys that are neither a flag nor a command of the program. Without a path,
+// there are no values.
+func readSettings(path string, program *cobra.Command) (settings, error) {
+	values := settings{}
 	if path == "" {
-		return nil, nil
+		return values, nil
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -35,7 +37,6 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	if _, err := DecodeText(text); err != nil {
 		return nil, fmt.Errorf("read settings: %s: %w", path, err)
 	}
-	values := map[string]any{}
 	if err := DecodeYAML(text, &values); err != nil {
 		// The library's error would repeat the line, which may contain a secret.
 		var invalid *yaml.SyntaxError
@@ -48,19 +49,17 @@ func readSettings(path string, program *cobra.Command) (*settings, error) {
 	if err := checkKeys(program, "", values); err != nil {
 		return nil, fmt.Errorf("read settings: %s: %w", path, err)
 	}
-	return &settings{values}, nil
+	return values, nil
 }
 
 // valueOf returns the value of a command's flag, in the form of a command line. A value for the command itself
 // overrides those for its parents.
-func (s *settings) valueOf(command []string, flag string) (text string, found bool) {
-	if s == nil {
-		return "", false
-	}
+func (s settings) valueOf(command []string, flag string) (text string, found bool) {
 	var value any
-	for below := s.values; below != nil; {
+	for below := map[string]any(s); below != nil; {
+		own, isThere := below[flag]
 		// A map belongs to the command of that name, not to the flag.
-		if own, isThere := below[flag]; isThere && !isMap(own) {
+		if _, isMap := own.(map[string]any); isThere && !isMap {
 			value = own
 		}
 		if len(command) == 0 {
@@ -84,21 +83,16 @@ func (s *settings) valueOf(command []string, flag string) (text string, found bo
 }
 
 // inherit gives the command the values for the command that its annotation SettingsOf names. Its own take precedence.
-func (s *settings) inherit(cmd *cobra.Command) {
-	if s == nil || cmd.Annotations[SettingsOf] == "" {
+func (s settings) inherit(cmd *cobra.Command) {
+	if cmd.Annotations[SettingsOf] == "" {
 		return
 	}
 	values := map[string]any{}
 	for _, name := range []string{cmd.Annotations[SettingsOf], cmd.Name()} {
-		below, _ := s.values[name].(map[string]any)
+		below, _ := s[name].(map[string]any)
 		maps.Copy(values, below)
 	}
-	s.values[cmd.Name()] = values
-}
-
-func isMap(value any) bool {
-	_, isMap := value.(map[string]any)
-	return isMap
+	s[cmd.Name()] = values
 }
 
 // checkKeys refuses keys that are neither a subcommand nor a flag of the command, its parents or its subcommands.
@@ -136,10 +130,5 @@ func hasFlag(cmd *cobra.Command, name string) bool {
 			return true
 		}
 	}
-	for _, child := range cmd.Commands() {
-		if hasFlag(child, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(cmd.Commands(), func(child *cobra.Command) bool { return hasFlag(child, name) })
 }

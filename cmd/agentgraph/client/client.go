@@ -89,7 +89,7 @@ type PageInfo struct {
 }
 
 // Server returns the address of the server.
-func (c *Client) Server() string { return strings.TrimSuffix(c.address, "/graphql") }
+func (c *Client) Server() string { return c.address }
 
 // Request is a GraphQL operation.
 type Request struct {
@@ -111,8 +111,6 @@ func (c *Client) Query(ctx context.Context, document string, with Variables, int
 // Execute executes a query or mutation. It returns the data and the unchanged response, even if the response has
 // errors. Without a response, the result response is nil.
 func (c *Client) Execute(ctx context.Context, request Request) (data, response json.RawMessage, err error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, nil, err
@@ -155,8 +153,10 @@ func ReadAll[T any](ctx context.Context, c Querier, document string, with Variab
 
 // exchange sends a request, and returns the status, headers and body of the response.
 func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) (int, http.Header, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	header.Set("Accept", "application/json")
-	response, err := c.send(ctx, body, header)
+	response, err := c.Send(ctx, "/graphql", body, header)
 	if err != nil {
 		return 0, nil, nil, err
 	}
@@ -181,7 +181,7 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	if err != nil {
 		return err
 	}
-	response, err := c.send(ctx, body, http.Header{"Accept": {"text/event-stream"}})
+	response, err := c.Send(ctx, "/graphql", body, http.Header{"Accept": {"text/event-stream"}})
 	if err != nil {
 		return err
 	}
@@ -220,14 +220,10 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	return c.unreachable(cmp.Or(lines.Err(), context.Cause(ctx), errors.New("the connection ended")))
 }
 
-func (c *Client) send(ctx context.Context, body []byte, header http.Header) (*http.Response, error) {
-	return c.Send(ctx, "/graphql", body, header)
-}
-
 // Send posts a body to a path of the server, as JSON unless the header has another content type. The caller closes the
 // response's body.
 func (c *Client) Send(ctx context.Context, path string, body []byte, header http.Header) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Server()+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +244,7 @@ func (c *Client) unreachable(err error) error {
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
-	return fmt.Errorf("the server at %s cannot be reached: %w", c.Server(), err)
+	return fmt.Errorf("the server at %s cannot be reached: %w", c.address, err)
 }
 
 // result returns the data of a GraphQL response, or its error.

@@ -69,10 +69,7 @@ func (f Flags) server(cmd *cobra.Command) (Server, error) {
 }
 
 func (s Server) connect(agent string) *Client {
-	address := strings.TrimRight(s.URL, "/")
-	if !strings.HasSuffix(address, "/graphql") {
-		address += "/graphql"
-	}
+	address := strings.TrimSuffix(strings.TrimRight(s.URL, "/"), "/graphql")
 	return &Client{address: address, agent: agent, key: s.APIKey, http: &http.Client{
 		// Following a redirect could send the key to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -22,8 +22,6 @@ type File struct {
 // Mutate executes a mutation and decodes its data. A retry with the same idempotency key returns the first result
 // instead of executing again. file may be nil.
 func (c *Client) Mutate(ctx context.Context, key, document string, with Variables, file *File, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
 	body, contentType, err := encode(document, with, file)
 	if err != nil {
 		return err

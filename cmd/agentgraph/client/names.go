@@ -9,10 +9,9 @@ import (
 
 // Object is an object on a server, with its name.
 type Object struct {
-	ID   string
-	Name string
-	// Of and AgentID are the name and the id of the agent that it belongs to, if any.
-	Of, AgentID string
+	ID, Name string
+	// Agent is the agent that it belongs to, if any.
+	Agent struct{ ID, Name string }
 }
 
 // Kind is a type of objects that have names.
@@ -65,10 +64,10 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 	if strings.TrimSpace(text) == "" {
 		return Object{}, NotFound(fmt.Sprintf("the name %q of the %s must not be empty", text, kind.noun))
 	}
-	isOther := func(n Object) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.AgentID) }
+	isOther := func(n Object) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.Agent.ID) }
 	foreign := func(n Object) error {
 		return NotFound(fmt.Sprintf("%s %q belongs to agent %q, which --agent does not name", kind.noun, text,
-			Printable(n.Of)))
+			Printable(n.Agent.Name)))
 	}
 	byID, err := c.byID(ctx, kind, text)
 	switch {
@@ -108,43 +107,23 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 }
 
 // byID returns the object with the id, or the zero value if there is none.
-func (c *Client) byID(ctx context.Context, kind Kind, id string) (found Object, err error) {
-	var read struct{ Node *namedNode }
+func (c *Client) byID(ctx context.Context, kind Kind, id string) (Object, error) {
+	var read struct{ Node Object }
 	fields := "id name"
 	if kind.hasAgent {
 		fields += " agent { id name }"
 	}
-	err = c.Query(ctx, `query ($id: ID!) { node(id: $id) { ... on `+kind.typeName+` { `+fields+` } } }`, Variables{"id": id},
+	err := c.Query(ctx, `query ($id: ID!) { node(id: $id) { ... on `+kind.typeName+` { `+fields+` } } }`, Variables{"id": id},
 		&read)
-	if err != nil || read.Node == nil {
-		return Object{}, err
-	}
-	return read.Node.named(), nil
-}
-
-// namedNode is the GraphQL form of an Object.
-type namedNode struct {
-	ID, Name string
-	Agent    *struct{ ID, Name string }
-}
-
-func (n namedNode) named() Object {
-	named := Object{ID: n.ID, Name: n.Name}
-	if n.Agent != nil {
-		named.Of, named.AgentID = n.Agent.Name, n.Agent.ID
-	}
-	return named
+	return read.Node, err
 }
 
 // Search returns the objects whose names contain the text, ignoring case.
-func (c *Client) Search(ctx context.Context, kind Kind, text string) (all []Object, err error) {
-	nodes, err := ReadAll[namedNode](ctx, c, kind.list, Variables{"text": text}, 0)
-	for _, node := range nodes {
-		if strings.Contains(strings.ToLower(node.Name), strings.ToLower(text)) {
-			all = append(all, node.named())
-		}
-	}
-	return all, err
+func (c *Client) Search(ctx context.Context, kind Kind, text string) ([]Object, error) {
+	all, err := ReadAll[Object](ctx, c, kind.list, Variables{"text": text}, 0)
+	return filter(all, func(n Object) bool {
+		return strings.Contains(strings.ToLower(n.Name), strings.ToLower(text))
+	}), err
 }
 
 func filter(all []Object, isKept func(Object) bool) []Object {
@@ -156,8 +135,8 @@ func candidates(all []Object, withIDs bool) string {
 	var texts []string
 	for _, n := range all[:min(len(all), maxCandidates)] {
 		text := fmt.Sprintf("%q", Printable(n.Name))
-		if withIDs && n.Of != "" {
-			text += fmt.Sprintf(" of agent %q", Printable(n.Of))
+		if withIDs && n.Agent.Name != "" {
+			text += fmt.Sprintf(" of agent %q", Printable(n.Agent.Name))
 		}
 		if withIDs {
 			text += " (" + n.ID + ")"

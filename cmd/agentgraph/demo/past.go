@@ -106,10 +106,8 @@ func (p recordingConverter) setResult(run *model.AgentTestRun, t *recordedRun, a
 	run.ClassificationResult = t.ClassificationResult
 	step := end.Sub(at) / time.Duration(len(t.Messages)+1)
 	when := func(message int) time.Time { return at.Add(time.Duration(message+1) * step).Truncate(time.Millisecond) }
-	given := 0
-	if run.Snapshot.Test.Kind == model.AgentTestKindClassification {
-		given = len(t.Messages)
-	} else {
+	given := len(t.Messages)
+	if run.Snapshot.Test.Kind != model.AgentTestKindClassification {
 		given = len(run.Snapshot.Test.ConversationMessages)
 	}
 	for i, m := range t.Messages {

@@ -6123,8 +6123,9 @@ type MessageDelta {
 }
 
 """
-An attempt to answer failed: discard its text. Unless the chat has ended, the client can send the message again. If the
-process dies, nobody sends this event; the next attempt has another ` + "`" + `turnId` + "`" + `.
+An attempt to answer failed, or its chat was ended or deleted: discard its text. If the chat is still open, the client
+can send the message again. If the process dies, this event comes only when the chat ends; the next attempt has another
+` + "`" + `turnId` + "`" + `.
 """
 type TurnFailed {
   "The id of the attempt."
@@ -6141,7 +6142,10 @@ type MessageWritten {
   message: SimulationChatMessage! @openTo(scope: chat)
 }
 
-"The chat has ended, so its calls no longer wait for a person. This is the last event."
+"""
+The chat has ended, so its calls no longer wait for a person. This is the last event. If the chat is deleted, the
+subscription completes without it.
+"""
 type ChatEnded {
   "When it ended."
   endedAt: DateTime! @openTo(scope: chat)
@@ -6292,7 +6296,10 @@ extend type Subscription {
     "The sequence of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: contacts) @openTo(scope: chat)
-  "Sends events while the agent answers: the contact's message, generated text, calls, messages, failed attempts, and the end of the chat."
+  """
+  Sends events while the agent answers: the contact's message, generated text, calls, messages, failed attempts, and the
+  end of the chat. Completes when the chat has ended or is deleted.
+  """
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},

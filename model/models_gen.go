@@ -461,7 +461,8 @@ type CancelBlamePayload struct {
 	Search *BlameSearch `json:"search"`
 }
 
-// The chat has ended, so its calls no longer wait for a person. This is the last event.
+// The chat has ended, so its calls no longer wait for a person. This is the last event. If the chat is deleted, the
+// subscription completes without it.
 type ChatEnded struct {
 	// When it ended.
 	EndedAt time.Time `json:"endedAt"`
@@ -1825,8 +1826,9 @@ type ToolEndpointInput struct {
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
 }
 
-// An attempt to answer failed: discard its text. Unless the chat has ended, the client can send the message again. If the
-// process dies, nobody sends this event; the next attempt has another `turnId`.
+// An attempt to answer failed, or its chat was ended or deleted: discard its text. If the chat is still open, the client
+// can send the message again. If the process dies, this event comes only when the chat ends; the next attempt has another
+// `turnId`.
 type TurnFailed struct {
 	// The id of the attempt.
 	TurnID string `json:"turnId"`

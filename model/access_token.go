@@ -103,7 +103,8 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	if in.Origins != nil && f.nonEmptyList("origins", len(in.Origins), maxTokenOrigins) {
 		for i, origin := range in.Origins {
 			if !isPageOrigin(origin) {
-				f.Add(fmt.Sprintf("origins.%d", i), "must be an origin as browsers send it, such as https://www.example.com")
+				f.Add(fmt.Sprintf("origins.%d", i), "must be an origin as browsers send it, such as "+
+					"https://www.example.com; only localhost and loopback addresses may use http")
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func TestTokenRestrictionsAreBounded(t *testing.T) {
 		"https://" + strings.Repeat("a", 300),
 	} {
 		_, err := create(origins("https://example.com", bad), APIKeyScopeRead)
-		faults(t, err, "origins.1", "as browsers send it")
+		faults(t, err, "origins.1", "https://www.example.com; only localhost and loopback addresses may use http")
 	}
 	_, err := create(func(in *CreateAccessTokenInput) { in.Origins = []string{} }, APIKeyScopeRead)
 	faults(t, err, "origins", "at least one")

@@ -116,6 +116,10 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	if in.Visitor != nil {
 		f.text("visitor", *in.Visitor, 1, maxVisitorLength)
 	}
+	if field := in.Subscription; field != nil && isChat(Unique(in.Scopes)) &&
+		*field != SubscriptionFieldSimulationChatEvents && *field != SubscriptionFieldSimulationChatMessages {
+		f.Add("subscription", "must be simulationChatEvents or simulationChatMessages with the scope chat")
+	}
 	if !isChat(Unique(in.Scopes)) {
 		for name, isGiven := range map[string]bool{"agentIds": in.AgentIds != nil, "visitor": in.Visitor != nil} {
 			if isGiven {

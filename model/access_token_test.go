@@ -122,6 +122,24 @@ func TestTokenRestrictionsAreBounded(t *testing.T) {
 	faults(t, err, "visitor", "only with the scope chat")
 }
 
+func TestTokensOfPagesSubscribeOnlyToChats(t *testing.T) {
+	t.Parallel()
+	key := &APIKey{Scopes: []APIKeyScope{APIKeyScopeChat, APIKeyScopeContacts}}
+	for _, field := range AllSubscriptionField {
+		create := func(scope APIKeyScope) error {
+			_, _, err := NewAccessToken(Signer{}, key, CreateAccessTokenInput{Scopes: []APIKeyScope{scope}, TTLSeconds: 60,
+				Subscription: &field}, now)
+			return err
+		}
+		require.NoError(t, create(APIKeyScopeContacts))
+		if strings.HasPrefix(field.String(), "simulationChat") {
+			require.NoError(t, create(APIKeyScopeChat))
+			continue
+		}
+		faults(t, create(APIKeyScopeChat), "subscription", "must be simulationChatEvents or simulationChatMessages")
+	}
+}
+
 // The holder of chats is the visitor, if the input names one, or else the token itself.
 func TestTokensOfAVisitorShareChats(t *testing.T) {
 	t.Parallel()

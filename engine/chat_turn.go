@@ -218,7 +218,7 @@ func (s *chatTurn) runConversation(ctx context.Context, c *conversation) (*Reply
 			}
 			return event.reply, nil
 		case event.started != nil:
-			s.recordStart(event.started)
+			s.recordStart(event.started, event.isUnreadable)
 		case event.finished != nil:
 			s.recordFinish(ctx, event.finished)
 		default:
@@ -228,10 +228,14 @@ func (s *chatTurn) runConversation(ctx context.Context, c *conversation) (*Reply
 	return nil, model.Errorf(model.Internal, "the turn ended without a reply")
 }
 
-func (s *chatTurn) recordStart(call *model.ToolCall) {
+func (s *chatTurn) recordStart(call *model.ToolCall, isUnreadable bool) {
 	s.calls = append(s.calls, call)
+	arguments := call.Arguments
+	if isUnreadable {
+		arguments = nil
+	}
 	s.turn.Announce(model.ToolCallStarted{
-		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName, Arguments: call.Arguments,
+		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName, Arguments: arguments,
 		MessageSequence: s.turn.Chat.LastSequence + 1, DelegationID: call.DelegationID,
 	})
 }

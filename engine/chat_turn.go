@@ -62,8 +62,8 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 func (s *chatTurn) fail(ctx context.Context, err error) error {
 	writing, cancel := detached(ctx)
 	defer cancel()
-	end := s.turn.Release
-	if s.isSuspended(ctx, err) {
+	end, isSuspended := s.turn.Release, s.isSuspended(ctx, err)
+	if isSuspended {
 		end = s.turn.Suspend
 		err = model.Errorf(model.Conflict, "a call waits for a person's approval; the agent answers after that")
 	} else {
@@ -79,7 +79,8 @@ func (s *chatTurn) fail(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		reason = "the answer took too long"
 	}
-	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason})
+	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason,
+		IsSuspended: isSuspended})
 	return err
 }
 

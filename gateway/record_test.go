@@ -88,7 +88,8 @@ func TestClientsThatLeaveAreRecordedAsCanceled(t *testing.T) {
 	t.Parallel()
 	w := &recordingObserver{}
 	f := start(t, func(o *gateway.Options) { o.Observer = w })
-	_, leave := f.stream(t, call{method: "POST", path: "/graphql", body: body(t, "query Left { slow(milliseconds: 60000) }")})
+	_, leave := f.stream(t, call{method: "POST", path: "/graphql",
+		body: body(t, "query Left { slow(milliseconds: 60000) }")})
 	leave()
 	c := f.ready(t)
 	c.subscribe("1", "query Completed { slow(milliseconds: 60000) }")

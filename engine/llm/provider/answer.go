@@ -84,7 +84,8 @@ func (a *answer) last(m *Model, status int) (llm.Chunk, error) {
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
 			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same.
-			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(whole(c.arguments.String()), "{}"), State: c.state,
+			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(whole(c.arguments.String()), "{}"),
+			State: c.state,
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {

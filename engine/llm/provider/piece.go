@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// piece is a piece of a text in an event. Some servers split texts between the halves of a surrogate pair. A piece keeps
-// a half at its start or end, in the three bytes that UTF-8 would use for it, so that join can make the pair whole.
+// piece is a piece of a text in an event. Some servers split texts between the halves of a surrogate pair. A piece
+// keeps a half at its start or end, in the three bytes that UTF-8 would use for it. join then makes the pair whole.
 type piece string
 
 // lost is what encoding/json decodes a half to.

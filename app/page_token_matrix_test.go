@@ -30,7 +30,7 @@ var openToPages = map[string]string{
 	"TurnStarted":                  "turnId messageSequence text",
 	"MessageDelta":                 "sequence turnId offset text",
 	"MessageWritten":               "message",
-	"TurnFailed":                   "turnId messageSequence reason",
+	"TurnFailed":                   "turnId messageSequence reason isSuspended",
 	"ChatEnded":                    "endedAt endReason",
 	"StartSimulationChatPayload":   "simulationChat",
 	"SendSimulationMessagePayload": "simulationChat newMessages",

@@ -7,6 +7,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/notify"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,8 +15,8 @@ import (
 const (
 	// listenPatience bounds the wait for the first listening connection.
 	listenPatience = 2 * time.Second
-	// callEndTimeout bounds the wait for the ends of calls after the end of their chat.
-	callEndTimeout = 2 * time.Second
+	// turnEndTimeout bounds the wait for the ends of a turn and its calls after the end of their chat.
+	turnEndTimeout = 2 * time.Second
 	// sizeOfEvent is the approximate overhead of an event in addition to its texts, in bytes.
 	sizeOfEvent = 512
 )
@@ -84,6 +85,8 @@ type chatReader struct {
 	pending []notify.Piece
 	// started has the calls whose end was not announced yet.
 	started map[string]bool
+	// turn has the last turn, as a failure without a reason. It is zero once the failure was announced.
+	turn model.TurnFailed
 	// ended has the end of the chat, once the end was read.
 	ended *model.ChatEnded
 }
@@ -137,6 +140,12 @@ func (r *chatReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResu
 		return waitForSignal, nil
 	}
 	chat, err := r.tenant.SimulationChat(ctx, r.id)
+	if pg.IsMissing(err) {
+		r.deliverPending(true)
+		r.messages.Close()
+		r.settle(ctx, p, "the chat was deleted")
+		return topicEnded, nil
+	}
 	if err != nil {
 		return waitForSignal, err
 	}
@@ -161,7 +170,7 @@ func (r *chatReader) poll(ctx context.Context, p *topic, isWoken bool) (pollResu
 		r.deliverPending(true)
 		r.ended = &model.ChatEnded{EndedAt: *chat.EndedAt, EndReason: chat.EndReason}
 		r.messages.Close()
-		r.settle(ctx, p)
+		r.settle(ctx, p, "the chat was ended")
 		return topicEnded, nil
 	}
 	// The pending events waited for the rows that were just read.
@@ -205,8 +214,15 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 	switch e := event.(type) {
 	case model.MessageDelta:
 		size += len(e.Text)
+		r.turn = model.TurnFailed{TurnID: e.TurnID, MessageSequence: e.Sequence - 1}
 	case model.TurnStarted:
 		size += len(e.Text)
+		r.turn = model.TurnFailed{TurnID: e.TurnID, MessageSequence: e.MessageSequence}
+	case model.TurnFailed:
+		size += len(e.Reason)
+		if e.TurnID == r.turn.TurnID {
+			r.turn = model.TurnFailed{}
+		}
 	case model.ToolCallStarted:
 		size += len(e.Arguments)
 		r.started[e.ID] = true
@@ -219,21 +235,29 @@ func (r *chatReader) say(event model.SimulationChatEvent) {
 	r.events.AddTransient(event, size)
 }
 
-// settle delivers the ends of calls that were running when the chat was ended. Their turn announces them as soon as
-// it notices the end.
-func (r *chatReader) settle(ctx context.Context, p *topic) {
-	timer := time.NewTimer(callEndTimeout)
+// settle delivers the ends of the turn and the calls that were running when the chat was ended or deleted. The turn
+// announces them as soon as it notices. If it does not, settle delivers the turn's failure with the given reason.
+func (r *chatReader) settle(ctx context.Context, p *topic, reason string) {
+	timer := time.NewTimer(turnEndTimeout)
 	defer timer.Stop()
-	for r.takeEvents(p); len(r.started) > 0; r.takeEvents(p) {
+	isOver := false
+	for r.takeEvents(p); !isOver && (len(r.started) > 0 || r.isTurnOpen()); r.takeEvents(p) {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
-			return
+			isOver = true
 		case <-p.signals.Arrived():
 		}
 	}
+	if r.isTurnOpen() {
+		r.turn.Reason = reason
+		r.say(r.turn)
+	}
 }
+
+// isTurnOpen reports whether followers have heard of a turn, but not of its messages or its failure.
+func (r *chatReader) isTurnOpen() bool { return r.turn.MessageSequence > r.cursor }
 
 // maxMessages bounds the messages that MessagesAfter returns at once.
 const maxMessages = 200

@@ -248,6 +248,41 @@ func TestEventFollowersDetectFailedTurns(t *testing.T) {
 	require.Len(t, texts, 3)
 }
 
+// The process of the turn has died, so nobody announces its failure.
+func TestEndOfAChatEndsItsAbandonedTurn(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*db.Tenant, string) error{
+		"ended": func(tenant *db.Tenant, id string) error {
+			_, err := tenant.EndSimulationChat(t.Context(), id)
+			return err
+		},
+		"deleted": func(tenant *db.Tenant, id string) error { return tenant.DeleteSimulationChat(t.Context(), id) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := dbtest.New(t)
+			tenant, chat := newSimulation(t, store, nil)
+			live, err := tenant.FollowEvents(t.Context(), chat.ID)
+			require.NoError(t, err)
+			db.Listen(t.Context(), store)
+			turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
+			require.NoError(t, err)
+			turn.Write("Good mor")
+			event, _ := receive(t, live)
+			require.IsType(t, model.MessageDelta{}, event)
+			require.NoError(t, end(tenant, chat.ID))
+			event, _ = receive(t, live)
+			require.Equal(t, model.TurnFailed{TurnID: turn.ID, MessageSequence: 1, Reason: "the chat was " + name}, event)
+			if name == "ended" {
+				event, _ = receive(t, live)
+				require.IsType(t, model.ChatEnded{}, event)
+			}
+			_, open := receive(t, live)
+			require.False(t, open)
+		})
+	}
+}
+
 // This test is not parallel: it inspects every goroutine.
 func TestFollowersEndAllGoroutines(t *testing.T) {
 	url := dbtest.URL(t)

@@ -191,8 +191,16 @@ func TestForbiddenToolsAreNotCalled(t *testing.T) {
 func TestAWaitingChatOutlivesItsClient(t *testing.T) {
 	t.Parallel()
 	r := newRefunds(t, model.ToolApprovalAsk)
+	events := r.follow(t, r.chat.ID)
 	call := r.leaveWaiting(t)
 	require.Equal(t, call.ID, r.pending(t).ID, "it still waits")
+	var failed model.TurnFailed
+	for isTold := false; !isTold; {
+		event := next(events)
+		require.NotNil(t, event)
+		failed, isTold = event.(model.TurnFailed)
+	}
+	require.True(t, failed.IsSuspended)
 	replica := dbtest.Reopen(t, r.store)
 	answer(t, replica.Tenant(r.companyID), call.ID, true, nil)
 	require.NoError(t, replica.Work(t.Context(), 1, db.Workers{ContinueChat: r.e.ContinueChat}))

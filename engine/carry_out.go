@@ -125,7 +125,7 @@ func (c *conversation) carryOut(ctx context.Context, calls []*call, atOnce int, 
 				break
 			}
 			started := c.newRecord(call)
-			events <- event{started: &started}
+			events <- event{started: &started, isUnreadable: call.arguments == nil}
 			running.Go(func() {
 				c.perform(inner, call, func(e event) { events <- e })
 				events <- event{finished: &finished{call.record, call.cause, call.warnings}}

@@ -67,8 +67,8 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 func (s *chatTurn) fail(ctx context.Context, err error) error {
 	writing, cancel := detached(ctx)
 	defer cancel()
-	end := s.turn.Release
-	if s.isSuspended(ctx, err) {
+	end, isSuspended := s.turn.Release, s.isSuspended(ctx, err)
+	if isSuspended {
 		end = s.turn.Suspend
 		err = model.Errorf(model.Conflict, "a call waits for a person's approval; the agent answers after that")
 	} else {
@@ -84,7 +84,8 @@ func (s *chatTurn) fail(ctx context.Context, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		reason = "the answer took too long"
 	}
-	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason})
+	s.turn.Announce(model.TurnFailed{TurnID: s.turn.ID, MessageSequence: s.turn.Chat.LastSequence + 1, Reason: reason,
+		IsSuspended: isSuspended})
 	return err
 }
 
@@ -211,7 +212,7 @@ func (s *chatTurn) runConversation(ctx context.Context, c *conversation) (*Reply
 			}
 			return event.reply, nil
 		case event.started != nil:
-			s.recordStart(event.started)
+			s.recordStart(event.started, event.isUnreadable)
 		case event.finished != nil:
 			s.recordFinish(ctx, event.finished)
 		default:
@@ -221,10 +222,14 @@ func (s *chatTurn) runConversation(ctx context.Context, c *conversation) (*Reply
 	return nil, model.Errorf(model.Internal, "the turn ended without a reply")
 }
 
-func (s *chatTurn) recordStart(call *model.ToolCall) {
+func (s *chatTurn) recordStart(call *model.ToolCall, isUnreadable bool) {
 	s.calls = append(s.calls, call)
+	arguments := call.Arguments
+	if isUnreadable {
+		arguments = nil
+	}
 	s.turn.Announce(model.ToolCallStarted{
-		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName, Arguments: call.Arguments,
+		ID: call.ID, Kind: call.Kind, TargetID: call.TargetID, TechnicalName: call.TechnicalName, Arguments: arguments,
 		MessageSequence: s.turn.Chat.LastSequence + 1, DelegationID: call.DelegationID,
 	})
 }

@@ -74,6 +74,8 @@ type event struct {
 	text string
 	// started is a call without its outcome.
 	started *model.ToolCall
+	// isUnreadable is set if the arguments of the started call are not a JSON object. They are recorded as {}.
+	isUnreadable bool
 	// finished is a call that ended. Every started call finishes, even if the turn fails.
 	finished *finished
 	// reply is set on the last event only.

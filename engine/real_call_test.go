@@ -249,6 +249,27 @@ func TestConversationWarningsAreSaved(t *testing.T) {
 	}
 }
 
+// Arguments that are not JSON differ from no arguments.
+func TestUnreadableArgumentsAreAnnouncedAsNull(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	c.tool(t, c.agent, "book", "")
+	e := newEngine(actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
+		if len(results(req)) == 0 {
+			return do("book", `{"day":`)
+		}
+		return say("Sorry.")
+	}), engine.Options{})
+	chat := c.start(t, e, nil)
+	events := c.follow(t, chat.ID)
+	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
+	require.NoError(t, err)
+	require.IsType(t, model.TurnStarted{}, next(events))
+	require.Nil(t, next(events).(model.ToolCallStarted).Arguments)
+	require.NotNil(t, next(events).(model.ToolCallFinished).Error)
+	require.JSONEq(t, "{}", string(c.calls(t, chat.ID)[0].Arguments))
+}
+
 func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
@@ -280,6 +301,7 @@ func TestTurnThatFailsIsAnnouncedAndLogged(t *testing.T) {
 	require.Nil(t, finished.MockRule)
 	failed := next(events).(model.TurnFailed)
 	require.Equal(t, "the provider answered 500", failed.Reason)
+	require.False(t, failed.IsSuspended)
 	require.Equal(t, int32(1), failed.MessageSequence)
 	require.Equal(t, turn.TurnID, failed.TurnID)
 

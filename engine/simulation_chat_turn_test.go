@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -127,6 +128,48 @@ func TestReplyIsDroppedWhenItsChatEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, model.SimulationChatStatusEnded, after.Status())
 	require.Zero(t, after.LastSequence)
+}
+
+func TestFollowersHearThatATurnEndsWithItsChat(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(context.Context, *db.Tenant, *model.SimulationChat) error{
+		"ended": func(ctx context.Context, t *db.Tenant, chat *model.SimulationChat) error {
+			_, err := t.EndSimulationChat(ctx, chat.ID)
+			return err
+		},
+		"deleted": func(ctx context.Context, t *db.Tenant, chat *model.SimulationChat) error {
+			return t.DeleteSimulationChat(ctx, chat.ID)
+		},
+		"deleted with its agent": func(ctx context.Context, t *db.Tenant, chat *model.SimulationChat) error {
+			return t.DeleteAgent(ctx, chat.AgentID)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClinic(t, nil)
+			var chat *model.SimulationChat
+			e := newEngine(modelFunc(func(ctx context.Context, _ llm.Request, speak func(string)) error {
+				speak("Good mor")
+				if err := end(ctx, c.tenant, chat); err != nil {
+					return err
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}), engine.Options{})
+			chat = c.start(t, e, nil)
+			events := c.follow(t, chat.ID)
+			_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Hello")
+			require.Error(t, err)
+			started := next(events).(model.TurnStarted)
+			failed := next(events).(model.TurnFailed)
+			require.Equal(t, started.TurnID, failed.TurnID)
+			require.Equal(t, err.Error(), failed.Reason)
+			if name == "ended" {
+				require.IsType(t, model.ChatEnded{}, next(events))
+			}
+			require.Nil(t, next(events))
+		})
+	}
 }
 
 func TestChatContinuesAfterItsReplicaDies(t *testing.T) {

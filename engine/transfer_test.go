@@ -89,7 +89,7 @@ func TestFinishedTurnDoesNotFail(t *testing.T) {
 			"en", 8, "One mo", "the provider answered 500"},
 		"the model says nothing": {[]answer{do(llm.TransferCall, wish), {}}, "de", 8, "I am transferring you now.", ""},
 		"the model says too much": {[]answer{do(llm.TransferCall, wish), say(strings.Repeat("x", maxReply+1))}, "en", 8,
-			"I am transferring you now.", "too long to store"},
+			"I am transferring you now.", "more than 256 KiB"},
 		"the model makes more calls": {[]answer{do(llm.TransferCall, wish), do("look", "{}", "cook", "[")}, "en", 8,
 			"I am transferring you now.", ""},
 		"the last answer":           {[]answer{do(llm.TransferCall, wish)}, "en", 1, "I am transferring you now.", ""},

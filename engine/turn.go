@@ -212,7 +212,8 @@ func (c *conversation) streamAnswer(ctx context.Context, emit func(event) bool) 
 				piece = "\n\n" + piece
 			}
 			if c.replyText.Len()+len(piece) > maxReply {
-				return nil, c.fault("gave an answer that is too long to store")
+				return nil, c.fault("gave an answer of more than %d KiB, the limit: change the prompt, or ask for less",
+					maxReply>>10)
 			}
 			text.WriteString(piece)
 			c.replyText.WriteString(piece)

@@ -127,7 +127,7 @@ func TestModelFailureFailsTheTurn(t *testing.T) {
 		"nothing":            {[]answer{{}}, "the language model gave an empty answer"},
 		"blanks":             {[]answer{say(" ", "\x00\n")}, "the language model gave an empty answer"},
 		"no end": {[]answer{say(strings.Repeat("x", maxReply+1))},
-			"the language model gave an answer that is too long to store"},
+			"the language model gave an answer of more than 256 KiB, the limit: change the prompt, or ask for less"},
 		"endless calls": {[]answer{do("look", `{}`)}, "the language model gave no final answer to 8 requests in one turn, " +
 			"the limit: raise AGENTGRAPH_MAX_MODEL_CALLS, or change the prompt"},
 		"too many calls": {[]answer{many}, "the language model made 65 calls in one answer, more than the limit of 64"},

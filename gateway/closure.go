@@ -25,6 +25,5 @@ var (
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
 	closeBusy        = &closure{websocket.StatusPolicyViolation,
 		fmt.Sprintf("More than %d pings, pongs and \"complete\" messages between two server pings", maxControlMessages)}
-	closeTooMany   = &closure{websocket.StatusTryAgainLater, "This API key has too many open sockets"}
 	closeInitTwice = &closure{4429, "Too many initialisation requests"}
 )

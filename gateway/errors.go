@@ -93,7 +93,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		out.Extensions["fields"] = model.Fields{argument: {out.Message}}
 	}
 	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
-		rec.fail(codeOf(out))
+		rec.fail(ctx, codeOf(out))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -31,7 +32,7 @@ type Request struct {
 	Operation string
 	// Kind is "" if the request had no valid operation.
 	Kind ast.Operation
-	// Code is the code of the first error, or "".
+	// Code is the code of the first error, CANCELED if the client left before the response, or "".
 	Code     string
 	Duration time.Duration
 }
@@ -72,16 +73,27 @@ type record struct {
 	code atomic.Pointer[string]
 }
 
-func (r *record) fail(code string) { r.code.CompareAndSwap(nil, &code) }
+// codeCanceled is recorded instead of UNAVAILABLE if the client left before the response. No response has this code.
+const codeCanceled = "CANCELED"
+
+// fail records the code of an error if it is the first one.
+func (r *record) fail(ctx context.Context, code string) {
+	if code == string(model.Unavailable) && errors.Is(ctx.Err(), context.Canceled) {
+		code = codeCanceled
+	}
+	r.code.CompareAndSwap(nil, &code)
+}
 
 // codeOf returns the code of the first error. It derives a code from the status if another package wrote the error.
-func (r *record) codeOf(status int) string {
+func (r *record) codeOf(ctx context.Context, status int) string {
 	if code := r.code.Load(); code != nil {
 		return *code
 	}
 	switch {
 	case status < http.StatusBadRequest:
 		return ""
+	case status == http.StatusServiceUnavailable && errors.Is(ctx.Err(), context.Canceled):
+		return codeCanceled
 	case status == http.StatusNotFound:
 		return string(model.NotFound)
 	case status == http.StatusConflict:
@@ -107,7 +119,7 @@ func (s *Server) observe(ctx context.Context, r *record) context.Context {
 
 // logEnd logs a finished request and calls Observer.End. status is 0 on a socket and in a batch.
 func (s *Server) logEnd(ctx context.Context, r *record, status int, message string) {
-	duration, code := time.Since(r.begin), r.codeOf(status)
+	duration, code := time.Since(r.begin), r.codeOf(ctx, status)
 	attributes := make([]slog.Attr, 0, 12)
 	if r.method != "" {
 		attributes = append(attributes, slog.String("method", r.method), slog.String("path", r.path),

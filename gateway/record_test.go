@@ -83,6 +83,41 @@ func TestObserverSeesEachRequestOnce(t *testing.T) {
 	require.Len(t, w.ended, w.started)
 }
 
+// Clients that leave do not make the server look unavailable.
+func TestClientsThatLeaveAreRecordedAsCanceled(t *testing.T) {
+	t.Parallel()
+	w := &recordingObserver{}
+	f := start(t, func(o *gateway.Options) { o.Observer = w })
+	_, leave := f.stream(t, call{method: "POST", path: "/graphql",
+		body: body(t, "query Left { slow(milliseconds: 60000) }")})
+	leave()
+	c := f.ready(t)
+	c.subscribe("1", "query Completed { slow(milliseconds: 60000) }")
+	c.send(`{"type":"complete","id":"1"}`)
+	c.subscribe("2", "query Closed { slow(milliseconds: 60000) }")
+	for range 20 {
+		c.subscribe("3", "subscription Watched { tick }")
+		c.send(`{"type":"complete","id":"3"}`)
+	}
+	c.subscribe("4", "{ hello }")
+	for c.receive()["id"] != "4" {
+	}
+	require.NoError(t, c.CloseNow())
+	require.Eventually(t, func() bool { return len(w.requests()) == 25 }, patience, time.Millisecond)
+	codes := map[string]string{}
+	for _, r := range w.requests() {
+		if r.Kind == ast.Subscription {
+			require.Contains(t, []string{"", "CANCELED"}, r.Code)
+			continue
+		}
+		require.NotEqual(t, "UNAVAILABLE", r.Code)
+		codes[r.Operation] = r.Code
+	}
+	delete(codes, "")
+	require.Equal(t, "CANCELED", codes["Left"])
+	require.Equal(t, "CANCELED", codes["Closed"])
+}
+
 func TestLogNamesCodeCostKeyAndRemote(t *testing.T) {
 	t.Parallel()
 	f := start(t)

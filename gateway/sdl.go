@@ -74,10 +74,14 @@ func noteOf(directives ast.DirectiveList) string {
 	return strings.Join(notes, " ")
 }
 
+// serveSDL sends the schema to callers who may introspect: all except those with the scope chat.
 func (s *Server) serveSDL(w http.ResponseWriter, r *http.Request) {
+	principal, _ := model.PrincipalOf(r.Context())
 	switch {
 	case !s.settings.Introspection:
 		s.refuse(w, r, model.Errorf(model.NotFound, "introspection is switched off on this server"))
+	case principal.Reach != nil:
+		s.refuse(w, r, model.Errorf(model.Forbidden, "the scope chat does not include the schema"))
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		w.Header().Set("Allow", "GET, HEAD")
 		refusal(http.StatusMethodNotAllowed, "the method %s is not allowed here; use GET", r.Method).

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/agentgraph/agentgraph/gateway"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 func TestSchemaIsServedAsOneFile(t *testing.T) {
@@ -25,6 +27,12 @@ func TestSchemaIsServedAsOneFile(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, f.do(t, call{method: "POST", path: "/schema.graphql"}).status)
 	require.Equal(t, http.StatusUnauthorized,
 		f.do(t, call{method: "GET", path: "/schema.graphql", headers: []string{"X-Api-Key:"}}).status)
+	page := start(t, func(o *gateway.Options) {
+		o.Authenticate = func(context.Context, string) (model.Principal, error) {
+			return model.Principal{CompanyID: "c1", KeyID: "k1", Reach: &model.Reach{}}, nil
+		}
+	})
+	require.Equal(t, http.StatusForbidden, page.do(t, call{method: "GET", path: "/schema.graphql"}).status)
 	closed := start(t, settings(func(s *gateway.Settings) { s.Introspection = false }))
 	require.Equal(t, http.StatusNotFound, closed.do(t, call{method: "GET", path: "/schema.graphql"}).status)
 }

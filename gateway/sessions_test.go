@@ -107,7 +107,11 @@ func TestKeySessionsAreBounded(t *testing.T) {
 	require.Equal(t, event{}, <-stream)
 	third := f.dial(t, "X-Api-Key: "+goodKey)
 	third.send(`{"type":"connection_init"}`)
-	third.closes(websocket.StatusTryAgainLater)
+	_, _, err := third.Read(t.Context())
+	var closed websocket.CloseError
+	require.ErrorAs(t, err, &closed)
+	require.Equal(t, websocket.CloseError{Code: websocket.StatusTryAgainLater,
+		Reason: "the API key has 2 open sockets and streams, the maximum: close some first"}, closed)
 	refused := f.do(t, call{method: "POST", path: "/graphql", body: body(t, "subscription { tick }"),
 		headers: []string{"Accept: text/event-stream"}})
 	require.Contains(t, refused.text, "2 open sockets and streams, the maximum: close some first")

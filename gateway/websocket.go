@@ -248,7 +248,7 @@ func (s *socket) initialize(payload json.RawMessage) *closure {
 	}
 	s.ctx = model.WithPrincipal(s.ctx, principal)
 	if s.session, err = s.sessions.begin(principal, func() { go s.close(closeForbidden) }); err != nil {
-		return closeTooMany
+		return &closure{websocket.StatusTryAgainLater, s.presenter.publicMessage(err)}
 	}
 	s.acknowledged.Store(true)
 	s.write(message{Type: "connection_ack"})

@@ -6095,8 +6095,9 @@ type SimulationChatEdge {
 union SimulationChatEvent = TurnStarted | MessageDelta | MessageWritten | ToolCallStarted | ToolApprovalChanged | ToolCallFinished | ChatEnded | TurnFailed
 
 """
-The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not stored. A
-later ` + "`" + `MessageWritten` + "`" + `, or the ` + "`" + `TurnStarted` + "`" + ` of a new attempt, replaces it.
+The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not stored: a
+client that subscribes during a turn does not get it, nor the pieces so far. A later ` + "`" + `MessageWritten` + "`" + `, or the
+` + "`" + `TurnStarted` + "`" + ` of a new attempt, replaces it.
 """
 type TurnStarted {
   "The id of this attempt to answer."
@@ -6123,8 +6124,9 @@ type MessageDelta {
 }
 
 """
-An attempt to answer failed: discard its text. Unless the chat has ended, the client can send the message again. If the
-process dies, nobody sends this event; the next attempt has another ` + "`" + `turnId` + "`" + `.
+An attempt to answer failed, or its chat was ended or deleted: discard its text. If the chat is still open and
+` + "`" + `isSuspended` + "`" + ` is false, the client can send the message again. If the process dies, this event comes only when the chat ends; the next attempt has another
+` + "`" + `turnId` + "`" + `.
 """
 type TurnFailed {
   "The id of the attempt."
@@ -6133,6 +6135,10 @@ type TurnFailed {
   messageSequence: Int! @openTo(scope: chat)
   "The reason, as the sender of the message sees it."
   reason: String! @openTo(scope: chat)
+  """
+  True if a call waits for a person's approval. The agent answers after that, so do not send the message again.
+  """
+  isSuspended: Boolean! @openTo(scope: chat)
 }
 
 "A message was written."
@@ -6141,7 +6147,10 @@ type MessageWritten {
   message: SimulationChatMessage! @openTo(scope: chat)
 }
 
-"The chat has ended, so its calls no longer wait for a person. This is the last event."
+"""
+The chat has ended, so its calls no longer wait for a person. This is the last event. If the chat is deleted, the
+subscription completes without it.
+"""
 type ChatEnded {
   "When it ended."
   endedAt: DateTime! @openTo(scope: chat)
@@ -6292,7 +6301,10 @@ extend type Subscription {
     "The sequence of the last message that the client has."
     afterSequence: Int! = 0
   ): SimulationChatMessage! @requires(scope: contacts) @openTo(scope: chat)
-  "Sends events while the agent answers: the contact's message, generated text, calls, messages, failed attempts, and the end of the chat."
+  """
+  Sends events while the agent answers: the contact's message, generated text, calls, messages, failed attempts, and the
+  end of the chat. Completes when the chat has ended or is deleted.
+  """
   simulationChatEvents("The chat." simulationChatId: ID!): SimulationChatEvent! @requires(scope: contacts) @openTo(scope: chat)
 }
 `, BuiltIn: false},
@@ -6757,7 +6769,7 @@ type ToolCallStarted {
   targetId: ID
   "The name by which the language model calls it."
   technicalName: String!
-  "The arguments; null if they are too large for an event."
+  "The arguments; null if they are too large for an event, or not a JSON object."
   arguments: JSONObject
   "The number of the contact's message that is being answered."
   messageSequence: Int!

@@ -2029,6 +2029,29 @@ func (ec *executionContext) fieldContext_TurnFailed_reason(_ context.Context, fi
 	return graphql.NewScalarFieldContext("TurnFailed", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _TurnFailed_isSuspended(ctx context.Context, field graphql.CollectedField, obj *model.TurnFailed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TurnFailed_isSuspended(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IsSuspended, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TurnFailed_isSuspended(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TurnFailed", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _TurnStarted_turnId(ctx context.Context, field graphql.CollectedField, obj *model.TurnStarted) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3709,6 +3732,11 @@ func (ec *executionContext) _TurnFailed(ctx context.Context, sel ast.SelectionSe
 			}
 		case "reason":
 			out.Values[i] = ec._TurnFailed_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "isSuspended":
+			out.Values[i] = ec._TurnFailed_isSuspended(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

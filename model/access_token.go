@@ -103,7 +103,8 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	if in.Origins != nil && f.nonEmptyList("origins", len(in.Origins), maxTokenOrigins) {
 		for i, origin := range in.Origins {
 			if !isPageOrigin(origin) {
-				f.Add(fmt.Sprintf("origins.%d", i), "must be an origin as browsers send it, such as https://www.example.com")
+				f.Add(fmt.Sprintf("origins.%d", i), "must be an origin as browsers send it, such as "+
+					"https://www.example.com; only localhost and loopback addresses may use http")
 			}
 		}
 	}
@@ -114,6 +115,10 @@ func (f *Fields) narrowing(in CreateAccessTokenInput) {
 	}
 	if in.Visitor != nil {
 		f.text("visitor", *in.Visitor, 1, maxVisitorLength)
+	}
+	if field := in.Subscription; field != nil && isChat(Unique(in.Scopes)) &&
+		*field != SubscriptionFieldSimulationChatEvents && *field != SubscriptionFieldSimulationChatMessages {
+		f.Add("subscription", "must be simulationChatEvents or simulationChatMessages with the scope chat")
 	}
 	if !isChat(Unique(in.Scopes)) {
 		for name, isGiven := range map[string]bool{"agentIds": in.AgentIds != nil, "visitor": in.Visitor != nil} {

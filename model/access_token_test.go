@@ -89,7 +89,7 @@ func TestTokenRestrictionsAreBounded(t *testing.T) {
 		"https://" + strings.Repeat("a", 300),
 	} {
 		_, err := create(origins("https://example.com", bad), APIKeyScopeRead)
-		faults(t, err, "origins.1", "as browsers send it")
+		faults(t, err, "origins.1", "https://www.example.com; only localhost and loopback addresses may use http")
 	}
 	_, err := create(func(in *CreateAccessTokenInput) { in.Origins = []string{} }, APIKeyScopeRead)
 	faults(t, err, "origins", "at least one")
@@ -120,6 +120,24 @@ func TestTokenRestrictionsAreBounded(t *testing.T) {
 	faults(t, err, "visitor", "200")
 	_, err = create(visitor("v"), APIKeyScopeRead)
 	faults(t, err, "visitor", "only with the scope chat")
+}
+
+func TestTokensOfPagesSubscribeOnlyToChats(t *testing.T) {
+	t.Parallel()
+	key := &APIKey{Scopes: []APIKeyScope{APIKeyScopeChat, APIKeyScopeContacts}}
+	for _, field := range AllSubscriptionField {
+		create := func(scope APIKeyScope) error {
+			_, _, err := NewAccessToken(Signer{}, key, CreateAccessTokenInput{Scopes: []APIKeyScope{scope}, TTLSeconds: 60,
+				Subscription: &field}, now)
+			return err
+		}
+		require.NoError(t, create(APIKeyScopeContacts))
+		if strings.HasPrefix(field.String(), "simulationChat") {
+			require.NoError(t, create(APIKeyScopeChat))
+			continue
+		}
+		faults(t, create(APIKeyScopeChat), "subscription", "must be simulationChatEvents or simulationChatMessages")
+	}
 }
 
 // The holder of chats is the visitor, if the input names one, or else the token itself.

@@ -461,7 +461,8 @@ type CancelBlamePayload struct {
 	Search *BlameSearch `json:"search"`
 }
 
-// The chat has ended, so its calls no longer wait for a person. This is the last event.
+// The chat has ended, so its calls no longer wait for a person. This is the last event. If the chat is deleted, the
+// subscription completes without it.
 type ChatEnded struct {
 	// When it ended.
 	EndedAt time.Time `json:"endedAt"`
@@ -1803,7 +1804,7 @@ type ToolCallStarted struct {
 	TargetID *string `json:"targetId,omitempty"`
 	// The name by which the language model calls it.
 	TechnicalName string `json:"technicalName"`
-	// The arguments; null if they are too large for an event.
+	// The arguments; null if they are too large for an event, or not a JSON object.
 	Arguments JSONObject `json:"arguments,omitempty"`
 	// The number of the contact's message that is being answered.
 	MessageSequence int32 `json:"messageSequence"`
@@ -1825,8 +1826,9 @@ type ToolEndpointInput struct {
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
 }
 
-// An attempt to answer failed: discard its text. Unless the chat has ended, the client can send the message again. If the
-// process dies, nobody sends this event; the next attempt has another `turnId`.
+// An attempt to answer failed, or its chat was ended or deleted: discard its text. If the chat is still open and
+// `isSuspended` is false, the client can send the message again. If the process dies, this event comes only when the chat ends; the next attempt has another
+// `turnId`.
 type TurnFailed struct {
 	// The id of the attempt.
 	TurnID string `json:"turnId"`
@@ -1834,12 +1836,15 @@ type TurnFailed struct {
 	MessageSequence int32 `json:"messageSequence"`
 	// The reason, as the sender of the message sees it.
 	Reason string `json:"reason"`
+	// True if a call waits for a person's approval. The agent answers after that, so do not send the message again.
+	IsSuspended bool `json:"isSuspended"`
 }
 
 func (TurnFailed) IsSimulationChatEvent() {}
 
-// The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not stored. A
-// later `MessageWritten`, or the `TurnStarted` of a new attempt, replaces it.
+// The contact sent a message, and the agent starts to answer. This is the first event of a turn. It is not stored: a
+// client that subscribes during a turn does not get it, nor the pieces so far. A later `MessageWritten`, or the
+// `TurnStarted` of a new attempt, replaces it.
 type TurnStarted struct {
 	// The id of this attempt to answer.
 	TurnID string `json:"turnId"`

@@ -47,8 +47,8 @@ func newMetrics(version string) *metrics {
 		registry: prometheus.NewRegistry(),
 		names:    names{labels: map[string]bool{}},
 
-		requests: counters("requests_total", "Finished requests, and operations on WebSockets. The code is OK, or the "+
-			"code of the first error.", "operation", "kind", "code"),
+		requests: counters("requests_total", "Finished requests, and operations on WebSockets. The code is OK, the "+
+			"code of the first error, or CANCELED if the client left before the response.", "operation", "kind", "code"),
 		requestDuration: histograms("request_duration_seconds", "Duration of queries, mutations and requests without an "+
 			"operation.", requestBounds, "operation"),
 		requestStatements: counters("request_statements_total", "SQL statements that requests sent.", "operation"),

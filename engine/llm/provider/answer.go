@@ -15,8 +15,6 @@ type answer struct {
 	// finish is the provider's reason for the end, or "" before the end.
 	finish string
 	usage  llm.Usage
-	// half is half of a surrogate pair at the end of the last text, or "". See piece.
-	half string
 	// thoughts are the thinking of the model, which the provider wants back with the calls.
 	thoughts []thought
 	// bytes counts the text, the thoughts and the arguments of tool calls. spoken is set if the text is not blank.
@@ -83,8 +81,7 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
 			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same.
-			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(whole(c.arguments.String()), "{}"),
-			State: c.state,
+			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"), State: c.state,
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {

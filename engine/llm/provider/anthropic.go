@@ -152,12 +152,12 @@ type messageEvent struct {
 		Type string `json:"type"`
 		ID   string `json:"id"`
 		Name string `json:"name"`
-		Text piece  `json:"text"`
+		Text string `json:"text"`
 		Data string `json:"data"`
 	} `json:"content_block"`
 	Delta struct {
-		Text        piece  `json:"text"`
-		PartialJSON piece  `json:"partial_json"`
+		Text        string `json:"text"`
+		PartialJSON string `json:"partial_json"`
 		Thinking    string `json:"thinking"`
 		Signature   string `json:"signature"`
 		StopReason  string `json:"stop_reason"`
@@ -191,7 +191,7 @@ func readMessage(a *answer, data []byte) (string, error) {
 	case "content_block_start":
 		switch started := event.ContentBlock; started.Type {
 		case "text":
-			return string(started.Text), nil
+			return started.Text, nil
 		case "tool_use":
 			a.addCall(event.Index, started.ID, started.Name, "")
 		case "thinking":
@@ -217,7 +217,7 @@ func readMessage(a *answer, data []byte) (string, error) {
 func (a *answer) continueBlock(event messageEvent) string {
 	delta := event.Delta
 	if delta.PartialJSON != "" {
-		a.addCall(event.Index, "", "", string(delta.PartialJSON))
+		a.addCall(event.Index, "", "", delta.PartialJSON)
 	}
 	for i := range a.thoughts {
 		if each := &a.thoughts[i]; each.index == event.Index && each.Thinking != nil {
@@ -226,5 +226,5 @@ func (a *answer) continueBlock(event messageEvent) string {
 			a.bytes += len(delta.Thinking) + len(delta.Signature)
 		}
 	}
-	return string(delta.Text)
+	return delta.Text
 }

@@ -63,7 +63,6 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		text := ""
 		if err == nil {
 			text, err = a.model.format.read(&answer, data)
-			text = answer.join(text)
 		}
 		if err != nil {
 			// Only usage and the end mark follow the finish reason, so the answer is complete.

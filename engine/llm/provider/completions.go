@@ -121,8 +121,8 @@ type completionEvent struct {
 	failing
 	Choices []struct {
 		Delta struct {
-			Content   piece       `json:"content"`
-			Refusal   piece       `json:"refusal"`
+			Content   string      `json:"content"`
+			Refusal   string      `json:"refusal"`
 			ToolCalls []callDelta `json:"tool_calls"`
 		} `json:"delta"`
 		FinishReason string `json:"finish_reason"`
@@ -141,7 +141,7 @@ type callDelta struct {
 	ID       string `json:"id"`
 	Function struct {
 		Name      string `json:"name"`
-		Arguments piece  `json:"arguments"`
+		Arguments string `json:"arguments"`
 	} `json:"function"`
 }
 
@@ -161,8 +161,8 @@ func readCompletion(a *answer, data []byte) (string, error) {
 	choice := event.Choices[0]
 	a.finish = cmp.Or(choice.FinishReason, a.finish)
 	for _, delta := range choice.Delta.ToolCalls {
-		a.addCall(delta.Index, delta.ID, delta.Function.Name, string(delta.Function.Arguments))
+		a.addCall(delta.Index, delta.ID, delta.Function.Name, delta.Function.Arguments)
 	}
 	// A refusal is text of the model in another field.
-	return string(choice.Delta.Content + choice.Delta.Refusal), nil
+	return choice.Delta.Content + choice.Delta.Refusal, nil
 }

@@ -320,43 +320,6 @@ func TestEachFailureOfEachFormatIsReported(t *testing.T) {
 	}
 }
 
-// Some servers split a text between the halves of a surrogate pair.
-func TestSplitCharactersAreJoined(t *testing.T) {
-	t.Parallel()
-	overFormats(t, func(t *testing.T, spoken func(*provider.Config)) {
-		var config provider.Config
-		spoken(&config)
-		script := scripts[config.Format]
-		var said []string
-		for _, text := range []string{`A\ud83d`, `\ude00\ud83d`, `\ude01B\ud83d\ude02`, `\ude03C\ud83d`, `D`, `\\ud83d`} {
-			said = append(said, strings.ReplaceAll(script.says, "%s", text))
-		}
-		_, model := speak(t, config.Format, nil, events(append(said, script.end)...))
-		answer, err := llm.Collect(model.Chat(t.Context(), hello))
-		require.NoError(t, err)
-		require.Equal(t, "A😀😁B😂\uFFFDC\uFFFDD\\ud83dday", answer.Text)
-	})
-}
-
-func TestSplitCharactersOfArgumentsAreJoined(t *testing.T) {
-	t.Parallel()
-	for format, parts := range map[provider.Format][]string{
-		provider.Completions: {event(
-			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"find","arguments":"{\"q\":\"\ud83d"}}]}}]}`,
-			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\ude00\"}"}}]},"finish_reason":"tool_calls"}]}`)},
-		provider.Messages: {named(
-			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"find"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"q\":\"\ud83d"}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"\ude00\"}"}}`,
-			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`)},
-	} {
-		_, model := speak(t, format, nil, events(parts...))
-		answer, err := llm.Collect(model.Chat(t.Context(), hello))
-		require.NoError(t, err)
-		require.Equal(t, `{"q":"😀"}`, answer.ToolCalls[0].Arguments)
-	}
-}
-
 func TestThinkingIsLeftOutAndUsageIsRead(t *testing.T) {
 	t.Parallel()
 	for format, script := range scripts {

@@ -39,7 +39,7 @@ type content struct {
 
 // part is a text, a call or the result of a call.
 type part struct {
-	Text             piece             `json:"text,omitempty"`
+	Text             string            `json:"text,omitempty"`
 	Thought          bool              `json:"thought,omitempty"`
 	FunctionCall     *calledFunction   `json:"functionCall,omitempty"`
 	FunctionResponse *functionResponse `json:"functionResponse,omitempty"`
@@ -84,7 +84,7 @@ func contentsOf(c *Config, req llm.Request) *contentRequest {
 		PresencePenalty: req.PresencePenalty, FrequencyPenalty: req.FrequencyPenalty,
 	}}
 	if req.System != "" {
-		body.SystemInstruction = &content{Parts: []part{{Text: piece(req.System)}}}
+		body.SystemInstruction = &content{Parts: []part{{Text: req.System}}}
 	}
 	names := map[string]string{}
 	for _, turn := range turns(req.Messages) {
@@ -116,7 +116,7 @@ func contentOf(turn []llm.Message, names map[string]string) content {
 			converted.Role = "model"
 		}
 		if said.Text != "" || len(said.ToolCalls) == 0 {
-			converted.Parts = append(converted.Parts, part{Text: piece(text(said.Text))})
+			converted.Parts = append(converted.Parts, part{Text: text(said.Text)})
 		}
 		for i, call := range said.ToolCalls {
 			names[call.ID] = call.Name
@@ -174,7 +174,7 @@ func readContent(a *answer, data []byte) (string, error) {
 			a.calls[len(a.calls)-1].state = each.ThoughtSignature
 			a.bytes += len(each.ThoughtSignature)
 		case !each.Thought:
-			said.WriteString(string(each.Text))
+			said.WriteString(each.Text)
 		}
 	}
 	return said.String(), nil

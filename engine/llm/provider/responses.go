@@ -130,9 +130,9 @@ func readResponse(a *answer, data []byte) (string, error) {
 	}
 	switch event.Type {
 	case "response.output_text.delta", "response.refusal.delta":
-		var said piece
-		_ = json.Unmarshal(event.Delta, &said)
-		return string(said), nil
+		var said string
+		_ = json.Unmarshal(event.Delta, &said) // a delta that is not a string is ignored
+		return said, nil
 	case "response.output_item.done":
 		if event.Item.Type == "function_call" {
 			a.addCall(event.Index, event.Item.CallID, event.Item.Name, event.Item.Arguments)

@@ -90,6 +90,7 @@ test("a person approves and denies calls in the console", { skip: noBrowser, tim
     await card.getByRole("button", { name: "Deny" }).click();
     await page.getByRole("log").getByText("that did not work: a person did not approve the call, so nothing was done: Ask the manager").waitFor();
     await card.waitFor({ state: "detached" });
+    await page.locator("summary", { hasText: "refund" }).getByText("Denied").waitFor();
     assert.equal(calls, 1);
     check();
   } finally {

@@ -268,6 +268,7 @@ journeys("agents and chats", () => {
       await dialog.getByRole("button", { name: "Call", exact: true }).click();
       await dialog.getByText("are invalid: ", { exact: false }).waitFor();
       await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Discard" }).click();
       await page.getByRole("button", { name: "Edit Send text message" }).click();
       await dialog.getByLabel("Description for the model").fill("Sends a short text message.");
       await checkAccessible();
@@ -311,7 +312,72 @@ journeys("agents and chats", () => {
       await page.getByRole("link", { name: "Chats", exact: true }).first().click();
       await page.getByRole("row", { name: /Product help.*Draft/ }).waitFor();
       await page.goto(`${base}agents/${agent("Product help")}`);
+      const prompt = await page.getByLabel("Prompt", { exact: true }).inputValue();
       await page.getByRole("button", { name: "Discard" }).click();
+      await page.keyboard.press("Escape");
+      assert.equal(await page.getByLabel("Prompt", { exact: true }).inputValue(), prompt);
+      await page.getByRole("button", { name: "Discard" }).click();
+      await page.getByRole("button", { name: "Discard draft" }).click();
+      await page.getByRole("button", { name: "Discard" }).waitFor({ state: "detached" });
+    });
+  });
+
+  test("a dialog returns the focus, and asks before it closes over typed text", () =>
+    visit("agents", async (page, { checkAccessible }) => {
+      const focused = () => page.evaluate(() => document.activeElement?.getAttribute("name") ?? document.activeElement?.textContent);
+      await page.getByRole("button", { name: "New agent" }).click();
+      assert.equal(await focused(), "name");
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      assert.equal(await focused(), "New agent");
+      await page.keyboard.press("Enter");
+      await page.keyboard.type("Ada");
+      await page.keyboard.press("Escape");
+      const question = page.getByRole("dialog", { name: "Discard your input?" });
+      await question.waitFor();
+      await checkAccessible();
+      assert.equal(await focused(), "Cancel");
+      await page.keyboard.press("Escape");
+      // The browser itself closes the first dialog now. It opens again, below the question.
+      await page.keyboard.press("Escape");
+      await question.getByRole("button", { name: "Cancel" }).click();
+      assert.equal(await page.getByRole("dialog").getByLabel("Name").inputValue(), "Ada");
+      await page.getByRole("button", { name: "Close" }).click();
+      await question.getByRole("button", { name: "Discard" }).click();
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      assert.equal(await focused(), "New agent");
+
+      // A menu's entry is hidden when its dialog closes.
+      await page.getByLabel("Help and documentation").click();
+      await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
+      await page.getByRole("dialog", { name: "Keys" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "Help and documentation");
+    }));
+
+  test("a long name and a narrow window hide nothing", async () => {
+    const input = { name: "x".repeat(200), channel: "Web", direction: "Inbound", language: "en", prompt: "Hello" };
+    const { createAgent } = await gateway.ask<{ createAgent: { agent: { id: string } } }>("mutation ($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }", { input });
+    const { id } = createAgent.agent;
+    for (const path of ["chats/new", `chats/new?agent=${id}`, `agents/${id}`, "agents"]) {
+      await visit(path, async (page) => {
+        for (const width of [1280, 390]) {
+          await page.setViewportSize({ width, height: 844 });
+          await page.getByText(input.name).first().waitFor({ state: "attached" });
+          assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, path);
+        }
+        if (path !== "agents") return;
+        await page.setViewportSize({ width: 1280, height: 844 });
+        const last = await page.getByRole("columnheader", { name: "Last run" }).boundingBox();
+        assert.ok(last && last.x + last.width <= 1280);
+      });
+    }
+    await gateway.ask("mutation ($input: DeleteAgentInput!) { deleteAgent(input: $input) { deletedId } }", { input: { agentId: id } });
+    await visit(`agents/${agent("Clinic reception")}`, async (page) => {
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.getByLabel("More").click();
+      await page.getByRole("button", { name: "Run tests" }).waitFor();
     });
   });
 

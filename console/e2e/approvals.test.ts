@@ -48,7 +48,21 @@ test("a person approves and denies calls in the console", { skip: noBrowser, tim
       await card.waitFor();
     };
 
+    const watcher = await watch(context, new URL(gateway.consoleUrl).origin);
+    await watcher.page.goto(page.url());
+    await watcher.page.getByText("Live", { exact: true }).waitFor();
+
     await say("refund me");
+    // Another tab shows the same: the question, the running call, and no way to send another message.
+    const call = watcher.page.locator("summary", { hasText: "refund" });
+    await call.getByText("Running").waitFor();
+    await watcher.page.getByRole("article").getByText("refund me", { exact: true }).waitFor();
+    await watcher.page.getByRole("textbox", { name: "Message" }).fill("Hello?");
+    await watcher.page.getByText("Replying").waitFor();
+    assert.ok(await watcher.page.getByRole("button", { name: "Send" }).isDisabled());
+    // So does a tab that is opened now.
+    await watcher.page.reload();
+    await call.getByText("Running").waitFor();
     await card.getByText('"reason": "refund me"').waitFor();
     await card.getByText(/^Denied in/).waitFor();
     await checkAccessible();
@@ -57,6 +71,11 @@ test("a person approves and denies calls in the console", { skip: noBrowser, tim
     await page.getByRole("log").getByText("It is refunded.").waitFor();
     await card.waitFor({ state: "detached" });
     assert.equal(calls, 1);
+    await call.getByText("Real").waitFor();
+    assert.equal(await call.getByText("was not saved").count(), 0);
+    await watcher.page.getByText("Open", { exact: true }).waitFor();
+    watcher.check();
+    await watcher.page.close();
 
     await say("refund me");
     const list = await context.newPage();
@@ -69,8 +88,9 @@ test("a person approves and denies calls in the console", { skip: noBrowser, tim
     await page.reload();
     await card.getByRole("textbox", { name: "Note" }).fill("Ask the manager");
     await card.getByRole("button", { name: "Deny" }).click();
-    await page.getByRole("log").getByText("a person did not approve the call, so nothing was done: Ask the manager").waitFor();
+    await page.getByRole("log").getByText("that did not work: a person did not approve the call, so nothing was done: Ask the manager").waitFor();
     await card.waitFor({ state: "detached" });
+    await page.locator("summary", { hasText: "refund" }).getByText("Denied").waitFor();
     assert.equal(calls, 1);
     check();
   } finally {

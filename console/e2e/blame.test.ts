@@ -104,6 +104,8 @@ journeys("blame", () => {
       await page.getByRole("button", { name: "Run the test" }).waitFor();
       await page.setViewportSize({ width: 390, height: 844 });
       assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+      await page.getByLabel("More").click();
+      await page.getByRole("link", { name: "Edit test" }).waitFor();
       await checkAccessible();
     });
   });

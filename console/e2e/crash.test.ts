@@ -45,6 +45,10 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
     await gateway.stop("SIGKILL");
     await page.getByText("Reconnecting…").waitFor();
     await page.getByText("The turn failed").waitFor();
+    // The error above the page leaves the rest of the window to it.
+    await page.getByRole("button", { name: "Try again" }).waitFor();
+    const main = await page.locator("main").boundingBox();
+    assert.ok(main && main.x > 200 && main.y < 120 && main.y + main.height <= 720, JSON.stringify(main));
     gateway = await startGateway(["--data-directory", directory, "--port", port]);
     await page.getByText("Live", { exact: true }).waitFor();
     const log = page.getByRole("log");

@@ -64,6 +64,9 @@ journeys("signing in", () => {
       await page.getByLabel("Confirm with your API key").fill(gateway.apiKey);
       await page.getByRole("button", { name: "Create key" }).click();
       assert.match(await page.locator("[data-secret]").innerText(), /^ag_/);
+      // A browser closes a dialog on the second Escape.
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "I have saved it" }).click();
       await page.getByRole("button", { name: "Revoke From the console" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Revoke key" }).click();

@@ -234,4 +234,27 @@ journeys("a slow gateway", () => {
       await page.keyboard.press("c");
       await page.waitForURL(`${base}chats`);
     }));
+
+  test("a page whose script did not load says why, and loads when the gateway is back", () =>
+    visit("agents", async (page, { checkAccessible }) => {
+      const open = (name: string) => page.getByRole("navigation", { name: "Account" }).getByRole("link", { name }).click();
+      let isAway = true;
+      await page.route(/assets\/Webhooks-|console\/$/, (route) => (isAway ? route.abort() : route.continue()));
+      await open("Webhooks");
+      await page.getByText("The gateway is unreachable.").waitFor();
+      await checkAccessible();
+      isAway = false;
+      await page.getByRole("button", { name: "Try again" }).click();
+      await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
+
+      // After an upgrade the script has another name, and the page is loaded again by itself, once for each build.
+      await page.evaluate(() => sessionStorage.removeItem("agentgraph:reloaded"));
+      let missed = 0;
+      await page.route("**/assets/Keys-*.js", (route) => (missed++ === 0 ? route.fulfill({ status: 404 }) : route.continue()));
+      await open("Keys");
+      await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+      await page.route("**/assets/Consumption-*.js", (route) => route.fulfill({ status: 404 }));
+      await open("Consumption");
+      await page.getByText("Its script did not load.").waitFor();
+    }, [/ERR_FAILED/, /404/, /Failed to fetch/]));
 });

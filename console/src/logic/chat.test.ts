@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chatAfter, emptyChat, type ChatEvent, type ChatMessage } from "./chat";
+import { callsOf, chatAfter, emptyChat, type ChatEvent, type ChatMessage } from "./chat";
 
 const after = (...events: ChatEvent[]) => events.reduce(chatAfter, emptyChat);
 const message = (sequence: number, role: ChatMessage["role"] = "assistant"): ChatMessage => ({ sequence, role, text: `m${sequence}` });
@@ -60,4 +60,16 @@ test("the reason of a failed turn disappears with the next messages, also if the
   const failed: ChatEvent = { kind: "failed", reason: "timeout" };
   assert.equal(after({ kind: "read", messages: [message(1)] }, failed, { kind: "read", messages: [message(1)] }).failure, "timeout");
   assert.equal(after({ kind: "read", messages: [message(1)] }, failed, { kind: "read", messages: [message(1), message(2)] }).failure, undefined);
+});
+
+test("a call of the turn in progress shows as its events say, or as running", () => {
+  const kept = { id: "c", kind: "Tool", technicalName: "t", messageSequence: 3, durationMs: 0, error: "unknown", isTurnKept: false };
+  const [running] = callsOf([kept], [], 2);
+  assert.deepEqual([running?.isRunning, running?.error, running?.isTurnKept], [true, null, undefined]);
+  const [waiting] = callsOf([{ ...kept, durationMs: 5, approval: "Pending" }], [], 2);
+  assert.equal(waiting?.isRunning, true);
+  const ended = { id: "c", kind: "Tool", technicalName: "t", messageSequence: 3, isRunning: false, result: "1", error: null };
+  const [finished, other] = callsOf([kept], [ended, { ...ended, id: "d" }], 2);
+  assert.deepEqual([finished?.isRunning, finished?.error, finished?.result, other?.id], [false, null, "1", "d"]);
+  assert.equal(callsOf([kept], [], undefined)[0]?.isTurnKept, false, "the turn failed");
 });

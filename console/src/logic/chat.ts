@@ -31,6 +31,16 @@ export interface LiveCall {
   durationMs?: number;
 }
 
+/** A call as the chat records it. */
+export interface KeptCall extends Omit<LiveCall, "isRunning"> {
+  durationMs: number;
+  isTurnKept: boolean;
+  approval?: string | null;
+}
+
+/** A call as the chat shows it. */
+export type ShownCall = Omit<LiveCall, "isRunning"> & { isRunning?: boolean; isTurnKept?: boolean; approval?: string | null };
+
 /** The text that the agent is writing. It may be discarded until it is a message. */
 export interface Draft {
   turnId: string;
@@ -117,4 +127,20 @@ function drafted(draft: Draft | undefined, piece: { turnId: string; offset: numb
     text: before.text + (isHole ? "…" : "") + characters.slice(isHole ? 0 : before.length - piece.offset).join(""),
     length: Math.max(before.length, piece.offset + characters.length),
   };
+}
+
+/**
+ * Returns the calls to show, from the chat's record and from events. During a turn, the record says that a call which is
+ * still running failed, and that no call was saved. `answered` is the last message before the turn in progress.
+ */
+export function callsOf(kept: readonly KeptCall[], live: readonly LiveCall[], answered: number | undefined): ShownCall[] {
+  const events = new Map(live.map((call) => [call.id, call]));
+  const known = kept.map((call): ShownCall => {
+    if (answered === undefined || call.messageSequence <= answered || call.isTurnKept) return call;
+    const event = events.get(call.id);
+    const isRunning = event?.isRunning ?? (call.approval === "Pending" || (call.durationMs === 0 && Boolean(call.error)));
+    return { ...call, ...event, arguments: call.arguments, isRunning, error: isRunning ? null : (event ?? call).error, isTurnKept: undefined };
+  });
+  const ids = new Set(kept.map(({ id }) => id));
+  return [...known, ...live.filter(({ id }) => !ids.has(id))];
 }

@@ -23,7 +23,7 @@ const DuplicateAgent = graphql(`
   }
 `);
 
-/** How often each test is run from here. */
+/** How often each test is run from here: often enough to distinguish chance from change. */
 const repeats = 5;
 
 /** An agent: its prompt and test results, with everything else about it in tabs. */
@@ -44,10 +44,35 @@ function AgentTabs({ id, tab }: { id: string; tab: string }) {
 
 function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
   const [isEdited, setEdited] = useState(false);
-  const actions = agent.allTests.totalCount > 0 && <RunAll agentId={agent.id} />;
+  const go = useGo();
+  const run = useRun((id) => go(`/agents/${agent.id}/tests?execution=${id}`));
+  const hasTests = agent.allTests.totalCount > 0;
+  const runAll = {
+    disabled: run.isBusy,
+    title: `Each test ${repeats} times`,
+    onClick: () => void run.ask({ agentId: agent.id, repeats }),
+    children: (
+      <>
+        <Icon name="play" />
+        Run tests
+      </>
+    ),
+  };
+  const actions = (
+    <>
+      {hasTests && <Act scope="simulate" className="wide" {...runAll} />}
+      <RunConfirmation run={run} />
+    </>
+  );
+  const more = (
+    <>
+      {hasTests && <Act scope="simulate" className="narrow" {...runAll} />}
+      <Duplicate agent={agent} />
+    </>
+  );
   if (tab === "prompt") {
     return (
-      <AgentFrame agent={agent} tab={tab} isFull="wide" isQuiet={isEdited} actions={actions} more={<Duplicate agent={agent} />}>
+      <AgentFrame agent={agent} tab={tab} isFull="wide" isQuiet={isEdited} actions={actions} more={more}>
         <AgentPrompt key={agent.id} agent={agent} onEdited={setEdited} />
       </AgentFrame>
     );
@@ -56,7 +81,7 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
   if (!shown) return <NotFound />;
   const Tab = shown;
   return (
-    <AgentFrame agent={agent} tab={tab} actions={actions} more={<Duplicate agent={agent} />}>
+    <AgentFrame agent={agent} tab={tab} actions={actions} more={more}>
       <Suspense fallback={<Loading />}>
         <Tab key={agent.id} agent={agent} />
       </Suspense>
@@ -67,21 +92,6 @@ function AgentPage({ agent, tab }: { agent: AgentOfPage; tab: string }) {
 function Chats({ agent }: { agent: AgentOfPage }) {
   const [params, setParams] = useSearchParams();
   return <ChatList agentId={agent.id} after={params.get("after")} showAfter={(after) => setParams({ after })} />;
-}
-
-/** Runs all tests of the agent, often enough to distinguish chance from change. */
-function RunAll({ agentId }: { agentId: string }) {
-  const go = useGo();
-  const run = useRun((id) => go(`/agents/${agentId}/tests?execution=${id}`));
-  return (
-    <>
-      <Act scope="simulate" className="wide" disabled={run.isBusy} title={`Each test ${repeats} times`} onClick={() => void run.ask({ agentId, repeats })}>
-        <Icon name="play" />
-        Run tests
-      </Act>
-      <RunConfirmation run={run} />
-    </>
-  );
 }
 
 /** Copies the agent, and shows the settings of the copy, where its name can be changed. */

@@ -67,6 +67,7 @@ function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh
   const suspects = changes.filter(({ isSuspect }) => isSuspect);
   const news = newsOf(changes, suspects, cause, search, versions);
   const isMoved = test.agent.promptVersion !== versions.bad;
+  const edit = `/tests?agent=${test.agent.id}&edit=${test.id}`;
   const restored = !isRunning && search?.restoredPrompt ? search.restoredPrompt : undefined;
   return (
     <Page
@@ -75,9 +76,14 @@ function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh
       crumbs={crumbsOf(test)}
       facts={<Status of="Failed" />}
       tabs={<TestTabs runId={blame.badRun.id} testId={test.id} current="blame" />}
+      more={
+        <Link className="narrow" href={edit}>
+          Edit test
+        </Link>
+      }
       actions={
         <>
-          <Link className="button wide" href={`/tests?agent=${test.agent.id}&edit=${test.id}`}>
+          <Link className="button wide" href={edit}>
             Edit test
           </Link>
           {restored ? (

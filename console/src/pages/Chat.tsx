@@ -51,10 +51,11 @@ export default function Chat() {
 }
 
 function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) {
-  const live = useLiveChat(chat, refresh);
+  const [pending, setPending] = useState<Pending>();
+  const isSending = Boolean(pending && !pending.isFailed);
+  const live = useLiveChat(chat, refresh, isSending);
   const state = usePaced(live);
   const [isOpen, setOpen] = usePanel();
-  const [pending, setPending] = useState<Pending>();
   const [isTest, setTest] = useState(false);
   const sendMessage = useAction(SendMessage);
   const end = useAction(EndChat);
@@ -75,7 +76,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
   const unsaid = isSaid ? undefined : pending;
   // Another tab may have sent the message of the failed turn. Only the sender can send it again.
   const wasFailed = unsaid?.isFailed && sendMessage.error ? errorText(sendMessage.error) : (!pending || unsaid?.isFailed) && live.failure;
-  const isReplying = Boolean(pending && !pending.isFailed);
+  const isReplying = isSending || chat.status === "Replying";
   const said = new Set(live.messages.map(({ text }) => text));
   const scenarios = chat.agent.tests.nodes.flatMap((test) => (test.__typename === "SimulationTest" ? [test.scenario] : []));
   return (
@@ -179,11 +180,19 @@ function usePanel(): [isOpen: boolean, set: (isOpen: boolean) => void] {
   ];
 }
 
+const isTurn = (event: string) => event === "TurnStarted" || event === "TurnFailed";
+
 /** For how long after its end a chat is read again for its extracted values, in milliseconds. */
 const extractionPatience = 60_000;
 
-/** Messages come by a subscription of their own, which misses none. Events only show the text that is being written. */
-function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
+/** How often a chat is read again while a message of another tab is answered, in milliseconds. */
+const watchPace = 2_000;
+
+/**
+ * Messages come by a subscription of their own, which misses none. Events only show the text that is being written. The
+ * chat is read again when the turn of another tab begins or ends, since the sender of a message gets the new state.
+ */
+function useLiveChat(chat: ChatOfPage, refresh: () => void, isSending: boolean): ChatState {
   const [state, dispatch] = useReducer(chatAfter, chat.messages, (messages) => chatAfter(emptyChat, { kind: "read", messages }));
   const [after] = useState(() => chat.messages.at(-1)?.sequence ?? 0);
   const isOver = chat.status === "Ended";
@@ -193,7 +202,7 @@ function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
     { id: chat.id, after },
     ({ simulationChatMessages: message }) => {
       dispatch({ kind: "written", message });
-      if (message.isConversationEnded) refresh();
+      if (message.isConversationEnded || (message.role === "assistant" && !isSending)) refresh();
     },
     isOver,
   );
@@ -203,11 +212,12 @@ function useLiveChat(chat: ChatOfPage, refresh: () => void): ChatState {
     ({ simulationChatEvents: event }) => {
       const change = eventOf(event);
       if (change) dispatch(change);
-      if (event.__typename === "ChatEnded") refresh();
+      if (event.__typename === "ChatEnded" || (isTurn(event.__typename) && !isSending)) refresh();
     },
     isOver,
   );
   useReconnected(refresh);
+  useRepeat(refresh, watchPace, chat.status === "Replying" && !isSending);
   // Values are extracted after the chat ends, without an event.
   const isExtracting = isOver && chat.agent.extractedValues.length > 0 && chat.extracted === null && chat.extractionError === null;
   const [opened] = useState(Date.now);

@@ -104,10 +104,10 @@ function Choice() {
       You write as the contact. Calls are mocked unless you allow real ones.
       <ul className="row" style={{ justifyContent: "center", marginTop: 16 }}>
         {agents.slice(0, linked).map((agent) => (
-          <li key={agent.id}>
-            <Link className="button" href={`/chats/new?agent=${agent.id}`}>
+          <li key={agent.id} className="row">
+            <Link className="button cut" href={`/chats/new?agent=${agent.id}`}>
               <Avatar agent={agent} />
-              {agent.name}
+              <span className="cut">{agent.name}</span>
             </Link>
           </li>
         ))}

@@ -11,10 +11,10 @@ export function Ask() {
     <Dialog key={asked.title} title={asked.title} onClose={() => asked.answer(false)}>
       <p className="muted">{asked.text}</p>
       <div className={styles.actions}>
-        <button type="button" className="quiet" autoFocus={asked.isDangerous} onClick={() => asked.answer(false)}>
+        <button type="button" className="quiet" data-first={asked.isDangerous} onClick={() => asked.answer(false)}>
           Cancel
         </button>
-        <button type="button" className={asked.isDangerous ? "primary danger" : "primary"} autoFocus={!asked.isDangerous} onClick={() => asked.answer(true)}>
+        <button type="button" className={asked.isDangerous ? "primary danger" : "primary"} data-first={!asked.isDangerous || undefined} onClick={() => asked.answer(true)}>
           {asked.verb}
         </button>
       </div>

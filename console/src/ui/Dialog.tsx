@@ -1,8 +1,12 @@
-import { useEffect, useId, useRef, type ReactNode, type RefObject } from "react";
+import { useEffectEvent, useId, useLayoutEffect, useRef, type ReactNode, type RefObject } from "react";
+import { ask } from "./asking";
 import styles from "./Dialog.module.css";
 import { Icon } from "./Icon";
 
-/** A modal dialog. Without onClose the user cannot close it, and with `isAlone` nothing shows behind it. */
+/**
+ * A modal dialog. Without onClose the user cannot close it, and with `isAlone` nothing shows behind it. It asks before it
+ * closes over text that the user typed, unless the text was sent and not refused.
+ */
 export function Dialog({ title, onClose, isAlone, isWide, children }: {
   title: string;
   onClose?: () => void;
@@ -11,8 +15,15 @@ export function Dialog({ title, onClose, isAlone, isWide, children }: {
   isWide?: boolean;
   children: ReactNode;
 }) {
-  const dialog = useModal();
   const heading = useId();
+  const typed = useRef<HTMLInputElement>(undefined);
+  const isSent = useRef(false);
+  const close = async () => {
+    const field = typed.current;
+    const isLost = field?.isConnected && (!isSent.current || field.form?.querySelector("[role=alert]"));
+    if (!isLost || (await ask(discard))) onClose?.();
+  };
+  const dialog = useModal(() => onClose && void close());
   return (
     <dialog
       ref={dialog}
@@ -21,13 +32,21 @@ export function Dialog({ title, onClose, isAlone, isWide, children }: {
       className={isWide ? styles.wide : undefined}
       onCancel={(event) => {
         event.preventDefault();
-        onClose?.();
+        if (onClose && event.cancelable) void close();
+      }}
+      onInput={({ target }) => {
+        const field = target as HTMLInputElement;
+        if (field.type.startsWith("text")) typed.current = field;
+        isSent.current = false;
+      }}
+      onSubmit={() => {
+        isSent.current = true;
       }}
     >
       <div className={styles.header}>
         <h2 id={heading}>{title}</h2>
         {onClose && (
-          <button type="button" className="quiet only" aria-label="Close" title="Close" onClick={onClose}>
+          <button type="button" className="quiet only" aria-label="Close" title="Close" onClick={() => void close()}>
             <Icon name="close" />
           </button>
         )}
@@ -37,13 +56,34 @@ export function Dialog({ title, onClose, isAlone, isWide, children }: {
   );
 }
 
-/** Opens a dialog element as a modal one while it is mounted. The browser keeps the focus inside, and returns it afterwards. */
-export function useModal(): RefObject<HTMLDialogElement | null> {
+const discard = { title: "Discard your input?", text: "The dialog closes without saving it.", verb: "Discard", isDangerous: true };
+
+/**
+ * Opens a dialog element as a modal one while it is mounted. The first field of its form gets the focus, or the
+ * button with `data-first`. The browser keeps the focus inside, and returns it afterwards. Browsers close a dialog on a
+ * second Escape, even if the first was canceled: it opens again, and `onForced` is called.
+ */
+export function useModal(onForced?: () => void): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  const forced = useEffectEvent(() => onForced?.());
+  // A layout effect ends while the element is still in the document. Otherwise the browser would not return the focus.
+  useLayoutEffect(() => {
     const element = dialog.current;
-    element?.showModal();
-    return () => element?.close();
+    if (!element) return;
+    const open = () => {
+      element.showModal();
+      element.querySelector<HTMLElement>("form :is(input, select, textarea), [data-first]")?.focus();
+    };
+    const reopen = () => {
+      open();
+      forced();
+    };
+    open();
+    element.addEventListener("close", reopen);
+    return () => {
+      element.removeEventListener("close", reopen);
+      element.close();
+    };
   }, []);
   return dialog;
 }

@@ -17,17 +17,20 @@ export function Menu({ label, button, isUp, className = "", children }: {
     const close = () => element?.removeAttribute("open");
     const onClick = (event: Event) => {
       const target = event.target as HTMLElement;
-      if (element?.open && (!element.contains(target) || target.closest("[data-menu] :is(a, button:not([data-stays]))"))) close();
+      if (!element?.open || (element.contains(target) && !target.closest("[data-menu] :is(a, button:not([data-stays]))"))) return;
+      if (element.contains(target)) element.querySelector("summary")?.focus();
+      close();
     };
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== "Escape" || !element?.open) return;
       close();
       element.querySelector("summary")?.focus();
     };
-    document.addEventListener("click", onClick);
+    // This runs before a dialog opens, which returns the focus to the button of the list when it closes.
+    document.addEventListener("click", onClick, true);
     document.addEventListener("keydown", onKey);
     return () => {
-      document.removeEventListener("click", onClick);
+      document.removeEventListener("click", onClick, true);
       document.removeEventListener("keydown", onKey);
     };
   }, []);

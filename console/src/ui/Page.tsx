@@ -37,7 +37,7 @@ export function Page({ title, name = title, face, crumbs = [], facts, actions, m
   }, [name]);
   useRecent(name, crumbs.length === 0);
   return (
-    <main id="main" className={styles.main} data-full={isFull} tabIndex={-1} onClick={followRow}>
+    <main id="main" className={styles.main} data-full={isFull || undefined} tabIndex={-1} onClick={followRow}>
       <header className={styles.head}>
         <div className={styles.title}>
           {crumbs.length > 0 && (

@@ -92,8 +92,10 @@ export function Shell({ children }: { children: ReactNode }) {
         </nav>
         <Foot data={data} />
       </aside>
-      <Boundary at={location}>{children}</Boundary>
-      <KeyboardDialogs />
+      <Boundary at={location}>
+        {children}
+        <KeyboardDialogs />
+      </Boundary>
       <Toasts />
       <Ask />
     </div>

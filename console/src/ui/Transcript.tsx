@@ -46,6 +46,7 @@ interface ShownCall {
   error?: string | null;
   durationMs?: number;
   isTurnKept?: boolean;
+  approval?: string | null;
   isRunning?: boolean;
   delegationId?: string | null;
 }
@@ -69,7 +70,7 @@ export function Call({ call, note }: { call: ShownCall; note?: ReactNode }) {
         <code>{call.technicalName}</code>
         {note}
         <span className="push" />
-        {call.error && <Status of="Failed" />}
+        {call.error && <Status of={call.approval === "Denied" ? "Denied" : "Failed"} />}
         {call.isTurnKept === false && <span className="fault small">its turn was not saved</span>}
         <Effect call={call} />
         {call.durationMs !== undefined && !call.isRunning && <span className="muted small nowrap">{duration(call.durationMs)}</span>}

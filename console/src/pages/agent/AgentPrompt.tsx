@@ -7,6 +7,7 @@ import { useAction, useConflict, useGo } from "../../api/page";
 import { lineChanges } from "../../logic/promptLines";
 import { unknownPlaceholders } from "../../logic/placeholders";
 import { Act, may } from "../../ui/Act";
+import { ask } from "../../ui/asking";
 import { count, plural } from "../../ui/format";
 import { Failure, Loading } from "../../ui/states";
 import { toast } from "../../ui/toasts";
@@ -80,6 +81,9 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
     save.reset();
     setDiff(false);
   };
+  const askToDiscard = async () => {
+    if (await ask({ title: "Discard the draft?", text: `Your changes to v${agent.promptVersion} are lost.`, verb: "Discard draft", isDangerous: true })) discard();
+  };
   /** Saves the draft over the version that it is based on, or over the newer one that its author has seen. */
   const store = async (over = draft?.of) => {
     if (!isChanged || save.isBusy || text.length > maxPrompt) return;
@@ -125,7 +129,7 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
         {isChanged && (
           <>
             <input className="wide" aria-label="Note of the new version" placeholder="Why? (optional)" maxLength={500} value={note} onChange={(event) => setNote(event.target.value)} />
-            <button type="button" className="quiet" onClick={discard}>
+            <button type="button" className="quiet" onClick={() => void askToDiscard()}>
               Discard
             </button>
             <button type="button" className="quiet" aria-pressed={isCompared} onClick={() => setDiff(!isDiff)}>

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
-import type { ChatMessage, ChatState, Citation, LiveCall } from "../../logic/chat";
+import { callsOf, type ChatMessage, type ChatState, type Citation, type LiveCall } from "../../logic/chat";
 import { exactTime } from "../../logic/times";
 import { Call, Message } from "../../ui/Transcript";
 import type { ChatOfPage } from "./query";
@@ -11,16 +11,18 @@ import styles from "./Conversation.module.css";
 /** The messages and calls and, at the end, the text that is being written. */
 export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state: ChatState; pending: Pending | undefined }) {
   const end = useRef<HTMLDivElement>(null);
-  const kept = new Set(chat.toolCalls.map((call) => call.id));
-  const calls = [...chat.toolCalls, ...state.calls.filter((call) => !kept.has(call.id))];
   const last = state.messages.at(-1)?.sequence ?? 0;
+  const isReplying = chat.status === "Replying";
+  const calls = callsOf(chat.toolCalls, state.calls, isReplying ? last : undefined);
+  /** The message that is being answered, unless it is the one that this tab sent. */
+  const question = pending && (!pending.isFailed || pending.text === state.question?.text) ? undefined : state.question;
   const early = calls.filter((call) => call.messageSequence > last);
-  const count = state.messages.length + calls.length + (pending || state.question ? 1 : 0) + (state.draft?.text.length ?? 0);
+  const count = state.messages.length + calls.length + (pending || question ? 1 : 0) + (state.draft?.text.length ?? 0);
   useEffect(() => {
     // Newer browsers return a promise here, which is not a clean-up function.
     void end.current?.scrollIntoView({ block: "nearest" });
   }, [count]);
-  const isThinking = !state.draft && (pending ? !pending.isFailed : Boolean(state.question));
+  const isThinking = !state.draft && (isReplying || (pending ? !pending.isFailed : Boolean(question)));
   return (
     <section className={styles.script} aria-label="Conversation" tabIndex={0}>
       <div className={styles.log} role="log" aria-live="polite">
@@ -38,9 +40,9 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
         ))}
       </div>
       <div className={styles.log} aria-live="off">
-        {!pending && state.question && (
+        {question && (
           <Message role="user" name="you">
-            {state.question.text}
+            {question.text}
           </Message>
         )}
         {pending && (

@@ -11,7 +11,7 @@ export const ChatQuery = graphql(`
         testFolders { id name } extractedValues { name }
       }
       messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
-      toolCalls { id kind technicalName arguments result mocked isReal mockRule messageSequence delegationId durationMs error isTurnKept }
+      toolCalls { id kind technicalName arguments result mocked isReal mockRule messageSequence delegationId durationMs error isTurnKept approval }
       coverage { kind targetId technicalName path effect }
     }
   }

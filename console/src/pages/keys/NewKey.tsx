@@ -35,7 +35,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
   };
   if (secret) {
     return (
-      <Dialog title="Key created" onClose={onClose}>
+      <Dialog key="secret" title="Key created">
         <div className="stack">
           <p>Copy this key now. It is shown only once, and anyone with it has its permissions.</p>
           <Secret secret={secret} onClose={onClose} />

@@ -30,7 +30,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
   };
   if (made) {
     return (
-      <Dialog title="Token created" onClose={onClose}>
+      <Dialog key="secret" title="Token created">
         <div className="stack">
           <p>
             Copy this token now. It is shown only once. It expires on <Time at={made.expiresAt} />, or when its key is revoked. Send it in the

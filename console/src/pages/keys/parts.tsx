@@ -33,7 +33,7 @@ export function Confirmation() {
   );
 }
 
-/** A secret, shown once. Browsers allow the clipboard only on encrypted or local pages. */
+/** A secret, shown once. Only its button closes the dialog, so that no key does by mistake. Browsers allow the clipboard only on encrypted or local pages. */
 export function Secret({ secret, onClose }: { secret: string; onClose: () => void }) {
   const [isCopied, setCopied] = useState(false);
   return (
@@ -43,7 +43,7 @@ export function Secret({ secret, onClose }: { secret: string; onClose: () => voi
       </pre>
       <div className="row">
         {window.isSecureContext && (
-          <button type="button" className="primary" onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}>
+          <button type="button" className="primary" data-first onClick={() => void navigator.clipboard.writeText(secret).then(() => setCopied(true))}>
             {isCopied ? "Copied" : "Copy"}
           </button>
         )}

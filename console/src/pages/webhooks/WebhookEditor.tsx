@@ -115,7 +115,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
 
 function TheSecret({ secret, onClose }: { secret: string; onClose: () => void }) {
   return (
-    <Dialog title="Webhook secret" onClose={onClose}>
+    <Dialog title="Webhook secret">
       <div className="stack">
         <p>It is shown only once. The receiver verifies signatures with it.</p>
         <Secret secret={secret} onClose={onClose} />

@@ -197,6 +197,24 @@ func TestUnreachableDatabaseIsUnavailable(t *testing.T) {
 	require.Eventually(t, func() bool { return store.Ping(ctx) == nil }, waitFor, tick)
 }
 
+func TestReadOnlyDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{})
+	tenant, _ := newCompany(t, store)
+	require.NoError(t, store.Ping(ctx))
+	name := pgx.Identifier{connect(t, address).Config().Database}.Sanitize()
+	_, err := connect(t, address).Exec(ctx, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
+	require.NoError(t, err)
+	again := dbtest.Open(t, address, db.Options{}) // the setting is of new connections
+	fails(t, again.Ping(ctx), model.Unavailable)
+	again = dbtest.Reopen(t, again)
+	_, err = again.Tenant(tenant.CompanyID()).CreateAgent(ctx, agentInput())
+	fails(t, err, model.Unavailable)
+	_, err = again.Tenant(tenant.CompanyID()).Agents(ctx, model.PageArgs{First: 1}, nil)
+	require.NoError(t, err, "reads go on")
+}
+
 func TestOpenReportsErrors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -33,6 +33,30 @@ func provider(t *testing.T) string {
 	return server.URL
 }
 
+// readOnlyURL returns the address of a migrated database that accepts no writes.
+func readOnlyURL(t *testing.T) string {
+	t.Helper()
+	address := dbtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	name := pgx.Identifier{conn.Config().Database}.Sanitize()
+	_, err = conn.Exec(t.Context(), "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	return address
+}
+
+func TestServeRefusesAReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	address := readOnlyURL(t)
+	for _, flags := range [][]string{nil, {"--migrate"}} {
+		o := ran(t, append([]string{"serve", "--database-url", address, "--listen", "127.0.0.1:0"}, flags...)...)
+		require.Equal(t, 1, o.code)
+		require.Contains(t, o.log, "the database is a standby or read-only; agentgraph needs the primary")
+		require.NotContains(t, o.log, "serving")
+	}
+}
+
 func TestDoctorReportsFindings(t *testing.T) {
 	t.Parallel()
 	address, empty, foreign := dbtest.URL(t), dbtest.EmptyURL(t), dbtest.EmptyURL(t)
@@ -43,6 +67,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 	require.NoError(t, conn.Close(t.Context()))
 	old := dbtest.URL(t)
 	require.Zero(t, ran(t, "migrate", "down", "--yes", "--database-url", old).code)
+	readOnly := readOnlyURL(t)
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
@@ -79,6 +104,8 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"schema": {"problem", "public.agents of another program"}}},
 		"old schema": {[]string{"--database-url", old}, 1,
 			map[string][2]string{"schema": {"problem", "this program needs"}}},
+		"read-only database": {[]string{"--database-url", readOnly}, 1,
+			map[string][2]string{"database": {"problem", "a standby or read-only"}}},
 		"too few connections": {[]string{"--database-url", address, "--max-connections", "100"}, 0, map[string][2]string{
 			"connections": {"warning", "the server allows 197, and a replica opens at most 203"}}},
 		"no database": {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1,

@@ -19,6 +19,9 @@ import (
 // message.
 type UniqueViolation struct{ Field, Message string }
 
+// ErrReadOnly is returned if Postgres accepts no writes.
+var ErrReadOnly = model.Errorf(model.Unavailable, "the database is a standby or read-only; agentgraph needs the primary")
+
 // Translate turns a driver's error into a model.Error and wraps the original error. It returns all other errors
 // unchanged.
 func (d *DB) Translate(err error) error {
@@ -62,6 +65,8 @@ func (d *DB) Translate(err error) error {
 		return errors.Join(model.Errorf(model.Unprocessable, "a sum is too large to store"), err)
 	case "40001", "40P01", "55P03":
 		return errors.Join(model.Errorf(model.Conflict, "another request changed the same data; try again"), err)
+	case "25006":
+		return errors.Join(ErrReadOnly, err)
 	case "57014", "57P01", "57P02", "57P03", "53100", "53200", "53300", "08000", "08003", "08006":
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
 	}

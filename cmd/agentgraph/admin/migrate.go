@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
@@ -176,7 +177,11 @@ func withMigrator(ctx context.Context, address string, do func(*schema.Migrator)
 		return err
 	}
 	defer func() { _ = migrator.Close() }()
-	return do(migrator)
+	err = do(migrator)
+	if pg.SQLState(err) == "25006" {
+		return pg.ErrReadOnly
+	}
+	return err
 }
 
 func printVersion(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {

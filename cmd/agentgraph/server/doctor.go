@@ -186,6 +186,10 @@ func server(contents schema.Contents) finding {
 	if version, err := strconv.Atoi(major); err == nil && version < minPostgres {
 		return problem("database", found, fmt.Sprintf("agentgraph needs PostgreSQL %d or later", minPostgres))
 	}
+	if contents.IsReadOnly {
+		return problem("database", found+", a standby or read-only", "name the primary in DATABASE_URL, or turn off "+
+			"default_transaction_read_only")
+	}
 	return ok("database", "%s", found)
 }
 

@@ -115,6 +115,9 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 		return err
 	}
 	defer store.Close()
+	if err := store.Ping(ctx); err != nil { // for example, the database is a standby
+		return err
+	}
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.withSlowLog(c.settings()), Console: c.console(nil),
 		Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), MCPReadOnly: c.MCPReadOnly, AuditWebhook: c.webhook(),

@@ -41,7 +41,7 @@ func newCompaniesCreate() *cobra.Command {
 // Run prints the id of the new company.
 func (c *companiesCreate) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
+	return withStore(ctx, c.address(), nil, func(store *db.Store) error {
 		company, err := store.CreateCompany(ctx, c.Name)
 		if err != nil {
 			return err
@@ -73,7 +73,7 @@ type companyShown struct {
 // Run prints one line for each company.
 func (c *companiesList) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseURL, nil, func(store *db.Store) error {
+	return withStore(ctx, c.address(), nil, func(store *db.Store) error {
 		companies, err := store.Companies(ctx)
 		if err != nil {
 			return err
@@ -108,7 +108,7 @@ func newCompaniesDelete() *cobra.Command {
 // Run deletes the company if the user confirms its name, and prints how many rows were deleted.
 func (c *companiesDelete) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withBucket(ctx, c.DatabaseURL, c.BucketFlag, func(store *db.Store) error {
+	return withBucket(ctx, c.address(), c.BucketFlag, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
@@ -166,7 +166,7 @@ func (c *companyCommand) Run(cmd *cobra.Command) error {
 
 // withTenant opens the database for one command about the company. The secret key may be empty.
 func (f companyFlag) withTenant(ctx context.Context, secretKey []byte, do func(*db.Tenant) error) error {
-	return withStore(ctx, f.DatabaseURL, secretKey, func(store *db.Store) error {
+	return withStore(ctx, f.address(), secretKey, func(store *db.Store) error {
 		tenant, err := f.tenant(ctx, store)
 		if err != nil {
 			return err

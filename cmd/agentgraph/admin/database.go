@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -14,14 +15,22 @@ import (
 
 // DatabaseFlag names the database.
 type DatabaseFlag struct {
-	DatabaseURL string
+	DatabaseURL, SessionDatabaseURL string
 }
 
-// Declare returns the flag.
+// address returns the address of Postgres itself, which commands use.
+func (f DatabaseFlag) address() string { return cmp.Or(f.SessionDatabaseURL, f.DatabaseURL) }
+
+// Declare returns the flags.
 func (f *DatabaseFlag) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Required: true, Placeholder: "URL", Secret: true,
 			Help: "Address of the Postgres database."},
+		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
+			Placeholder: "URL", Secret: true,
+			Help: "Address of Postgres itself, for notifications, locks, the queue and migrations. Needed if DATABASE_URL " +
+				"leads to a pooler in transaction mode.",
+			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 	}
 }
 

@@ -39,23 +39,17 @@ func SettingGroups() []SettingGroup {
 	}
 }
 
-// serverFlags are the flags of serve for its address, database and shutdown.
+// serverFlags are the flags of serve for its address, connections and shutdown.
 type serverFlags struct {
-	SessionDatabaseURL string
-	Listen             string
-	Migrate            bool
-	MaxConnections     int32
-	DrainDelay         time.Duration
+	Listen         string
+	Migrate        bool
+	MaxConnections int32
+	DrainDelay     time.Duration
 }
 
 func (f *serverFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
-		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
-			Placeholder: "URL", Secret: true,
-			Help: "Address of Postgres itself, for notifications, locks and the queue. Needed if DATABASE_URL leads to a " +
-				"pooler in transaction mode.",
-			Docs: "See [poolers](../guides/scale-out.md#a-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations at startup."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Maximum number of database connections for writes, and the same number again for reads.",

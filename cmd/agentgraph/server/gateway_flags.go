@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"os"
 	"path"
@@ -46,8 +47,27 @@ func (f gatewayFlags) Validate() error {
 				"https://*.example.com, not %q", origin)
 		}
 	}
-	_, err = f.Key()
+	_, err = networks(f.TrustedProxies)
+	if err == nil {
+		_, err = f.Key()
+	}
 	return err
+}
+
+// networks returns the networks with these addresses. A single address is a network of its own.
+func networks(texts []string) ([]netip.Prefix, error) {
+	found := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if address, errAddress := netip.ParseAddr(text); errAddress == nil {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxy must be an address or a network such as 10.0.0.0/8, not %q", text)
+		}
+		found[i] = network
+	}
+	return found, nil
 }
 
 func isPath(text string) bool {
@@ -70,6 +90,7 @@ const costPerWork = 20
 // settings returns the gateway's settings.
 func (f gatewayFlags) settings() gateway.Settings {
 	settings := f.Settings
+	settings.TrustedProxies, _ = networks(f.TrustedProxies) // Validate has checked them
 	settings.BasePath = strings.TrimSuffix(f.BasePath, "/")
 	settings.ResponseWork = f.QueryCost / costPerWork
 	return settings

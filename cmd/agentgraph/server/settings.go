@@ -100,6 +100,7 @@ type gatewayFlags struct {
 	gateway.Settings
 	admin.SecretKeyFlag
 	TrustedDirectory string
+	TrustedProxies   []string
 	Plan             bool
 	LogLevel         slog.Level
 	Console          string
@@ -162,6 +163,10 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Help: "Maximum number of connections from one public address; 0 for no limit. Private addresses, such as those " +
 				"of proxies, have no limit.",
 			Docs: "An IPv6 network of 64 bits counts as one address."},
+		{Into: &f.TrustedProxies, Name: "trusted-proxy", Env: "AGENTGRAPH_TRUSTED_PROXIES", Placeholder: "CIDR",
+			Help: "Address or network of a proxy that appends its client's address to X-Forwarded-For. The client's address " +
+				"in the log, audit events and limits is then the last one there that is not such a proxy's.",
+			Docs: "See [TLS](../guides/production.md#put-tls-in-front)."},
 		{Into: &f.Introspection, Name: "introspection", Env: "AGENTGRAPH_INTROSPECTION", Default: "true",
 			Negatable: true, Help: "Let clients read the schema."},
 		{Into: existingDirectory(&f.TrustedDirectory), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS",

@@ -19,6 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/bucket/s3test"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/db/notify/natstest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // provider starts a stub model provider that accepts one key.
@@ -68,10 +69,16 @@ func TestDoctorReportsFindings(t *testing.T) {
 	old := dbtest.URL(t)
 	require.Zero(t, ran(t, "migrate", "down", "--yes", "--database-url", old).code)
 	readOnly := readOnlyURL(t)
+	secrets := dbtest.URL(t)
+	acme, _ := newCompany(t, dbtest.Open(t, secrets, dbtest.Options()), "Acme")
+	_, err = acme.CreateTool(t.Context(), model.CreateToolInput{Name: "CRM", TechnicalName: "crm",
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5,
+			Headers: model.JSONObject(`{"X-Token":"hunter2"}`)}})
+	require.NoError(t, err)
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	model := provider(t)
+	modelURL := provider(t)
 	running := serve(t, address, "", "--workers", "0", "--metrics-listen", "127.0.0.1:0")
 	serving := strings.TrimPrefix(running.url, "http://")
 	bucket, bus := s3test.Start(t), natstest.Start(t)
@@ -87,7 +94,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 		// says maps the names of findings to their state and a part of their text.
 		says map[string][2]string
 	}{
-		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,
+		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", modelURL,
 			"--openai-api-key", "right", "--document-bucket", bucket.Address("/a")}, 0, map[string][2]string{
 			"document bucket": {"ok", "can be written"},
 			"connections":     {"ok", "a replica opens at most 43"},
@@ -106,14 +113,20 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"schema": {"problem", "this program needs"}}},
 		"read-only database": {[]string{"--database-url", readOnly}, 1,
 			map[string][2]string{"database": {"problem", "a standby or read-only"}}},
+		"secrets of another key": {[]string{"--database-url", secrets, "--secret-key", secretKey}, 1,
+			map[string][2]string{"stored secrets": {"problem", "it was encrypted with another secret key"}}},
+		"secrets without a key": {[]string{"--database-url", secrets}, 1,
+			map[string][2]string{"stored secrets": {"problem", "no secret key is set"}}},
+		"secrets of this key": {[]string{"--database-url", secrets, "--secret-key",
+			"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}, 0, map[string][2]string{"stored secrets": {}}},
 		"too few connections": {[]string{"--database-url", address, "--max-connections", "100"}, 0, map[string][2]string{
 			"connections": {"warning", "the server allows 197, and a replica opens at most 203"}}},
 		"no database": {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1,
 			map[string][2]string{"database": {"problem", "connection refused"}}},
-		"wrong model key": {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1,
+		"wrong model key": {[]string{"--openai-base-url", modelURL, "--openai-api-key", "hunter2"}, 1,
 			map[string][2]string{"model": {"problem", "the provider refuses the key"}}},
-		"separate judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right", "--judge-model", "strict",
-			"--contact-model", "chatty", "--contact-base-url", model + "/v1", "--contact-api-key", "hunter2"}, 1,
+		"separate judge": {[]string{"--openai-base-url", modelURL, "--openai-api-key", "right", "--judge-model", "strict",
+			"--contact-model", "chatty", "--contact-base-url", modelURL + "/v1", "--contact-api-key", "hunter2"}, 1,
 			map[string][2]string{
 				"model": {"ok", ""}, "judge": {"ok", "strict; "}, "contact": {"problem", "the provider refuses the key"},
 			}},
@@ -121,7 +134,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"document bucket": {"problem", "NoSuchBucket"}}},
 		"credentials in the bucket's address": {[]string{"--document-bucket", "s3://key:hunter2@documents"}, 1,
 			map[string][2]string{"document bucket": {"problem", "must not contain credentials"}}},
-		"no judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right"}, 0,
+		"no judge": {[]string{"--openai-base-url", modelURL, "--openai-api-key", "right"}, 0,
 			map[string][2]string{"judge": {"warning", "judges itself"}}},
 		"no embedding model": {[]string{"--embedding-model", "/nope"}, 1,
 			map[string][2]string{"engine": {"problem", "choose the embedding model: "}}},

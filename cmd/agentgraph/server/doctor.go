@@ -167,7 +167,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	findings := []finding{server(contents), c.connections(contents), c.schema(ctx, contents)}
 	if contents.IsOurs {
 		findings = append(findings, rowSecurity(contents))
-		findings = append(findings, c.sessions(ctx)...)
+		findings = append(findings, c.store(ctx)...)
 	}
 	if skew > maxSkew {
 		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+

@@ -21,20 +21,27 @@ func (c *Doctor) connections(contents schema.Contents) finding {
 	return ok("connections", "%s", found)
 }
 
-// sessions returns a problem if serve could not open the database, for example because a pooler in transaction mode is
+// store returns a problem if stored secrets were encrypted with another secret key, or if serve could not open the database, for example because a pooler in transaction mode is
 // in front of it and there is no address for sessions, or because that address leads elsewhere.
-func (c *Doctor) sessions(ctx context.Context) []finding {
+func (c *Doctor) store(ctx context.Context) []finding {
 	const name = "sessions"
-	store, err := db.Open(ctx, c.DatabaseURL, db.Options{SessionAddress: c.SessionDatabaseURL,
+	key, _ := c.Key() // an invalid key is another finding
+	store, err := db.Open(ctx, c.DatabaseURL, db.Options{SessionAddress: c.SessionDatabaseURL, SecretKey: key,
 		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return []finding{problem(name, err.Error(), "check DATABASE_URL and AGENTGRAPH_SESSION_DATABASE_URL")}
 	}
-	store.Close()
-	if c.SessionDatabaseURL == "" {
-		return nil
+	defer store.Close()
+	var findings []finding
+	if err := store.CheckSecretKey(ctx); err != nil {
+		findings = append(findings, problem("stored secrets", err.Error(),
+			"set AGENTGRAPH_SECRET_KEY to the key with which they were stored, or set the headers and rotate the webhooks' "+
+				"secrets again"))
 	}
-	return []finding{ok(name, "AGENTGRAPH_SESSION_DATABASE_URL leads to the same database")}
+	if c.SessionDatabaseURL != "" {
+		findings = append(findings, ok(name, "AGENTGRAPH_SESSION_DATABASE_URL leads to the same database"))
+	}
+	return findings
 }
 
 // bus checks that a NATS server accepts a connection, if signals use NATS.

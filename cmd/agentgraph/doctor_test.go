@@ -185,7 +185,30 @@ func TestDoctorReportsFindings(t *testing.T) {
 		require.NotContains(t, o.out+o.log+shown.out+shown.log, "hunter2", name)
 		require.NotContains(t, shown.out, "\x1b")
 	}
-	require.Equal(t, 2, ran(t, "doctor", "--workers=-1").code)
+}
+
+// Doctor refuses the settings that serve refuses, with the same message.
+func TestDoctorRefusesInvalidSettings(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{
+		"--workers=-1", "--max-upload=5MB", "--cors-origin=example.com", "--trusted-documents=/nope", "--base-path=agents/",
+		"--drain-delay=-3s", "--audit-webhook=notaurl", "--log-level=verbose", "--console=maybe", "--migrate=maybe", "--pprof",
+		"--query-cost=-1", "--rate-limit=-1", "--max-connections=1", "--trusted-proxy=10.0.0.0/33",
+	} {
+		serve, doctor := ran(t, "serve", "--database-url", "x", setting), ran(t, "doctor", setting)
+		require.Equal(t, 2, doctor.code, setting)
+		require.Equal(t, serve.log, strings.Replace(doctor.log, "agentgraph: doctor: ", "agentgraph: serve: ", 1))
+	}
+	for setting, says := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=nonsense": "OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL",
+		"OTEL_TRACES_EXPORTER=zipkin":          `OTEL_TRACES_EXPORTER must be otlp or none, not "zipkin"`,
+	} {
+		for _, command := range []string{"doctor", "serve"} {
+			o := process(t, "", []string{setting, "DATABASE_URL=x"}, command)
+			require.Equal(t, 2, o.code)
+			require.Contains(t, o.log, says)
+		}
+	}
 }
 
 func TestDoctorReadsTheSettingsOfServe(t *testing.T) {

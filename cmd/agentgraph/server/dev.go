@@ -61,7 +61,8 @@ func (c *Dev) Validate() error {
 	if c.OfflinePause < 0 {
 		return errors.New("--offline-pause must not be negative")
 	}
-	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
+	_, err := c.Key()
+	return errors.Join(err, c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
 		c.auditFlags.Validate())
 }
 

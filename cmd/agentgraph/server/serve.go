@@ -66,6 +66,13 @@ func (Schema) Run(cmd *cobra.Command) error {
 
 // Validate checks all groups of flags.
 func (c *Serve) Validate() error {
+	_, err := c.Bucket()
+	_, errKey := c.Key()
+	return errors.Join(c.validateAlone(), err, errKey, c.DatabaseFlag.Validate(), c.busFlags.Validate())
+}
+
+// validateAlone checks the settings that doctor does not report as findings.
+func (c *Serve) validateAlone() error {
 	err := cmp.Or(
 		cli.Refuse(c.MaxConnections < 2, "--max-connections must be at least 2"),
 		cli.Refuse(c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay, "--drain-delay must be between 0s and %s",
@@ -74,9 +81,8 @@ func (c *Serve) Validate() error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Bucket()
-	return errors.Join(err, c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(),
-		c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
+	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
+		c.auditFlags.Validate())
 }
 
 // Run serves until ctx ends. With --migrate, it first applies missing migrations. Without it, it returns an error if

@@ -34,7 +34,7 @@ func (f *DatabaseFlag) Declare() cli.Flags {
 	}
 }
 
-// Validate refuses an empty address, for example from an empty environment variable.
+// Validate refuses an empty address, for example from an empty file or an unset variable in a script.
 func (f DatabaseFlag) Validate() error {
 	return cli.Refuse(f.DatabaseURL == "", "--database-url or DATABASE_URL must name a database")
 }

@@ -63,9 +63,10 @@ func (f SecretKeyFlag) Key() ([]byte, error) {
 }
 
 // CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
-// migrations first.
-func CheckSchema(ctx context.Context, address string, migrate bool) error {
+// migrations first, and calls progress, unless it is nil, with the progress.
+func CheckSchema(ctx context.Context, address string, migrate bool, progress func(string)) error {
 	return withMigrator(ctx, address, func(m *schema.Migrator) error {
+		m.Progress = progress
 		if migrate {
 			return m.Up(ctx)
 		}
@@ -93,7 +94,7 @@ func withBucket(ctx context.Context, address string, bucket BucketFlag, do func(
 }
 
 func withOptions(ctx context.Context, address string, o db.Options, do func(*db.Store) error) error {
-	if err := CheckSchema(ctx, address, false); err != nil {
+	if err := CheckSchema(ctx, address, false, nil); err != nil {
 		return err
 	}
 	o.MaxConnections = 2

@@ -105,7 +105,8 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate); err != nil {
+	progress := func(text string) { log.InfoContext(ctx, "migrating", "progress", text) }
+	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate, progress); err != nil {
 		return err
 	}
 	database := db.Options{

@@ -76,6 +76,10 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	h[versionHeader], h["X-Content-Type-Options"] = headerVersion, headerNoSniff
 	// Caches must not store responses. Caches that do so anyway must store one for each credential.
 	h["Cache-Control"], h["Vary"] = headerNoStore, headerVary
+	if s.traffic.retiring.Load() {
+		// A proxy then opens a connection for its next request. Once connections are refused, it uses another replica.
+		h.Set("Connection", "close")
+	}
 	control := http.NewResponseController(w)
 	// An earlier request on this connection may have left a deadline.
 	_ = control.SetWriteDeadline(time.Time{})

@@ -127,6 +127,8 @@ func TestConcurrentReadinessChecksShareOne(t *testing.T) {
 	}
 	all.Wait()
 	require.EqualValues(t, 1, looks.Load())
+	require.Contains(t, f.log.String(), `"code":"UNAVAILABLE"`)
+	require.NotContains(t, f.log.String(), `"code":"INTERNAL"`)
 	close(release)
 }
 

@@ -43,6 +43,9 @@ agentgraph serve --config /etc/agentgraph.yaml`,
 		&c.busFlags, &c.serverFlags)
 }
 
+// variablePrefix begins the names of the program's environment variables.
+const variablePrefix = "AGENTGRAPH_"
+
 // maxDrainDelay is the maximum of --drain-delay.
 const maxDrainDelay = 10 * time.Minute
 
@@ -90,6 +93,9 @@ func (c *Serve) validateAlone() error {
 func (c *Serve) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix); len(unknown) > 0 {
+		log.WarnContext(ctx, "environment variables that no setting reads", "variables", unknown)
+	}
 	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
 	if err != nil {
 		return err

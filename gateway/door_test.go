@@ -127,7 +127,8 @@ func TestConcurrentReadinessChecksShareOne(t *testing.T) {
 	}
 	all.Wait()
 	require.EqualValues(t, 1, looks.Load())
-	require.Contains(t, f.log.String(), `"code":"UNAVAILABLE"`)
+	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), `"code":"UNAVAILABLE"`) }, patience,
+		time.Millisecond)
 	require.NotContains(t, f.log.String(), `"code":"INTERNAL"`)
 	close(release)
 }

@@ -193,7 +193,7 @@ func TestUnknownVariablesAreNamed(t *testing.T) {
 		"AGENTGRAPH_API_SERVICE_HOST=10.0.0.1", "AGENTGRAPH_API_PORT_80_TCP=tcp://10.0.0.1:80"}
 	o := process(t, "", env, "doctor")
 	require.Zero(t, o.code, o.log)
-	require.Contains(t, o.out, `no setting reads AGENTGRAPH_CORS_ORIGIN, did you mean "AGENTGRAPH_CORS_ORIGINS"?`+"\n")
+	require.Contains(t, o.out, `; AGENTGRAPH_CORS_ORIGIN, did you mean "AGENTGRAPH_CORS_ORIGINS"?`+"\n")
 	o = process(t, "", append(env, "DATABASE_URL=postgres://127.0.0.1:1/none"), "serve")
 	require.Equal(t, 1, strings.Count(o.log, "environment variables that no setting reads"))
 }

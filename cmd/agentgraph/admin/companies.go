@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // NewCompanies returns the command "companies".
@@ -192,7 +193,8 @@ func (f companyFlag) tenant(ctx context.Context, store *db.Store) (*db.Tenant, e
 	}
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("the company %q does not exist: \"agentgraph companies list\" lists the companies", f.Company)
+		return nil, model.Errorf(model.NotFound, "the company %q does not exist: \"agentgraph companies list\" lists the "+
+			"companies", f.Company)
 	case 1:
 		return store.Tenant(found[0]), nil
 	}

@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"regexp"
 	"strings"
@@ -116,6 +118,16 @@ func UnreachableNode(err error) string {
 		return named[1] + named[2]
 	}
 	return ""
+}
+
+// InvalidAddress returns the error for an address that pgx could not parse. pgx's own error may contain the password.
+func InvalidAddress(err error) error {
+	const message = "the address is not a valid Postgres URL"
+	cause, file := errors.Unwrap(err), (*fs.PathError)(nil)
+	if errors.As(err, &file) || cause != nil && cause.Error() == "sslmode is invalid" {
+		return fmt.Errorf(message+": %w", cause)
+	}
+	return errors.New(message + ": write special characters of the password as %40 for @ and %2F for /")
 }
 
 // Reason returns why a connection failed, in one line. The driver's own text has a line for each address that it

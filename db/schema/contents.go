@@ -2,7 +2,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -51,8 +50,8 @@ func (c Contents) Err() error {
 // Inspect returns the contents of the database at the address. It only reads.
 func Inspect(ctx context.Context, address string) (Contents, error) {
 	config, err := pgx.ParseConfig(address)
-	if err != nil {
-		return Contents{}, errors.New("the address is not a valid Postgres URL")
+	if err != nil || strings.Contains(config.Database, "@") { // a password with a slash
+		return Contents{}, pg.InvalidAddress(err)
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conn, err := pgx.ConnectConfig(ctx, config)

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,8 +55,8 @@ func (s State) newer() error {
 // agentgraph needs. Close closes the connections.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		return nil, errors.New("the address is not a valid Postgres URL")
+	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash
+		return nil, pg.InvalidAddress(err)
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	pool, err := pgxpool.NewWithConfig(ctx, config)

@@ -25,18 +25,21 @@ const maxUpload = 25 << 20
 // Validate refuses limits that would block everything or limit nothing, and malformed paths, origins and networks.
 func (f gatewayFlags) Validate() error {
 	err := cmp.Or(
-		cli.Refuse(f.BodyBytes <= 0 || f.UploadBytes <= 0 || f.ResponseBytes <= 0 || f.RequestTimeout <= 0,
-			"--max-body, --max-upload, --max-answer and --request-timeout must be above 0"),
+		cli.Refuse(f.BodyBytes <= 0, "--max-body must be above 0"),
+		cli.Refuse(f.UploadBytes <= 0, "--max-upload must be above 0"),
+		cli.Refuse(f.ResponseBytes <= 0, "--max-answer must be above 0"),
+		cli.Refuse(f.RequestTimeout <= 0, "--request-timeout must be above 0"),
 		cli.Refuse(f.BasePath != "" && !isPath(f.BasePath), "--base-path must be a path such as /agents, not %q", f.BasePath),
 		cli.Refuse(f.QueryCost < 0, "--query-cost must not be negative; 0 means no limit"),
 		cli.Refuse(f.QueryDepth <= 0, "--query-depth must be above 0"),
 		cli.Refuse(f.Batch < 0 || f.Batch > maxBatch, "--max-batch must be between 0 and %d", maxBatch),
 		cli.Refuse(f.PersistedBytes < 0, "--persisted-query-bytes must not be negative"),
 		cli.Refuse(f.UploadBytes > maxUpload, "--max-upload must be at most %d", maxUpload),
-		cli.Refuse(f.Connections.All < 0 || f.Connections.PerAddress < 0,
-			"--max-clients and --max-clients-per-address must not be negative"),
-		cli.Refuse(f.RateLimit < 0 || f.ModelRateLimit < 0 || f.CompanyRateLimit < 0,
-			"--rate-limit, --company-rate-limit and --model-rate-limit must not be negative"),
+		cli.Refuse(f.Connections.All < 0, "--max-clients must not be negative; 0 means no limit"),
+		cli.Refuse(f.Connections.PerAddress < 0, "--max-clients-per-address must not be negative; 0 means no limit"),
+		cli.Refuse(f.RateLimit < 0, "--rate-limit must not be negative; 0 means no limit"),
+		cli.Refuse(f.CompanyRateLimit < 0, "--company-rate-limit must not be negative; 0 means no limit"),
+		cli.Refuse(f.ModelRateLimit < 0, "--model-rate-limit must not be negative; 0 means no limit"),
 	)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/archive"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/pg"
 )
 
 // standard is the file name that means standard input or output.
@@ -165,6 +166,10 @@ func (c *Import) Run(cmd *cobra.Command) error {
 			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was already imported from this archive; nothing was changed\n",
 				manifest.Company.ID)
 			return err
+		}
+		if pg.SQLState(err) == "23505" {
+			return errors.New("another import created the company at the same time; nothing was changed. Run the command " +
+				"again to check that it was the same archive")
 		}
 		if err != nil {
 			return err

@@ -75,7 +75,7 @@ func exitCode(ctx context.Context, err error, log io.Writer) int {
 		err = fmt.Errorf("the database node %s is not available: start it, then run the command again",
 			pg.UnreachableNode(err))
 	case errors.As(err, &known):
-		if known.Code == model.NotFound || known.Code == model.BadInput {
+		if known.Code == model.NotFound {
 			code = client.ExitUsage
 		}
 		err = errors.New(known.Message)

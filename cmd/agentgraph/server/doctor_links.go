@@ -21,8 +21,8 @@ func (c *Doctor) connections(contents schema.Contents) finding {
 	return ok("connections", "%s", found)
 }
 
-// store returns a problem if stored secrets were encrypted with another secret key, or if serve could not open the database, for example because a pooler in transaction mode is
-// in front of it and there is no address for sessions, or because that address leads elsewhere.
+// store returns a problem if stored secrets were encrypted with another secret key, or if serve could not open the
+// database. A pooler in transaction mode needs an address for sessions, which must lead to the same database.
 func (c *Doctor) store(ctx context.Context) []finding {
 	const name = "sessions"
 	key, _ := c.Key() // an invalid key is another finding

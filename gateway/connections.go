@@ -108,7 +108,8 @@ var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 // IPv6 it returns the address of the /64 network.
 func publicAddress(remote string) (address netip.Addr, isPublic bool) {
 	address = addressOf(remote)
-	if !address.IsValid() || address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || sharedAddresses.Contains(address) {
+	if !address.IsValid() || address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() ||
+		sharedAddresses.Contains(address) {
 		return address, false
 	}
 	if address.Is6() {

@@ -189,8 +189,8 @@ func TestDoctorReportsFindings(t *testing.T) {
 
 func TestUnknownVariablesAreNamed(t *testing.T) {
 	t.Parallel()
-	env := []string{"AGENTGRAPH_CORS_ORIGIN=https://a.example", "AGENTGRAPH_AUDIT_WEBHOOK_SECRET_FILE=", "AGENTGRAPH_LISTEN=:0",
-		"AGENTGRAPH_API_SERVICE_HOST=10.0.0.1", "AGENTGRAPH_API_PORT_80_TCP=tcp://10.0.0.1:80"}
+	env := []string{"AGENTGRAPH_CORS_ORIGIN=https://a.example", "AGENTGRAPH_AUDIT_WEBHOOK_SECRET_FILE=",
+		"AGENTGRAPH_LISTEN=:0", "AGENTGRAPH_API_SERVICE_HOST=10.0.0.1", "AGENTGRAPH_API_PORT_80_TCP=tcp://10.0.0.1:80"}
 	o := process(t, "", env, "doctor")
 	require.Zero(t, o.code, o.log)
 	require.Contains(t, o.out, `; AGENTGRAPH_CORS_ORIGIN, did you mean "AGENTGRAPH_CORS_ORIGINS"?`+"\n")

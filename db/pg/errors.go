@@ -22,7 +22,8 @@ import (
 type UniqueViolation struct{ Field, Message string }
 
 // ErrReadOnly is returned if Postgres accepts no writes.
-var ErrReadOnly = model.Errorf(model.Unavailable, "the database is a standby or read-only; agentgraph needs the primary")
+var ErrReadOnly = model.Errorf(model.Unavailable, "the database is a standby or read-only; agentgraph needs "+
+	"the primary")
 
 // Translate turns a driver's error into a model.Error and wraps the original error. It returns all other errors
 // unchanged.

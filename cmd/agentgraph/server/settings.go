@@ -30,7 +30,7 @@ func SettingGroups() []SettingGroup {
 		{"Models", slices.Concat(s.models(), s.testModels())},
 		{"Knowledge", slices.Concat(s.knowledge(), s.BucketFlag.Declare())},
 		{"Conversations and tests", slices.Concat(s.conversations(), s.prices())},
-		{"Requests", s.limits(serveLimits)},
+		{"Requests", slices.Concat(s.limits(serveLimits), s.proxies())},
 		{"Browsers", s.browsers()},
 		{"Replicas", s.busFlags.Declare()},
 		{"Audit events", s.auditFlags.Declare()},
@@ -119,7 +119,7 @@ var (
 // defaults.
 func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
 	f.Settings = gateway.DefaultSettings()
-	return slices.Concat(f.limits(rates), f.browsers(), f.Declare())
+	return slices.Concat(f.limits(rates), f.proxies(), f.browsers(), f.Declare())
 }
 
 // limits returns the flags that limit requests, with the default rate limits.
@@ -163,10 +163,6 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Help: "Maximum number of connections from one public address; 0 for no limit. Private addresses, such as those " +
 				"of proxies, have no limit.",
 			Docs: "An IPv6 network of 64 bits counts as one address."},
-		{Into: &f.TrustedProxies, Name: "trusted-proxy", Env: "AGENTGRAPH_TRUSTED_PROXIES", Placeholder: "CIDR",
-			Help: "Address or network of a proxy that appends its client's address to X-Forwarded-For. The client's address " +
-				"in the log, audit events and limits is then the last one there that is not such a proxy's.",
-			Docs: "See [TLS](../guides/production.md#put-tls-in-front)."},
 		{Into: &f.Introspection, Name: "introspection", Env: "AGENTGRAPH_INTROSPECTION", Default: "true",
 			Negatable: true, Help: "Let clients read the schema."},
 		{Into: existingDirectory(&f.TrustedDirectory), Name: "trusted-documents", Env: "AGENTGRAPH_TRUSTED_DOCUMENTS",
@@ -182,11 +178,21 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Docs: "Responses of 4 KiB and more are compressed; streams never are."},
 		{Into: &f.Plan, Name: "plan", Env: "AGENTGRAPH_PLAN", Default: "true", Negatable: true,
 			Help: "Answer queries with query plans. Without them, resolvers give the same answers more slowly."},
+		{Into: logLevel(&f.LogLevel), Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
+			Help: "debug, info, warn or error."},
+	}
+}
+
+// proxies returns the flags for proxies in front of the gateway.
+func (f *gatewayFlags) proxies() cli.Flags {
+	return cli.Flags{
 		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH",
 			Help: "Path prefix of the gateway behind a proxy, such as /agents. Addresses in responses start with it. " +
 				"Requests may omit it."},
-		{Into: logLevel(&f.LogLevel), Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
-			Help: "debug, info, warn or error."},
+		{Into: &f.TrustedProxies, Name: "trusted-proxy", Env: "AGENTGRAPH_TRUSTED_PROXIES", Placeholder: "CIDR",
+			Help: "Address or network of a proxy that appends its client's address to X-Forwarded-For. The client's address " +
+				"in the log, audit events and limits is then the last one there that is not such a proxy's.",
+			Docs: "See [TLS](../guides/production.md#put-tls-in-front)."},
 	}
 }
 

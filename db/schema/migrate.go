@@ -158,7 +158,11 @@ func (m *Migrator) Up(ctx context.Context) error {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	// This comes first, so that programs too old for the new schema refuse to start.
-	if err := m.saveOldestProgram(ctx, schema.Wanted); err != nil {
+	err = m.saveOldestProgram(ctx, schema.Wanted)
+	if pg.SQLState(err) == "25006" {
+		return pg.ErrReadOnly
+	}
+	if err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	if _, err := m.goose.Up(ctx); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/archive"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // standard is the file name that means standard input or output.
@@ -167,7 +167,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 				manifest.Company.ID)
 			return err
 		}
-		if pg.SQLState(err) == "23505" {
+		if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.Conflict {
 			return errors.New("another import created the company at the same time; nothing was changed. Run the command " +
 				"again to check that it was the same archive")
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
-	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
@@ -177,11 +176,7 @@ func withMigrator(ctx context.Context, address string, do func(*schema.Migrator)
 		return err
 	}
 	defer func() { _ = migrator.Close() }()
-	err = do(migrator)
-	if pg.SQLState(err) == "25006" {
-		return pg.ErrReadOnly
-	}
-	return err
+	return do(migrator)
 }
 
 func printVersion(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {

@@ -288,5 +288,7 @@ func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	draining, cancel := context.WithTimeout(ended, drainTimeout)
 	defer cancel()
-	return errors.Join(err, a.server.Drain(draining), a.http.Shutdown(draining), <-stopped)
+	closed := make(chan error, 1)
+	go func() { closed <- a.http.Shutdown(draining) }()
+	return errors.Join(err, a.server.Drain(draining), <-closed, <-stopped)
 }

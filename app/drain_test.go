@@ -34,20 +34,24 @@ func TestRequestsAreServedDuringShutdownDelay(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- program.Serve(ctx, listener) }()
+	var isLast bool
 	status := func(path string) int {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+path, nil)
 		require.NoError(t, err)
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
+		isLast = response.Close
 		return response.StatusCode
 	}
 	require.Equal(t, http.StatusOK, status("/readyz"))
+	require.False(t, isLast)
 	end()
 	require.Eventually(t, func() bool { return status("/readyz") == http.StatusServiceUnavailable }, 10*time.Second,
 		time.Millisecond)
 	require.Equal(t, http.StatusUnauthorized, status("/graphql?query={company{id}}"),
 		"requests are accepted, and need a key")
+	require.True(t, isLast, "the next request may go to another replica")
 
 	require.NoError(t, listener.Close())
 	require.ErrorContains(t, <-ended, "serve: ", "without a port there is no delay")

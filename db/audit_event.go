@@ -72,16 +72,20 @@ func (s *Store) forgetAuditEvents(ctx context.Context) error {
 	}))
 }
 
-// audit records the action of the transaction on the target, and the principal.
-func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetID string) error {
-	event := &model.AuditEvent{ID: model.NewID("audit"), Action: action, TargetID: targetID, CreatedAt: now()}
-	if principal, isKnown := model.PrincipalOf(ctx); isKnown {
-		event.APIKeyID, event.IsAccessToken = &principal.KeyID, principal.IsToken()
-		if principal.Address != "" {
-			event.Address = &principal.Address
+// audit records the action of the transaction on each target, and the principal.
+func (t tenantTx) audit(ctx context.Context, action model.AuditAction, targetIDs ...string) error {
+	events := make([]*model.AuditEvent, len(targetIDs))
+	for i, targetID := range targetIDs {
+		event := &model.AuditEvent{ID: model.NewID("audit"), Action: action, TargetID: targetID, CreatedAt: now()}
+		if principal, isKnown := model.PrincipalOf(ctx); isKnown {
+			event.APIKeyID, event.IsAccessToken = &principal.KeyID, principal.IsToken()
+			if principal.Address != "" {
+				event.Address = &principal.Address
+			}
 		}
+		events[i] = event
 	}
-	return pg.Insert(ctx, t.db, event)
+	return pg.Insert(ctx, t.db, events...)
 }
 
 // deletions maps the name of each type to the audit action of deleting it.

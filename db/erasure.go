@@ -102,7 +102,13 @@ func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64
 		Where("? OR EXISTS (?) OR EXISTS (?)", e.in("simulation_chat::text"), held("simulation_chat_messages"),
 			held("tool_calls"))
 	deleted := []string{}
-	err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", found).Returning("id").Scan(ctx, &deleted)
+	err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", found).Returning("id").Scan(ctx, &deleted)
+		if err != nil {
+			return err
+		}
+		return t.audit(ctx, deletions[simulationChat], deleted...)
+	})
 	for _, id := range deleted {
 		t.wake(id)
 	}
@@ -188,7 +194,9 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 			if _, err := t.db.Delete((*model.CampaignItem)(nil)).Where("id IN (?)", bun.List(ids)).Exec(ctx); err != nil {
 				return err
 			}
-			if err := t.revise(ctx, campaign, counterDeltas{}.countItems(-1, items...)); err != nil {
+			err = errors.Join(t.revise(ctx, campaign, counterDeltas{}.countItems(-1, items...)),
+				t.audit(ctx, deletions[campaignItem], ids...))
+			if err != nil {
 				return err
 			}
 			deleted += int64(len(items))

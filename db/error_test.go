@@ -15,6 +15,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/dbtest"
+	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -197,11 +198,57 @@ func TestUnreachableDatabaseIsUnavailable(t *testing.T) {
 	require.Eventually(t, func() bool { return store.Ping(ctx) == nil }, waitFor, tick)
 }
 
+func TestReadOnlyDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	store := dbtest.Open(t, address, db.Options{})
+	tenant, _ := newCompany(t, store)
+	require.NoError(t, store.Ping(ctx))
+	name := pgx.Identifier{connect(t, address).Config().Database}.Sanitize()
+	_, err := connect(t, address).Exec(ctx, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
+	require.NoError(t, err)
+	again := dbtest.Open(t, address, db.Options{}) // the setting is of new connections
+	fails(t, again.Ping(ctx), model.Unavailable)
+	again = dbtest.Reopen(t, again)
+	_, err = again.Tenant(tenant.CompanyID()).CreateAgent(ctx, agentInput())
+	fails(t, err, model.Unavailable)
+	_, err = again.Tenant(tenant.CompanyID()).Agents(ctx, model.PageArgs{First: 1}, nil)
+	require.NoError(t, err, "reads go on")
+}
+
+func schemaError(ctx context.Context, address string) error {
+	_, err := schema.NewMigrator(ctx, address)
+	return err
+}
+
+func inspectError(ctx context.Context, address string) error {
+	_, err := schema.Inspect(ctx, address)
+	return err
+}
+
 func TestOpenReportsErrors(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	_, err := db.Open(ctx, "postgres://user:hunter2@%zz", db.Options{})
-	require.EqualError(t, err, "open database: the address is not a valid Postgres URL")
+	const invalid = "open database: the address is not a valid Postgres URL: "
+	require.EqualError(t, err, invalid+"write special characters of the password as %40 for @ and %2F for /")
+	for address, says := range map[string]string{
+		"postgres://user:hunter2@127.0.0.1/x?sslmode=some":             "sslmode is invalid",
+		"postgres://user:hunter2@127.0.0.1/x?sslrootcert=/none/ca.pem": "/none/ca.pem: no such file or directory",
+		"postgres://user:p@hunter2/w:rd@127.0.0.1/x":                   "write special characters",
+		"postgres://user:hunter2/w:rd@127.0.0.1/x":                     "write special characters",
+	} {
+		_, err = db.Open(ctx, address, db.Options{})
+		require.ErrorContains(t, err, invalid)
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "hunter2")
+		_, err = db.Open(ctx, dbtest.URL(t), db.Options{SessionAddress: address})
+		require.ErrorContains(t, err, "open database: the address for sessions: the address is not a valid Postgres URL: ")
+		for _, err := range []error{schemaError(ctx, address), inspectError(ctx, address)} {
+			require.ErrorContains(t, err, says)
+			require.NotContains(t, err.Error(), "hunter2")
+		}
+	}
 	_, err = db.Open(ctx, "postgres://user:hunter2@127.0.0.1:1/none", db.Options{})
 	require.ErrorContains(t, err, "open database: ")
 	require.NotContains(t, err.Error(), "hunter2")

@@ -180,6 +180,12 @@ func TestContactIsErased(t *testing.T) {
 	erased, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
 	require.NoError(t, err)
 	require.Equal(t, whole, erased)
+	for action, want := range map[string]int{"DeleteCampaignItem": 1, "DeleteSimulationChat": 5} {
+		var events int
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM audit_events WHERE company_id = $1 AND action = $2",
+			tenant.CompanyID(), action).Scan(&events))
+		require.Equal(t, want, events, action)
+	}
 	other := reread(t, tenant, added.Items[1])
 	require.JSONEq(t, `{"partner":"9999999999","order":"8309018201","long":"149309018201","wide":"9999999999","hyphens":"9999999999"}`, string(other.DataBag))
 	require.Greater(t, other.Version, added.Items[1].Version)

@@ -34,6 +34,41 @@ func (t *Tenant) DecryptHeaders(id string, e *model.ToolEndpoint) (map[string]st
 	return headers, json.Unmarshal(text, &headers)
 }
 
+// CheckSecretKey returns an error if stored secrets were encrypted with another secret key than the Store's. It tries
+// one tool, one MCP server and one webhook.
+func (s *Store) CheckSecretKey(ctx context.Context) error {
+	const hasHeaders = "endpoint ->> 'sealedHeaders' IS NOT NULL"
+	tools, servers, webhooks := []*model.Tool{}, []*model.McpServer{}, []*model.Webhook{}
+	for _, kind := range []struct {
+		rows      any
+		condition string
+	}{{&tools, hasHeaders}, {&servers, hasHeaders}, {&webhooks, "TRUE"}} {
+		companies, err := s.companiesWith(ctx, kind.rows, kind.condition)
+		if err == nil && len(companies) > 0 {
+			err = s.Tenant(companies[0]).db.Select(kind.rows).Where(kind.condition).Limit(1).Scan(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, tool := range tools {
+		if _, err := s.Tenant(tool.CompanyID).DecryptHeaders(tool.ID, tool.Endpoint); err != nil {
+			return err
+		}
+	}
+	for _, server := range servers {
+		if _, err := s.Tenant(server.CompanyID).DecryptHeaders(server.ID, server.Endpoint); err != nil {
+			return err
+		}
+	}
+	for _, webhook := range webhooks {
+		if _, err := s.sealer.Open(webhook.CompanyID+"/"+webhook.ID, webhook.SealedSecret); err != nil {
+			return fmt.Errorf("decrypt the secret of %s: %w", webhook.ID, err)
+		}
+	}
+	return nil
+}
+
 // checkHeaders returns an error if the row has headers that this server cannot decrypt.
 func (i *CompanyImport) checkHeaders(row any) (err error) {
 	switch row := row.(type) {

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -48,6 +50,10 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 	outcome := &model.CallToolPayload{Tool: tool, DurationMs: int32(c.effects.now().Sub(began) / time.Millisecond),
 		IsSample: call.target.Effect == model.CallEffectMocked}
 	if err != nil {
+		if !errors.As(err, new(callError)) {
+			e.log.WarnContext(ctx, "call failed", "tool", tool.ID, "name", tool.TechnicalName, "error", err,
+				llm.ErrorAttr(err), "traceId", e.traceID(ctx))
+		}
 		outcome.Error = new(content.Cut(messageForModel(err), maxError))
 	} else {
 		outcome.Result = new(content.Cut(result, maxResult))

@@ -1,12 +1,15 @@
 package engine_test
 
 import (
+	"context"
 	"io"
+	"log/slog"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,7 +17,9 @@ import (
 func TestToolIsTried(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
-	e := newEngine(nil, engine.Options{Caller: loopback(t)})
+	var log dbtest.Output
+	e := engine.New(nil, engine.Options{Caller: loopback(t), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		TraceID: func(context.Context) string { return "trace" }})
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
 		if string(sent) == `{"day":"Sunday"}` {
@@ -38,6 +43,7 @@ func TestToolIsTried(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, failed.Result)
 	require.Contains(t, *failed.Error, "409")
+	require.Regexp(t, `msg="call failed" tool=`+tool.ID+` name=book_it error=.*409.* traceId=trace`, log.String())
 	_, err = call(`{}`)
 	require.EqualError(t, err, "arguments are invalid: missing property 'day'")
 	_, err = c.tenant.UpdateTool(t.Context(), model.UpdateToolInput{ToolID: tool.ID, RemoveEndpoint: true})

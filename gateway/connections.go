@@ -107,12 +107,9 @@ var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 // publicAddress returns the address of a client, and whether it is public, that is, probably not shared. For public
 // IPv6 it returns the address of the /64 network.
 func publicAddress(remote string) (address netip.Addr, isPublic bool) {
-	port, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return address, false
-	}
-	address = port.Addr().Unmap().WithZone("")
-	if address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || sharedAddresses.Contains(address) {
+	address = addressOf(remote)
+	if !address.IsValid() || address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() ||
+		sharedAddresses.Contains(address) {
 		return address, false
 	}
 	if address.Is6() {

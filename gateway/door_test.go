@@ -127,6 +127,9 @@ func TestConcurrentReadinessChecksShareOne(t *testing.T) {
 	}
 	all.Wait()
 	require.EqualValues(t, 1, looks.Load())
+	require.Eventually(t, func() bool { return strings.Contains(f.log.String(), `"code":"UNAVAILABLE"`) }, patience,
+		time.Millisecond)
+	require.NotContains(t, f.log.String(), `"code":"INTERNAL"`)
 	close(release)
 }
 

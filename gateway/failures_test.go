@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"context"
+	"net/http"
+	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +27,38 @@ func TestGuessingAddressesHaveToWait(t *testing.T) {
 	require.Error(t, f.check("[2001:db8::2]:1"), "the same network")
 	require.NoError(t, f.check("203.0.113.8:2"))
 	require.NoError(t, f.check("10.1.2.3:1"), "a proxy")
+}
+
+func TestForwardedAddressesOfTrustedProxies(t *testing.T) {
+	t.Parallel()
+	s := &Server{settings: Settings{TrustedProxies: []netip.Prefix{
+		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}}}
+	many := strings.TrimSuffix(strings.Repeat("10.0.0.1, ", 1000), ", ")
+	for _, c := range []struct {
+		remote, want string
+		forwarded    []string
+	}{
+		{"10.0.0.2:1", "203.0.113.7", []string{"203.0.113.7"}},
+		{"10.0.0.2:1", "203.0.113.7", []string{"198.51.100.1, 203.0.113.7"}},
+		{"10.0.0.2:1", "203.0.113.7", []string{"198.51.100.1", "203.0.113.7, 10.0.0.3"}},
+		{"10.0.0.2:1", "203.0.113.7", []string{"203.0.113.7:5000,\t[2001:db8::1]:80"}},
+		{"10.0.0.2:1", "2001:db9::1", []string{"[2001:db9::1]"}},
+		{"10.0.0.2:1", "10.0.0.3", []string{"unknown, 10.0.0.3"}},
+		{"10.0.0.2:1", "10.0.0.4", []string{"10.0.0.4, 10.0.0.3"}},
+		{"10.0.0.2:1", "10.0.0.1", []string{"203.0.113.7", many}},
+		{"10.0.0.2:1", "10.0.0.2:1", []string{"203.0.113.7, unknown"}},
+		{"10.0.0.2:1", "10.0.0.2:1", []string{""}},
+		{"10.0.0.2:1", "10.0.0.2:1", nil},
+		{"203.0.113.9:1", "203.0.113.9:1", []string{"203.0.113.7"}},
+	} {
+		r := &http.Request{RemoteAddr: c.remote, Header: http.Header{forwardedHeader: c.forwarded}}
+		require.Equal(t, c.want, s.remoteOf(r), "%v", c.forwarded)
+	}
+	_, isPublic := publicAddress("203.0.113.7")
+	require.True(t, isPublic)
+	s.settings.TrustedProxies = nil
+	require.Equal(t, "10.0.0.2:1", s.remoteOf(&http.Request{RemoteAddr: "10.0.0.2:1",
+		Header: http.Header{forwardedHeader: {"203.0.113.7"}}}))
 }
 
 func TestUnverifiedCredentialLookupsAreRateLimited(t *testing.T) {

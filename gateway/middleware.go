@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -56,7 +55,8 @@ func TraceParent(ctx context.Context) string {
 // ServeHTTP serves /healthz, /readyz, public pages and Path, and passes other paths to Options.Transports.
 func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	r = withoutToken(s.stripBasePath(r))
-	rec := &record{begin: time.Now(), remote: r.RemoteAddr, method: r.Method, path: r.URL.Path, header: response.Header()}
+	remote := s.remoteOf(r)
+	rec := &record{begin: time.Now(), remote: remote, method: r.Method, path: r.URL.Path, header: response.Header()}
 	trace := traceOf(r.Header)
 	ctx := context.WithValue(r.Context(), traceKey{}, trace)
 	ctx = context.WithValue(ctx, recordKey{}, rec)
@@ -64,6 +64,7 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 		ctx = s.observe(ctx, rec)
 	}
 	r = r.WithContext(ctx)
+	r.RemoteAddr = remote
 
 	w := &statusWriter{ResponseWriter: response}
 	w.conn, _ = r.Context().Value(connKey{}).(*clientConn)
@@ -75,6 +76,10 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	h[versionHeader], h["X-Content-Type-Options"] = headerVersion, headerNoSniff
 	// Caches must not store responses. Caches that do so anyway must store one for each credential.
 	h["Cache-Control"], h["Vary"] = headerNoStore, headerVary
+	if s.traffic.retiring.Load() {
+		// A proxy then opens a connection for its next request. Once connections are refused, it uses another replica.
+		h.Set("Connection", "close")
+	}
 	control := http.NewResponseController(w)
 	// An earlier request on this connection may have left a deadline.
 	_ = control.SetWriteDeadline(time.Time{})
@@ -210,7 +215,9 @@ func (s *Server) checkCaller(
 		return model.Principal{}, model.Errorf(model.Forbidden, "the access token is valid only for pages of the "+
 			"origins that it names")
 	}
-	principal.Address, _, _ = net.SplitHostPort(remote)
+	if address := addressOf(remote); address.IsValid() {
+		principal.Address = address.String()
+	}
 	return principal, nil
 }
 

@@ -102,6 +102,8 @@ func (r *record) codeOf(ctx context.Context, status int) string {
 		return string(model.LimitExceeded)
 	case status == http.StatusUnprocessableEntity:
 		return string(model.Unprocessable)
+	case status == http.StatusServiceUnavailable:
+		return string(model.Unavailable)
 	case status >= http.StatusInternalServerError:
 		return string(model.Internal)
 	}

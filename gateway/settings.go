@@ -1,6 +1,9 @@
 package gateway
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Settings are the bounds and options of a Server. Start from DefaultSettings: a zero value does not mean the default.
 type Settings struct {
@@ -60,6 +63,9 @@ type Settings struct {
 	// CORSOrigins are the origins, such as https://console.example.com, whose pages may call the gateway and open sockets.
 	// "*" means every origin, and https://*.example.com any subdomain.
 	CORSOrigins []string
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For header names the client. Without them, the client's
+	// address is that of the connection.
+	TrustedProxies []netip.Prefix
 	// Connections bounds the open connections. The listener applies it.
 	Connections Connections
 	// RateLimit bounds the requests of one key in a minute, including operations on sockets. ModelRateLimit bounds the

@@ -6125,8 +6125,8 @@ type MessageDelta {
 
 """
 An attempt to answer failed, or its chat was ended or deleted: discard its text. If the chat is still open and
-` + "`" + `isSuspended` + "`" + ` is false, the client can send the message again. If the process dies, this event comes only when the chat ends; the next attempt has another
-` + "`" + `turnId` + "`" + `.
+` + "`" + `isSuspended` + "`" + ` is false, the client can send the message again. If the process dies, this event comes only when the chat
+ends. The next attempt has another ` + "`" + `turnId` + "`" + `.
 """
 type TurnFailed {
   "The id of the attempt."

@@ -56,7 +56,7 @@ func Start(ctx context.Context, o Options) (*Observer, error) {
 	}
 	observer.metrics = newMetrics(o.Version)
 	if observer.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Listen); err != nil {
-		return nil, errors.Join(fmt.Errorf("serve metrics: %w", err), observer.Close(ctx))
+		return nil, errors.Join(fmt.Errorf("serve metrics (--metrics-listen): %w", err), observer.Close(ctx))
 	}
 	observer.server = &http.Server{Handler: observer.pages(o.Pprof), ReadHeaderTimeout: 10 * time.Second}
 	observer.served = make(chan struct{})

@@ -175,7 +175,9 @@ func TestVariablesEnableTraces(t *testing.T) {
 				name, value, _ := strings.Cut(pair, "=")
 				t.Setenv(name, value)
 			}
-			require.Equal(t, want, wantsTraces())
+			isOn, err := wantsTraces()
+			require.NoError(t, err)
+			require.Equal(t, want, isOn)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
@@ -30,8 +31,8 @@ type traces struct {
 // newTraces returns the traces that the OTEL_* variables configure, or nil. The SDK itself reads the variables for the
 // sampler, the limits and the batches.
 func newTraces(ctx context.Context, o Options) (*traces, error) {
-	if !wantsTraces() {
-		return nil, nil
+	if isOn, err := wantsTraces(); err != nil || !isOn {
+		return nil, err
 	}
 	client, err := newCollector(os.Getenv)
 	if err != nil {
@@ -59,18 +60,31 @@ func newTraces(ctx context.Context, o Options) (*traces, error) {
 	}, nil
 }
 
-// wantsTraces reports whether the OTEL_* variables switch on traces.
-func wantsTraces() bool {
+// CheckTraces returns an error if Start would refuse the OTEL_* variables.
+func CheckTraces() error {
+	isOn, err := wantsTraces()
+	if isOn && err == nil {
+		_, err = newCollector(os.Getenv)
+	}
+	return err
+}
+
+// wantsTraces reports whether the OTEL_* variables switch on traces. It returns an error for an exporter that does not
+// exist here.
+func wantsTraces() (bool, error) {
 	if disabled, _ := strconv.ParseBool(os.Getenv("OTEL_SDK_DISABLED")); disabled {
-		return false
+		return false, nil
 	}
-	switch os.Getenv("OTEL_TRACES_EXPORTER") {
+	switch exporter := os.Getenv("OTEL_TRACES_EXPORTER"); exporter {
 	case "none":
-		return false
+		return false, nil
 	case "otlp":
-		return true
+		return true, nil
+	case "":
+	default:
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER must be otlp or none, not %q", exporter)
 	}
-	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+	return os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "", nil
 }
 
 // statements returns a tracer that gives each statement a child span. The spans show only a summary of the statement,

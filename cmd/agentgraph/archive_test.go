@@ -67,6 +67,13 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	require.Contains(t, log, "not in the archive: the headers X-Token")
 	_, log = command(0, nil, "import", "--database-url", to, file)
 	require.Contains(t, log, "was already imported from this archive; nothing was changed")
+	both, logs := dbtest.URL(t), make(chan string, 2)
+	for range 2 {
+		go func() { logs <- ran(t, "import", "--database-url", both, file).log }()
+	}
+	log = <-logs + <-logs
+	require.Regexp(t, "was already imported from this archive|another import created the company at the same time", log)
+	require.Contains(t, log, `imported "Acme"`)
 	_, log = command(1, nil, "import", "--database-url", to, "/dev/null")
 	require.Contains(t, log, "the file is not an archive")
 

@@ -19,6 +19,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/bucket/s3test"
 	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/db/notify/natstest"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // provider starts a stub model provider that accepts one key.
@@ -33,6 +34,30 @@ func provider(t *testing.T) string {
 	return server.URL
 }
 
+// readOnlyURL returns the address of a migrated database that accepts no writes.
+func readOnlyURL(t *testing.T) string {
+	t.Helper()
+	address := dbtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	name := pgx.Identifier{conn.Config().Database}.Sanitize()
+	_, err = conn.Exec(t.Context(), "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	return address
+}
+
+func TestServeRefusesAReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	address := readOnlyURL(t)
+	for _, flags := range [][]string{nil, {"--migrate"}} {
+		o := ran(t, append([]string{"serve", "--database-url", address, "--listen", "127.0.0.1:0"}, flags...)...)
+		require.Equal(t, 1, o.code)
+		require.Contains(t, o.log, "the database is a standby or read-only; agentgraph needs the primary")
+		require.NotContains(t, o.log, "serving")
+	}
+}
+
 func TestDoctorReportsFindings(t *testing.T) {
 	t.Parallel()
 	address, empty, foreign := dbtest.URL(t), dbtest.EmptyURL(t), dbtest.EmptyURL(t)
@@ -43,10 +68,17 @@ func TestDoctorReportsFindings(t *testing.T) {
 	require.NoError(t, conn.Close(t.Context()))
 	old := dbtest.URL(t)
 	require.Zero(t, ran(t, "migrate", "down", "--yes", "--database-url", old).code)
+	readOnly := readOnlyURL(t)
+	secrets := dbtest.URL(t)
+	acme, _ := newCompany(t, dbtest.Open(t, secrets, dbtest.Options()), "Acme")
+	_, err = acme.CreateTool(t.Context(), model.CreateToolInput{Name: "CRM", TechnicalName: "crm",
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://crm.example.com/", TimeoutSeconds: 5,
+			Headers: model.JSONObject(`{"X-Token":"hunter2"}`)}})
+	require.NoError(t, err)
 	taken, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = taken.Close() }()
-	model := provider(t)
+	modelURL := provider(t)
 	running := serve(t, address, "", "--workers", "0", "--metrics-listen", "127.0.0.1:0")
 	serving := strings.TrimPrefix(running.url, "http://")
 	bucket, bus := s3test.Start(t), natstest.Start(t)
@@ -62,7 +94,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 		// says maps the names of findings to their state and a part of their text.
 		says map[string][2]string
 	}{
-		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", model,
+		"all well": {[]string{"--database-url", address, "--secret-key", secretKey, "--openai-base-url", modelURL,
 			"--openai-api-key", "right", "--document-bucket", bucket.Address("/a")}, 0, map[string][2]string{
 			"document bucket": {"ok", "can be written"},
 			"connections":     {"ok", "a replica opens at most 43"},
@@ -79,14 +111,22 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"schema": {"problem", "public.agents of another program"}}},
 		"old schema": {[]string{"--database-url", old}, 1,
 			map[string][2]string{"schema": {"problem", "this program needs"}}},
+		"read-only database": {[]string{"--database-url", readOnly}, 1,
+			map[string][2]string{"database": {"problem", "a standby or read-only"}}},
+		"secrets of another key": {[]string{"--database-url", secrets, "--secret-key", secretKey}, 1,
+			map[string][2]string{"stored secrets": {"problem", "it was encrypted with another secret key"}}},
+		"secrets without a key": {[]string{"--database-url", secrets}, 1,
+			map[string][2]string{"stored secrets": {"problem", "no secret key is set"}}},
+		"secrets of this key": {[]string{"--database-url", secrets, "--secret-key",
+			"BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="}, 0, map[string][2]string{"stored secrets": {}}},
 		"too few connections": {[]string{"--database-url", address, "--max-connections", "100"}, 0, map[string][2]string{
 			"connections": {"warning", "the server allows 197, and a replica opens at most 203"}}},
 		"no database": {[]string{"--database-url", "postgres://user:hunter2@127.0.0.1:1/x"}, 1,
 			map[string][2]string{"database": {"problem", "connection refused"}}},
-		"wrong model key": {[]string{"--openai-base-url", model, "--openai-api-key", "hunter2"}, 1,
+		"wrong model key": {[]string{"--openai-base-url", modelURL, "--openai-api-key", "hunter2"}, 1,
 			map[string][2]string{"model": {"problem", "the provider refuses the key"}}},
-		"separate judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right", "--judge-model", "strict",
-			"--contact-model", "chatty", "--contact-base-url", model + "/v1", "--contact-api-key", "hunter2"}, 1,
+		"separate judge": {[]string{"--openai-base-url", modelURL, "--openai-api-key", "right", "--judge-model", "strict",
+			"--contact-model", "chatty", "--contact-base-url", modelURL + "/v1", "--contact-api-key", "hunter2"}, 1,
 			map[string][2]string{
 				"model": {"ok", ""}, "judge": {"ok", "strict; "}, "contact": {"problem", "the provider refuses the key"},
 			}},
@@ -94,7 +134,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"document bucket": {"problem", "NoSuchBucket"}}},
 		"credentials in the bucket's address": {[]string{"--document-bucket", "s3://key:hunter2@documents"}, 1,
 			map[string][2]string{"document bucket": {"problem", "must not contain credentials"}}},
-		"no judge": {[]string{"--openai-base-url", model, "--openai-api-key", "right"}, 0,
+		"no judge": {[]string{"--openai-base-url", modelURL, "--openai-api-key", "right"}, 0,
 			map[string][2]string{"judge": {"warning", "judges itself"}}},
 		"no embedding model": {[]string{"--embedding-model", "/nope"}, 1,
 			map[string][2]string{"engine": {"problem", "choose the embedding model: "}}},
@@ -145,7 +185,41 @@ func TestDoctorReportsFindings(t *testing.T) {
 		require.NotContains(t, o.out+o.log+shown.out+shown.log, "hunter2", name)
 		require.NotContains(t, shown.out, "\x1b")
 	}
-	require.Equal(t, 2, ran(t, "doctor", "--workers=-1").code)
+}
+
+func TestUnknownVariablesAreNamed(t *testing.T) {
+	t.Parallel()
+	env := []string{"AGENTGRAPH_CORS_ORIGIN=https://a.example", "AGENTGRAPH_AUDIT_WEBHOOK_SECRET_FILE=",
+		"AGENTGRAPH_LISTEN=:0", "AGENTGRAPH_API_SERVICE_HOST=10.0.0.1", "AGENTGRAPH_API_PORT_80_TCP=tcp://10.0.0.1:80"}
+	o := process(t, "", env, "doctor")
+	require.Zero(t, o.code, o.log)
+	require.Contains(t, o.out, `; AGENTGRAPH_CORS_ORIGIN, did you mean "AGENTGRAPH_CORS_ORIGINS"?`+"\n")
+	o = process(t, "", append(env, "DATABASE_URL=postgres://127.0.0.1:1/none"), "serve")
+	require.Equal(t, 1, strings.Count(o.log, "environment variables that no setting reads"))
+}
+
+// Doctor refuses the settings that serve refuses, with the same message.
+func TestDoctorRefusesInvalidSettings(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{
+		"--workers=-1", "--max-upload=5MB", "--cors-origin=example.com", "--trusted-documents=/nope", "--base-path=agents/",
+		"--drain-delay=-3s", "--audit-webhook=notaurl", "--log-level=verbose", "--console=maybe", "--migrate=maybe", "--pprof",
+		"--query-cost=-1", "--rate-limit=-1", "--max-connections=1", "--trusted-proxy=10.0.0.0/33",
+	} {
+		serve, doctor := ran(t, "serve", "--database-url", "x", setting), ran(t, "doctor", setting)
+		require.Equal(t, 2, doctor.code, setting)
+		require.Equal(t, serve.log, strings.Replace(doctor.log, "agentgraph: doctor: ", "agentgraph: serve: ", 1))
+	}
+	for setting, says := range map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=nonsense": "OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL",
+		"OTEL_TRACES_EXPORTER=zipkin":          `OTEL_TRACES_EXPORTER must be otlp or none, not "zipkin"`,
+	} {
+		for _, command := range []string{"doctor", "serve"} {
+			o := process(t, "", []string{setting, "DATABASE_URL=x"}, command)
+			require.Equal(t, 2, o.code)
+			require.Contains(t, o.log, says)
+		}
+	}
 }
 
 func TestDoctorReadsTheSettingsOfServe(t *testing.T) {

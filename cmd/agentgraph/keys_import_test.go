@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -50,4 +51,17 @@ func TestImportedKeysWork(t *testing.T) {
 	keys, err := acme.APIKeys(t.Context())
 	require.NoError(t, err)
 	require.Len(t, keys, 2, "the first key and the imported key")
+}
+
+func TestCommandsUseTheAddressForSessions(t *testing.T) {
+	t.Parallel()
+	address := dbtest.EmptyURL(t)
+	flags := []string{"--database-url", dbtest.Pooled(t, address), "--session-database-url", address}
+	for _, command := range [][]string{
+		{"migrate", "up"}, {"companies", "create", "--name", "Acme"}, {"keys", "create", "--company", "Acme"},
+		{"export", "--company", "Acme", filepath.Join(t.TempDir(), "acme.tar.gz")},
+	} {
+		o := ran(t, append(command, flags...)...)
+		require.Zero(t, o.code, "%s: %s", command, o.log)
+	}
 }

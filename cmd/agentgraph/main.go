@@ -75,6 +75,9 @@ func exitCode(ctx context.Context, err error, log io.Writer) int {
 		err = fmt.Errorf("the database node %s is not available: start it, then run the command again",
 			pg.UnreachableNode(err))
 	case errors.As(err, &known):
+		if known.Code == model.NotFound {
+			code = client.ExitUsage
+		}
 		err = errors.New(known.Message)
 	}
 	_, _ = fmt.Fprintln(log, "agentgraph:", err)

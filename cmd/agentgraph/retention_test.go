@@ -55,5 +55,5 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, companies, 1)
 	require.Equal(t, "Other", companies[0].Name)
-	require.Contains(t, command(1, "", "companies", "delete"), "does not exist")
+	require.Contains(t, command(2, "", "companies", "delete"), "does not exist")
 }

@@ -89,10 +89,15 @@ func (d *DB) Close() {
 	d.pools.close()
 }
 
-// Ping returns an error if the database does not answer, or if CheckRowSecurity returns one.
+// Ping returns an error if the database does not answer or accepts no writes, or if CheckRowSecurity returns one.
 func (d *DB) Ping(ctx context.Context) error {
-	if err := d.pools.writes.Ping(ctx); err != nil {
+	var isReadOnly bool
+	const query = "SELECT current_setting('transaction_read_only')::bool"
+	if err := d.pools.writes.QueryRow(ctx, query).Scan(&isReadOnly); err != nil {
 		return d.Translate(err)
+	}
+	if isReadOnly {
+		return ErrReadOnly
 	}
 	return d.Translate(d.scopes.ensureRowSecurity(ctx))
 }

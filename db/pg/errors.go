@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"regexp"
 	"strings"
@@ -18,6 +20,10 @@ import (
 // UniqueViolation is the error for a row that breaks a unique constraint: the input field that must differ, and a
 // message.
 type UniqueViolation struct{ Field, Message string }
+
+// ErrReadOnly is returned if Postgres accepts no writes.
+var ErrReadOnly = model.Errorf(model.Unavailable, "the database is a standby or read-only; agentgraph needs "+
+	"the primary")
 
 // Translate turns a driver's error into a model.Error and wraps the original error. It returns all other errors
 // unchanged.
@@ -62,6 +68,8 @@ func (d *DB) Translate(err error) error {
 		return errors.Join(model.Errorf(model.Unprocessable, "a sum is too large to store"), err)
 	case "40001", "40P01", "55P03":
 		return errors.Join(model.Errorf(model.Conflict, "another request changed the same data; try again"), err)
+	case "25006":
+		return errors.Join(ErrReadOnly, err)
 	case "57014", "57P01", "57P02", "57P03", "53100", "53200", "53300", "08000", "08003", "08006":
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
 	}
@@ -111,6 +119,16 @@ func UnreachableNode(err error) string {
 		return named[1] + named[2]
 	}
 	return ""
+}
+
+// InvalidAddress returns the error for an address that pgx could not parse. pgx's own error may contain the password.
+func InvalidAddress(err error) error {
+	const message = "the address is not a valid Postgres URL"
+	cause, file := errors.Unwrap(err), (*fs.PathError)(nil)
+	if errors.As(err, &file) || cause != nil && cause.Error() == "sslmode is invalid" {
+		return fmt.Errorf(message+": %w", cause)
+	}
+	return errors.New(message + ": write special characters of the password as %40 for @ and %2F for /")
 }
 
 // Reason returns why a connection failed, in one line. The driver's own text has a line for each address that it

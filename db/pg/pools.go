@@ -73,7 +73,7 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 		return p, CheckSessions(ctx, p.writes, p.reads)
 	}
 	if config, err = configOf(o.SessionAddress, o); err != nil {
-		return p, err
+		return p, fmt.Errorf("the address for sessions: %w", err)
 	}
 	config.MaxConns = sessionConnections
 	if p.sessions, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -116,9 +116,8 @@ func advise(ctx context.Context, config *pgxpool.Config, err error) error {
 
 func configOf(address string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		// The parser's error may contain the password of the address.
-		return nil, errors.New("the address is not a valid Postgres URL")
+	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash
+		return nil, InvalidAddress(err)
 	}
 	// bun writes arguments into the SQL text, so few texts repeat, and a statement cache would only cost round trips.
 	// QueryExecModeExec needs none. The simple protocol needs none either, but allows several statements in one text,

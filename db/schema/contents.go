@@ -2,7 +2,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -21,6 +20,8 @@ import (
 type Contents struct {
 	// Database is the name of the database, and User the name of the connected user. Server is the version of Postgres.
 	Database, User, Server string
+	// IsReadOnly is set if the server is a standby or accepts only transactions that read.
+	IsReadOnly bool
 	// IsOurs is set if the program has migrated the database before.
 	IsOurs bool
 	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of the roles for
@@ -49,8 +50,8 @@ func (c Contents) Err() error {
 // Inspect returns the contents of the database at the address. It only reads.
 func Inspect(ctx context.Context, address string) (Contents, error) {
 	config, err := pgx.ParseConfig(address)
-	if err != nil {
-		return Contents{}, errors.New("the address is not a valid Postgres URL")
+	if err != nil || strings.Contains(config.Database, "@") { // a password with a slash
+		return Contents{}, pg.InvalidAddress(err)
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conn, err := pgx.ConnectConfig(ctx, config)
@@ -68,6 +69,7 @@ func inspect(ctx context.Context, conn interface {
 	var c Contents
 	err := conn.QueryRow(ctx, `
 		SELECT current_database(), current_user, current_setting('server_version'),
+			current_setting('transaction_read_only')::bool,
 			coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
 			coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false), clock_timestamp(),
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
@@ -80,7 +82,8 @@ func inspect(ctx context.Context, conn interface {
 				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid
 					AND deptype = 'e')
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
-	).Scan(&c.Database, &c.User, &c.Server, &c.IsSecured, &c.MayBind, &c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
+	).Scan(&c.Database, &c.User, &c.Server, &c.IsReadOnly, &c.IsSecured, &c.MayBind, &c.Clock, &c.MaxConnections,
+		&c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("inspect the database: %w", pg.Reason(err))
 	}

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,8 +55,8 @@ func (s State) newer() error {
 // agentgraph needs. Close closes the connections.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	config, err := pgxpool.ParseConfig(address)
-	if err != nil {
-		return nil, errors.New("the address is not a valid Postgres URL")
+	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash
+		return nil, pg.InvalidAddress(err)
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -157,7 +158,11 @@ func (m *Migrator) Up(ctx context.Context) error {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	// This comes first, so that programs too old for the new schema refuse to start.
-	if err := m.saveOldestProgram(ctx, schema.Wanted); err != nil {
+	err = m.saveOldestProgram(ctx, schema.Wanted)
+	if pg.SQLState(err) == "25006" {
+		return pg.ErrReadOnly
+	}
+	if err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	if _, err := m.goose.Up(ctx); err != nil {

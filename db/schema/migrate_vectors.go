@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -145,8 +144,7 @@ func (m *Migrator) moveVectors(ctx context.Context) error {
 			return err
 		})
 		if isPostgresError(err) {
-			slog.WarnContext(ctx, "the server has pgvector, but it could not be used: vectors are stored as "+
-				"arrays", "error", err)
+			m.say("the server has pgvector, but it could not be used, so vectors are stored as arrays: " + err.Error())
 			return nil
 		}
 		return err

@@ -15,6 +15,8 @@ const KeySize = 32
 var (
 	// ErrNoKey is returned if the Sealer has no key.
 	ErrNoKey = errors.New("no secret key is set")
+	// ErrOtherKey is returned for a text that was sealed with another key, or for another owner.
+	ErrOtherKey = errors.New("it was encrypted with another secret key")
 	// ErrTooShort is returned for a sealed text that is shorter than a nonce.
 	ErrTooShort = errors.New("the sealed text is too short")
 )
@@ -56,5 +58,9 @@ func (s Sealer) Open(owner string, sealed []byte) ([]byte, error) {
 	if len(sealed) < s.aead.NonceSize() {
 		return nil, ErrTooShort
 	}
-	return s.aead.Open(nil, sealed[:s.aead.NonceSize()], sealed[s.aead.NonceSize():], []byte(owner))
+	text, err := s.aead.Open(nil, sealed[:s.aead.NonceSize()], sealed[s.aead.NonceSize():], []byte(owner))
+	if err != nil {
+		return nil, ErrOtherKey // the cipher's error says no more
+	}
+	return text, nil
 }

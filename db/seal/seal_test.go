@@ -30,7 +30,7 @@ func TestSealedSecretsOpenForTheirOwner(t *testing.T) {
 	other, err := seal.New(bytes.Repeat([]byte{8}, seal.KeySize))
 	require.NoError(t, err)
 	_, err = other.Open("company/tool", sealed)
-	require.Error(t, err, "another key does not open it")
+	require.ErrorIs(t, err, seal.ErrOtherKey)
 }
 
 func TestSealingNeedsAKey(t *testing.T) {

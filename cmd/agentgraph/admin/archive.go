@@ -15,6 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/archive"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // standard is the file name that means standard input or output.
@@ -47,7 +48,7 @@ func NewExport() *cobra.Command {
 // Run writes the archive, and prints what it contains.
 func (c *Export) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withBucket(ctx, c.DatabaseURL, c.BucketFlag, func(store *db.Store) error {
+	return withBucket(ctx, c.address(), c.BucketFlag, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
@@ -154,7 +155,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	err = withStore(ctx, c.DatabaseURL, secretKey, func(store *db.Store) error {
+	err = withStore(ctx, c.address(), secretKey, func(store *db.Store) error {
 		done := "imported"
 		if c.DryRun {
 			done = "checked"
@@ -165,6 +166,10 @@ func (c *Import) Run(cmd *cobra.Command) error {
 			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "%s was already imported from this archive; nothing was changed\n",
 				manifest.Company.ID)
 			return err
+		}
+		if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.Conflict {
+			return errors.New("another import created the company at the same time; nothing was changed. Run the command " +
+				"again to check that it was the same archive")
 		}
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -14,18 +15,26 @@ import (
 
 // DatabaseFlag names the database.
 type DatabaseFlag struct {
-	DatabaseURL string
+	DatabaseURL, SessionDatabaseURL string
 }
 
-// Declare returns the flag.
+// address returns the address of Postgres itself, which commands use.
+func (f DatabaseFlag) address() string { return cmp.Or(f.SessionDatabaseURL, f.DatabaseURL) }
+
+// Declare returns the flags.
 func (f *DatabaseFlag) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Required: true, Placeholder: "URL", Secret: true,
 			Help: "Address of the Postgres database."},
+		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
+			Placeholder: "URL", Secret: true,
+			Help: "Address of Postgres itself, for notifications, locks, the queue and migrations. Needed if DATABASE_URL " +
+				"leads to a pooler in transaction mode.",
+			Docs: "See [connection pooler](../guides/scale-out.md#connection-pooler)."},
 	}
 }
 
-// Validate refuses an empty address, for example from an empty environment variable.
+// Validate refuses an empty address, for example from an empty file or an unset variable in a script.
 func (f DatabaseFlag) Validate() error {
 	return cli.Refuse(f.DatabaseURL == "", "--database-url or DATABASE_URL must name a database")
 }
@@ -54,9 +63,10 @@ func (f SecretKeyFlag) Key() ([]byte, error) {
 }
 
 // CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
-// migrations first.
-func CheckSchema(ctx context.Context, address string, migrate bool) error {
+// migrations first, and calls progress, unless it is nil, with the progress.
+func CheckSchema(ctx context.Context, address string, migrate bool, progress func(string)) error {
 	return withMigrator(ctx, address, func(m *schema.Migrator) error {
+		m.Progress = progress
 		if migrate {
 			return m.Up(ctx)
 		}
@@ -84,7 +94,7 @@ func withBucket(ctx context.Context, address string, bucket BucketFlag, do func(
 }
 
 func withOptions(ctx context.Context, address string, o db.Options, do func(*db.Store) error) error {
-	if err := CheckSchema(ctx, address, false); err != nil {
+	if err := CheckSchema(ctx, address, false, nil); err != nil {
 		return err
 	}
 	o.MaxConnections = 2

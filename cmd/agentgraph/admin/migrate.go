@@ -40,7 +40,7 @@ agentgraph migrate up --plan`,
 // Run applies all missing migrations, or prints the locks that they would take.
 func (c *migrateUp) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
+	return withMigrator(ctx, c.address(), func(m *schema.Migrator) error {
 		if c.Plan {
 			return c.printPlan(ctx, m, cmd)
 		}
@@ -96,7 +96,7 @@ func (c *migrateDown) Run(cmd *cobra.Command) error {
 	if !c.Yes {
 		return fmt.Errorf("migrate down drops tables with all their data: add --yes to confirm")
 	}
-	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
+	return withMigrator(ctx, c.address(), func(m *schema.Migrator) error {
 		if err := m.Down(ctx); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ type migrationShown struct {
 // Run prints one line for each migration.
 func (c *migrateStatus) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.DatabaseURL, func(m *schema.Migrator) error {
+	return withMigrator(ctx, c.address(), func(m *schema.Migrator) error {
 		steps, err := m.Status(ctx)
 		if err != nil {
 			return err

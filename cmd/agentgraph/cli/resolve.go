@@ -69,7 +69,7 @@ func refuseRepetition(cmd *cobra.Command) (err error) {
 }
 
 // refuseEmpty refuses a flag that was given without a value. Otherwise, an unset variable in a script would select
-// everything, or turn off what it was meant to set. An empty environment variable is allowed.
+// everything, or turn off what it was meant to set. An empty environment variable counts as unset.
 func refuseEmpty(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if v, isDeclared := flag.Value.(*value); isDeclared && v.isEmpty && err == nil {
@@ -80,20 +80,19 @@ func refuseEmpty(cmd *cobra.Command) (err error) {
 }
 
 // find returns the value of a flag that is not on the command line, and its source, which is "" without a value.
-// setting is the value in the settings file. It overrides an empty environment variable.
+// setting is the value in the settings file. An empty environment variable counts as unset.
 func (v *value) find(setting string, isSetting bool) (text, source string, err error) {
-	text, isSet := "", false
 	if v.Env != "" {
-		text, isSet = os.LookupEnv(v.Env)
+		text = os.Getenv(v.Env)
 		if path := os.Getenv(v.Env + "_FILE"); path != "" {
 			return v.readSecret(text, path)
 		}
 	}
 	switch {
-	case text == "" && isSetting:
-		return setting, "the settings", nil
-	case isSet:
+	case text != "":
 		return text, v.Env, nil
+	case isSetting:
+		return setting, "the settings", nil
 	}
 	return "", "", nil
 }

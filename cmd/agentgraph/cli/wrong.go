@@ -3,6 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -140,6 +143,37 @@ func didYouMean(word string, names []string) string {
 		return fmt.Sprintf(", did you mean %q?", like[0])
 	}
 	return ", did you mean one of " + strings.Join(quoted(like), ", ") + "?"
+}
+
+// serviceVariable matches the variables that Kubernetes sets in every container for a service.
+var serviceVariable = regexp.MustCompile(`_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?$`)
+
+// UnknownVariables returns the environment variables with the prefix that no flag of the program reads, each with a
+// suggestion if there is a similar one.
+func UnknownVariables(program *cobra.Command, prefix string) (unknown []string) {
+	var names []string
+	var collect func(*cobra.Command)
+	collect = func(cmd *cobra.Command) {
+		for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
+			flags.VisitAll(func(flag *pflag.Flag) {
+				if v, isDeclared := flag.Value.(*value); isDeclared && v.Env != "" && !slices.Contains(names, v.Env) {
+					names = append(names, v.Env)
+				}
+			})
+		}
+		for _, child := range cmd.Commands() {
+			collect(child)
+		}
+	}
+	collect(program)
+	for _, pair := range os.Environ() {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, prefix) && !serviceVariable.MatchString(name) &&
+			!slices.Contains(names, strings.TrimSuffix(name, "_FILE")) {
+			unknown = append(unknown, name+didYouMean(name, names))
+		}
+	}
+	return unknown
 }
 
 func quoted(texts []string) []string {

@@ -61,7 +61,8 @@ func (c *Dev) Validate() error {
 	if c.OfflinePause < 0 {
 		return errors.New("--offline-pause must not be negative")
 	}
-	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
+	_, err := c.Key()
+	return errors.Join(err, c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
 		c.auditFlags.Validate())
 }
 
@@ -177,7 +178,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 func (c *Dev) openStore(
 	ctx context.Context, address, directory string, observer *observe.Observer, log *slog.Logger,
 ) (*db.Store, error) {
-	if err := admin.CheckSchema(ctx, address, true); err != nil {
+	if err := admin.CheckSchema(ctx, address, true, nil); err != nil {
 		return nil, err
 	}
 	secretKey, err := c.keptSecretKey(directory)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db/schema"
@@ -23,43 +22,28 @@ import (
 
 // Doctor checks everything that serve depends on, and changes nothing.
 type Doctor struct {
-	agentFlags
-	admin.SecretKeyFlag
-	admin.BucketFlag
-	busFlags
-	DatabaseURL        string
-	SessionDatabaseURL string
-	MaxConnections     int
-	Listen             string
-	MetricsListen      string
+	Serve
 	cli.OutputFlag
 }
 
 // NewDoctor returns the command "doctor".
 func NewDoctor() *cobra.Command {
 	c := &Doctor{}
+	database := c.DatabaseFlag.Declare()
+	database[0].Required = false
 	cmd := cli.New(c, &cobra.Command{
 		Use: "doctor", Short: "Check the settings, the database, the bucket, NATS, the models, the disk and the ports, " +
 			"and say what to fix.",
 		Example: `agentgraph doctor
 agentgraph doctor --json`,
-	}, nil, &c.agentFlags, &c.SecretKeyFlag, &c.BucketFlag, &c.busFlags, cli.Flags{
-		{Into: &c.DatabaseURL, Name: "database-url", Env: "DATABASE_URL", Placeholder: "URL",
-			Help: "Address of the Postgres database. Without it, the database is not checked."},
-		{Into: &c.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
-			Placeholder: "URL", Secret: true, Help: "Address of Postgres itself, if DATABASE_URL leads to a pooler."},
-		{Into: &c.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
-			Help: "Maximum number of database connections for writes, and the same number again for reads."},
-		{Into: &c.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
-		{Into: &c.MetricsListen, Name: "metrics-listen", Env: "AGENTGRAPH_METRICS_LISTEN", Placeholder: "ADDRESS",
-			Help: "Address of the metrics."},
-	}, &c.OutputFlag)
+	}, nil, database, &c.BucketFlag, &c.agentFlags, c.declare(serveLimits), &c.observeFlags, &c.auditFlags,
+		&c.busFlags, &c.serverFlags, &c.OutputFlag)
 	cmd.Annotations[cli.SettingsOf] = "serve"
 	return cmd
 }
 
-// Validate refuses invalid settings of the models. Run reports a wrong address of NATS as a problem.
-func (c *Doctor) Validate() error { return c.agentFlags.Validate() }
+// Validate refuses the settings that serve refuses, except those that are findings.
+func (c *Doctor) Validate() error { return c.validateAlone() }
 
 // finding is the result of one check.
 type finding struct {
@@ -95,6 +79,10 @@ const (
 func (c *Doctor) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
+	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix); len(unknown) > 0 {
+		findings = append(findings, warning("variables", "no setting reads "+strings.Join(unknown, "; "),
+			"correct or remove them. docs/reference/settings.md lists all settings"))
+	}
 	findings = append(findings, c.database(ctx)...)
 	findings = append(findings, c.bucket(ctx)...)
 	findings = append(findings, c.bus(ctx)...)
@@ -167,7 +155,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	findings := []finding{server(contents), c.connections(contents), c.schema(ctx, contents)}
 	if contents.IsOurs {
 		findings = append(findings, rowSecurity(contents))
-		findings = append(findings, c.sessions(ctx)...)
+		findings = append(findings, c.store(ctx)...)
 	}
 	if skew > maxSkew {
 		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+
@@ -185,6 +173,10 @@ func server(contents schema.Contents) finding {
 	major, _, _ := strings.Cut(contents.Server, ".")
 	if version, err := strconv.Atoi(major); err == nil && version < minPostgres {
 		return problem("database", found, fmt.Sprintf("agentgraph needs PostgreSQL %d or later", minPostgres))
+	}
+	if contents.IsReadOnly {
+		return problem("database", found+", a standby or read-only", "name the primary in DATABASE_URL, or turn off "+
+			"default_transaction_read_only")
 	}
 	return ok("database", "%s", found)
 }

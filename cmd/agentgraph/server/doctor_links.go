@@ -12,7 +12,7 @@ import (
 // connections compares the connections of a replica with those that the server allows.
 func (c *Doctor) connections(contents schema.Contents) finding {
 	// Writes, reads, and three for notifications, locks and the queue.
-	perReplica := 2*c.MaxConnections + 3
+	perReplica := 2*int(c.MaxConnections) + 3
 	found := fmt.Sprintf("the server allows %d, and a replica opens at most %d", contents.MaxConnections, perReplica)
 	if contents.MaxConnections < perReplica {
 		return warning("connections", found,
@@ -21,20 +21,27 @@ func (c *Doctor) connections(contents schema.Contents) finding {
 	return ok("connections", "%s", found)
 }
 
-// sessions returns a problem if serve could not open the database, for example because a pooler in transaction mode is
-// in front of it and there is no address for sessions, or because that address leads elsewhere.
-func (c *Doctor) sessions(ctx context.Context) []finding {
+// store returns a problem if stored secrets were encrypted with another secret key, or if serve could not open the
+// database. A pooler in transaction mode needs an address for sessions, which must lead to the same database.
+func (c *Doctor) store(ctx context.Context) []finding {
 	const name = "sessions"
-	store, err := db.Open(ctx, c.DatabaseURL, db.Options{SessionAddress: c.SessionDatabaseURL,
+	key, _ := c.Key() // an invalid key is another finding
+	store, err := db.Open(ctx, c.DatabaseURL, db.Options{SessionAddress: c.SessionDatabaseURL, SecretKey: key,
 		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return []finding{problem(name, err.Error(), "check DATABASE_URL and AGENTGRAPH_SESSION_DATABASE_URL")}
 	}
-	store.Close()
-	if c.SessionDatabaseURL == "" {
-		return nil
+	defer store.Close()
+	var findings []finding
+	if err := store.CheckSecretKey(ctx); err != nil {
+		findings = append(findings, problem("stored secrets", err.Error(),
+			"set AGENTGRAPH_SECRET_KEY to the key with which they were stored, or set the headers and rotate the webhooks' "+
+				"secrets again"))
 	}
-	return []finding{ok(name, "AGENTGRAPH_SESSION_DATABASE_URL leads to the same database")}
+	if c.SessionDatabaseURL != "" {
+		findings = append(findings, ok(name, "AGENTGRAPH_SESSION_DATABASE_URL leads to the same database"))
+	}
+	return findings
 }
 
 // bus checks that a NATS server accepts a connection, if signals use NATS.

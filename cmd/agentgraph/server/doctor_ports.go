@@ -12,7 +12,7 @@ import (
 // ports checks that the addresses to listen on are free and differ, or that an agentgraph already serves on them.
 func (c *Doctor) ports(ctx context.Context) (findings []finding) {
 	var first net.Listener
-	for _, port := range []struct{ name, address string }{{"port", c.Listen}, {"metrics", c.MetricsListen}} {
+	for _, port := range []struct{ name, address string }{{"port", c.Listen}, {"metrics", c.observeFlags.Listen}} {
 		if port.address == "" {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/netip"
 	"net/url"
 	"os"
 	"path"
@@ -21,21 +22,24 @@ const maxBatch = 10
 // maxUpload is the largest --max-upload, in bytes.
 const maxUpload = 25 << 20
 
-// Validate refuses limits that would block everything or limit nothing, and malformed paths, origins and keys.
+// Validate refuses limits that would block everything or limit nothing, and malformed paths, origins and networks.
 func (f gatewayFlags) Validate() error {
 	err := cmp.Or(
-		cli.Refuse(f.BodyBytes <= 0 || f.UploadBytes <= 0 || f.ResponseBytes <= 0 || f.RequestTimeout <= 0,
-			"--max-body, --max-upload, --max-answer and --request-timeout must be above 0"),
+		cli.Refuse(f.BodyBytes <= 0, "--max-body must be above 0"),
+		cli.Refuse(f.UploadBytes <= 0, "--max-upload must be above 0"),
+		cli.Refuse(f.ResponseBytes <= 0, "--max-answer must be above 0"),
+		cli.Refuse(f.RequestTimeout <= 0, "--request-timeout must be above 0"),
 		cli.Refuse(f.BasePath != "" && !isPath(f.BasePath), "--base-path must be a path such as /agents, not %q", f.BasePath),
 		cli.Refuse(f.QueryCost < 0, "--query-cost must not be negative; 0 means no limit"),
 		cli.Refuse(f.QueryDepth <= 0, "--query-depth must be above 0"),
 		cli.Refuse(f.Batch < 0 || f.Batch > maxBatch, "--max-batch must be between 0 and %d", maxBatch),
 		cli.Refuse(f.PersistedBytes < 0, "--persisted-query-bytes must not be negative"),
 		cli.Refuse(f.UploadBytes > maxUpload, "--max-upload must be at most %d", maxUpload),
-		cli.Refuse(f.Connections.All < 0 || f.Connections.PerAddress < 0,
-			"--max-clients and --max-clients-per-address must not be negative"),
-		cli.Refuse(f.RateLimit < 0 || f.ModelRateLimit < 0 || f.CompanyRateLimit < 0,
-			"--rate-limit, --company-rate-limit and --model-rate-limit must not be negative"),
+		cli.Refuse(f.Connections.All < 0, "--max-clients must not be negative; 0 means no limit"),
+		cli.Refuse(f.Connections.PerAddress < 0, "--max-clients-per-address must not be negative; 0 means no limit"),
+		cli.Refuse(f.RateLimit < 0, "--rate-limit must not be negative; 0 means no limit"),
+		cli.Refuse(f.CompanyRateLimit < 0, "--company-rate-limit must not be negative; 0 means no limit"),
+		cli.Refuse(f.ModelRateLimit < 0, "--model-rate-limit must not be negative; 0 means no limit"),
 	)
 	if err != nil {
 		return err
@@ -46,8 +50,24 @@ func (f gatewayFlags) Validate() error {
 				"https://*.example.com, not %q", origin)
 		}
 	}
-	_, err = f.Key()
+	_, err = networks(f.TrustedProxies)
 	return err
+}
+
+// networks returns the networks with these addresses. A single address is a network of its own.
+func networks(texts []string) ([]netip.Prefix, error) {
+	found := make([]netip.Prefix, len(texts))
+	for i, text := range texts {
+		network, err := netip.ParsePrefix(text)
+		if address, errAddress := netip.ParseAddr(text); errAddress == nil {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxy must be an address or a network such as 10.0.0.0/8, not %q", text)
+		}
+		found[i] = network
+	}
+	return found, nil
 }
 
 func isPath(text string) bool {
@@ -70,6 +90,7 @@ const costPerWork = 20
 // settings returns the gateway's settings.
 func (f gatewayFlags) settings() gateway.Settings {
 	settings := f.Settings
+	settings.TrustedProxies, _ = networks(f.TrustedProxies) // Validate has checked them
 	settings.BasePath = strings.TrimSuffix(f.BasePath, "/")
 	settings.ResponseWork = f.QueryCost / costPerWork
 	return settings

@@ -16,10 +16,11 @@ import (
 // closeTimeout bounds how long the program waits at its end to send the last spans.
 const closeTimeout = 5 * time.Second
 
-// Validate refuses profiles without an address, and negative durations.
+// Validate refuses profiles without an address, OTEL_* variables that cannot be used, and negative durations.
 func (f observeFlags) Validate() error {
 	return cmp.Or(
 		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen, because profiles are served on that address"),
+		observe.CheckTraces(),
 		cli.Refuse(f.SlowOperation < 0 || f.SlowStatement < 0, "--slow-operation and --slow-statement must not be negative"),
 	)
 }

@@ -43,6 +43,9 @@ agentgraph serve --config /etc/agentgraph.yaml`,
 		&c.busFlags, &c.serverFlags)
 }
 
+// variablePrefix begins the names of the program's environment variables.
+const variablePrefix = "AGENTGRAPH_"
+
 // maxDrainDelay is the maximum of --drain-delay.
 const maxDrainDelay = 10 * time.Minute
 
@@ -66,6 +69,13 @@ func (Schema) Run(cmd *cobra.Command) error {
 
 // Validate checks all groups of flags.
 func (c *Serve) Validate() error {
+	_, err := c.Bucket()
+	_, errKey := c.Key()
+	return errors.Join(c.validateAlone(), err, errKey, c.DatabaseFlag.Validate(), c.busFlags.Validate())
+}
+
+// validateAlone checks the settings that doctor does not report as findings.
+func (c *Serve) validateAlone() error {
 	err := cmp.Or(
 		cli.Refuse(c.MaxConnections < 2, "--max-connections must be at least 2"),
 		cli.Refuse(c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay, "--drain-delay must be between 0s and %s",
@@ -74,9 +84,8 @@ func (c *Serve) Validate() error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Bucket()
-	return errors.Join(err, c.DatabaseFlag.Validate(), c.agentFlags.Validate(), c.gatewayFlags.Validate(),
-		c.observeFlags.Validate(), c.auditFlags.Validate(), c.busFlags.Validate())
+	return errors.Join(c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
+		c.auditFlags.Validate())
 }
 
 // Run serves until ctx ends. With --migrate, it first applies missing migrations. Without it, it returns an error if
@@ -84,6 +93,9 @@ func (c *Serve) Validate() error {
 func (c *Serve) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix); len(unknown) > 0 {
+		log.WarnContext(ctx, "environment variables that no setting reads", "variables", unknown)
+	}
 	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
 	if err != nil {
 		return err
@@ -99,7 +111,8 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate); err != nil {
+	progress := func(text string) { log.InfoContext(ctx, "migrating", "progress", text) }
+	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate, progress); err != nil {
 		return err
 	}
 	database := db.Options{
@@ -115,6 +128,9 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 		return err
 	}
 	defer store.Close()
+	if err := store.Ping(ctx); err != nil { // for example, the database is a standby
+		return err
+	}
 	gateway, err := app.New(app.Options{
 		Store: store, Engine: engine, Evaluator: evaluator, Settings: c.withSlowLog(c.settings()), Console: c.console(nil),
 		Plan: c.Plan, TrustedDocuments: c.trustedDocuments(), MCPReadOnly: c.MCPReadOnly, AuditWebhook: c.webhook(),

@@ -30,7 +30,7 @@ func SettingGroups() []SettingGroup {
 		{"Models", slices.Concat(s.models(), s.testModels())},
 		{"Knowledge", slices.Concat(s.knowledge(), s.BucketFlag.Declare())},
 		{"Conversations and tests", slices.Concat(s.conversations(), s.prices())},
-		{"Requests", s.limits(serveLimits)},
+		{"Requests", slices.Concat(s.limits(serveLimits), s.proxies())},
 		{"Browsers", s.browsers()},
 		{"Replicas", s.busFlags.Declare()},
 		{"Audit events", s.auditFlags.Declare()},
@@ -39,23 +39,17 @@ func SettingGroups() []SettingGroup {
 	}
 }
 
-// serverFlags are the flags of serve for its address, database and shutdown.
+// serverFlags are the flags of serve for its address, connections and shutdown.
 type serverFlags struct {
-	SessionDatabaseURL string
-	Listen             string
-	Migrate            bool
-	MaxConnections     int32
-	DrainDelay         time.Duration
+	Listen         string
+	Migrate        bool
+	MaxConnections int32
+	DrainDelay     time.Duration
 }
 
 func (f *serverFlags) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Listen, Name: "listen", Env: "AGENTGRAPH_LISTEN", Default: ":8080", Help: "Address to listen on."},
-		{Into: &f.SessionDatabaseURL, Name: "session-database-url", Env: "AGENTGRAPH_SESSION_DATABASE_URL",
-			Placeholder: "URL", Secret: true,
-			Help: "Address of Postgres itself, for notifications, locks and the queue. Needed if DATABASE_URL leads to a " +
-				"pooler in transaction mode.",
-			Docs: "See [connection pooler](../guides/scale-out.md#connection-pooler)."},
 		{Into: &f.Migrate, Name: "migrate", Env: "AGENTGRAPH_MIGRATE", Help: "Apply missing migrations at startup."},
 		{Into: &f.MaxConnections, Name: "max-connections", Env: "AGENTGRAPH_MAX_CONNECTIONS", Default: "20",
 			Help: "Maximum number of database connections for writes, and the same number again for reads.",
@@ -106,6 +100,7 @@ type gatewayFlags struct {
 	gateway.Settings
 	admin.SecretKeyFlag
 	TrustedDirectory string
+	TrustedProxies   []string
 	Plan             bool
 	LogLevel         slog.Level
 	Console          string
@@ -124,7 +119,7 @@ var (
 // defaults.
 func (f *gatewayFlags) declare(rates rateLimits) cli.Flags {
 	f.Settings = gateway.DefaultSettings()
-	return slices.Concat(f.limits(rates), f.browsers(), f.Declare())
+	return slices.Concat(f.limits(rates), f.proxies(), f.browsers(), f.Declare())
 }
 
 // limits returns the flags that limit requests, with the default rate limits.
@@ -183,11 +178,21 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Docs: "Responses of 4 KiB and more are compressed; streams never are."},
 		{Into: &f.Plan, Name: "plan", Env: "AGENTGRAPH_PLAN", Default: "true", Negatable: true,
 			Help: "Answer queries with query plans. Without them, resolvers give the same answers more slowly."},
+		{Into: logLevel(&f.LogLevel), Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
+			Help: "debug, info, warn or error."},
+	}
+}
+
+// proxies returns the flags for proxies in front of the gateway.
+func (f *gatewayFlags) proxies() cli.Flags {
+	return cli.Flags{
 		{Into: &f.BasePath, Name: "base-path", Env: "AGENTGRAPH_BASE_PATH", Placeholder: "PATH",
 			Help: "Path prefix of the gateway behind a proxy, such as /agents. Addresses in responses start with it. " +
 				"Requests may omit it."},
-		{Into: logLevel(&f.LogLevel), Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
-			Help: "debug, info, warn or error."},
+		{Into: &f.TrustedProxies, Name: "trusted-proxy", Env: "AGENTGRAPH_TRUSTED_PROXIES", Placeholder: "CIDR",
+			Help: "Address or network of a proxy that appends its client's address to X-Forwarded-For. The client's address " +
+				"in the log, audit events and limits is then the last one there that is not such a proxy's.",
+			Docs: "See [TLS](../guides/production.md#put-tls-in-front)."},
 	}
 }
 

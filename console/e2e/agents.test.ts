@@ -236,12 +236,12 @@ journeys("agents and chats", () => {
       await page.getByRole("heading", { level: 1, name: "Product help" }).waitFor();
       await page.getByText("Live", { exact: true }).waitFor();
       watched.reset();
-      await page.getByRole("textbox", { name: "Message" }).fill("Can I use vinegar to descale the kettle?");
+      await page.getByRole("textbox", { name: "Message" }).fill("Can the kettle keep water warm?");
       await page.keyboard.press("Enter");
       await page.getByRole("button", { name: /^Source 1/ }).click();
       await page.getByRole("link", { name: "support_questions.csv" }).last().waitFor();
       await page.locator("summary", { hasText: "knowledge_base" }).click();
-      assert.equal(await page.getByRole("article").getByText("Can I use vinegar to descale the kettle?", { exact: true }).count(), 1, "said once");
+      assert.equal(await page.getByRole("article").getByText("Can the kettle keep water warm?", { exact: true }).count(), 1, "said once");
       watched.check(2);
       await page.getByRole("button", { name: "This answers it" }).click();
       await page.getByRole("button", { name: "Saved as the right answer" }).waitFor();
@@ -252,7 +252,7 @@ journeys("agents and chats", () => {
       await page.getByRole("dialog").getByRole("button", { name: "Create test" }).click();
       await page.getByText("Test created").waitFor();
       await page.getByRole("link", { name: "Show all tests" }).click();
-      await page.getByRole("button", { name: "Can I use vinegar to descale the kettle?" }).waitFor();
+      await page.getByRole("button", { name: "Can the kettle keep water warm?" }).waitFor();
     }));
 
   test("what an agent has is tried, changed and copied", () =>

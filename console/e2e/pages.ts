@@ -75,7 +75,7 @@ async function chatWith(gateway: Gateway, agentId: string): Promise<string> {
     { input: { agentId, dataBag: { productName: "Brook kettle", serialNumber: "MH-K72B40QX" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
   );
   const id = startSimulationChat.simulationChat.id;
-  for (const text of ["Can I use vinegar to descale the kettle?", "Check the warranty of my kettle please."]) {
+  for (const text of ["Can the kettle keep water warm?", "Check the warranty of my kettle please."]) {
     await gateway.ask(`mutation($input: SendSimulationMessageInput!) { sendSimulationMessage(input: $input) { newMessages { sequence } } }`, {
       input: { simulationChatId: id, text },
     });

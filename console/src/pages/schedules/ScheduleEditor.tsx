@@ -1,19 +1,23 @@
 import type { CombinedError } from "@urql/core";
 import { useState, type FormEvent } from "react";
-import { graphql } from "../../api/graphql";
+import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { stoppingName, stoppingOf, stoppings, usualRates, type StoppingName } from "../../logic/stopping";
 import { Act } from "../../ui/Act";
 import { ask } from "../../ui/asking";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
+import { FindAgent } from "../../ui/FindAgent";
 import type { Schedule } from "./query";
 
 const TargetsQuery = graphql(`
-  query ScheduleTargets {
-    agents(first: 100) { nodes { id name testFolders { id name } } }
+  query ScheduleTargets($text: String, $chosen: ID!, $hasChosen: Boolean!) {
+    agents(first: 100, filter: { nameContains: $text }) { totalCount pageInfo { hasNextPage } nodes { id name testFolders { id name } } }
+    agent(id: $chosen) @include(if: $hasChosen) { id name testFolders { id name } }
   }
 `);
+
+type TargetAgent = ResultOf<typeof TargetsQuery>["agents"]["nodes"][number];
 
 const CreateSchedule = graphql(`
   mutation CreateSchedule($input: CreateAgentTestScheduleInput!) {
@@ -154,18 +158,31 @@ function Rates({ of, error }: { of: Schedule["stopRepeating"] | undefined; error
   );
 }
 
+/** Chooses all tests of an agent, or those of a folder. */
 function Target({ agentId }: { agentId: string | null }) {
-  const { data } = usePage(TargetsQuery, {});
+  const [text, setText] = useState("");
+  const { data } = usePage(TargetsQuery, { text, chosen: agentId ?? "", hasChosen: agentId !== null }, { keeps: true });
+  const [target, setTarget] = useState(agentId ? `agent ${agentId}` : "");
+  /** The agent of the target, which a search must not remove. */
+  const [owner, setOwner] = useState<TargetAgent>();
+  const found = data?.agents.nodes ?? [];
+  const kept = owner ?? data?.agent;
+  const agents = kept && !found.some(({ id }) => id === kept.id) ? [kept, ...found] : found;
+  const choose = (value: string) => {
+    setTarget(value);
+    setOwner(agents.find((agent) => [agent, ...agent.testFolders].some(({ id }) => value.endsWith(` ${id}`))));
+  };
   return (
     <div className="field">
       <label htmlFor="schedule-target">Tests</label>
-      <select key={data ? "there" : "awaited"} id="schedule-target" name="target" required defaultValue={agentId ? `agent ${agentId}` : ""}>
+      <FindAgent hasMore={data?.agents.pageInfo.hasNextPage} text={text} found={data?.agents.totalCount} set={setText} />
+      <select id="schedule-target" name="target" required value={target} onChange={(event) => choose(event.target.value)}>
         {/* The page's agent is selected even before its name is read. */}
         {!data && agentId && <option value={`agent ${agentId}`}>Loading agents…</option>}
         <option value="" disabled>
           Choose
         </option>
-        {data?.agents.nodes.map((agent) => (
+        {agents.map((agent) => (
           <optgroup key={agent.id} label={agent.name}>
             <option value={`agent ${agent.id}`}>All of {agent.name}</option>
             {agent.testFolders.map((folder) => (

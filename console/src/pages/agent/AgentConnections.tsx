@@ -184,9 +184,12 @@ function SubAgents({ agent, newest, hasMore }: { agent: AgentOfPage; newest: Cho
     <section className="card" aria-labelledby="subs-title">
       <header>
         <h2 id="subs-title">Delegates to</h2>
-        <span className="push" />
-        <FindAgent hasMore={hasMore} text={text} found={data?.agents.totalCount} set={setText} />
-        <Add what="agent" choices={choices.filter((other) => other.id !== agent.id)} add={(id) => setTo(choices.find((choice) => choice.id === id))} />
+        <Add
+          what="agent"
+          choices={choices.filter((other) => other.id !== agent.id)}
+          find={<FindAgent hasMore={hasMore} text={text} found={data?.agents.totalCount} set={setText} />}
+          add={(id) => setTo(choices.find((choice) => choice.id === id))}
+        />
       </header>
       {to && <SubAgentForm to={to.name} action={add} save={(values) => connect(to.id, values)} onClose={close} />}
       {edited && <SubAgentForm to={edited.agent.name} values={edited} action={update} save={(values) => change(edited.id, values)} onClose={close} />}
@@ -262,7 +265,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
   );
 }
 
-function Add({ what, choices, add, children }: { what: string; choices: Choice[]; add: (id: string) => void; children?: ReactNode }) {
+function Add({ what, choices, find, add, children }: { what: string; choices: Choice[]; find?: ReactNode; add: (id: string) => void; children?: ReactNode }) {
   const [id, setId] = useState("");
   return (
     <form
@@ -273,6 +276,7 @@ function Add({ what, choices, add, children }: { what: string; choices: Choice[]
         setId("");
       }}
     >
+      {find}
       <select aria-label={`Another ${what}`} value={id} onChange={(event) => setId(event.target.value)}>
         <option value="">Another {what}…</option>
         {choices.map((choice) => (

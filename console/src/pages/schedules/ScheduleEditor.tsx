@@ -53,6 +53,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
   const error = create.error ?? update.error ?? remove.error;
   const [stopping, setStopping] = useState<StoppingName>(stoppingName(schedule?.stopRepeating));
   const [cron, setCron] = useState(schedule ? (schedule.cron ?? "") : usual[0][0]);
+  const [isAfterChange, setAfterChange] = useState(schedule?.afterPromptChange ?? false);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -85,8 +86,8 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
         </Field>
         {!schedule && <Target agentId={agentId} />}
         <div className="row top">
-          <Field label="When" path="cron" error={error} hint={usual.find(([text]) => text === cron)?.[1] ?? "minute, hour, day, month, day of the week"}>
-            {(control) => <input {...control} className="mono" list="usual-times" value={cron} onChange={(event) => setCron(event.target.value)} />}
+          <Field label="When" path="cron" error={error} hint={cron || isAfterChange ? (usual.find(([text]) => text === cron)?.[1] ?? "minute, hour, day, month, day of the week") : 'or check "A minute after each change of the prompt"'}>
+            {(control) => <input {...control} required={!isAfterChange} className="mono" list="usual-times" value={cron} onChange={(event) => setCron(event.target.value)} />}
           </Field>
           <Field label="Time zone" path="timeZone" error={error}>
             {(control) => <input {...control} required defaultValue={schedule?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone} />}
@@ -117,7 +118,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
           ))}
         </datalist>
         <label className="check">
-          <input type="checkbox" name="afterPromptChange" defaultChecked={schedule?.afterPromptChange} />
+          <input type="checkbox" name="afterPromptChange" checked={isAfterChange} onChange={(event) => setAfterChange(event.target.checked)} />
           <span>A minute after each change of the prompt</span>
         </label>
         <Field label="Compare with execution" path="baselineId" error={error} hint="Id of a finished execution; empty for none">

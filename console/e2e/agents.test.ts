@@ -123,9 +123,17 @@ journeys("agents and chats", () => {
       await page.waitForURL(`${base}knowledge/documents/${document.id}`);
       await open("chat card", "Actions", "Chat with Card support");
       await page.waitForURL(`${base}chats/new?agent=${agent("Card support")}`);
-      await open("new agent", "Actions", "New agent");
+      await open("create agent", "Actions", "New agent");
       await page.getByRole("dialog", { name: "New agent" }).waitFor();
       await watched.checkAccessible();
+      await page.goto(`${base}agents`);
+      await open("schedule", "Pages", "Schedules");
+      await page.waitForURL(`${base}schedules`);
+      await open("run all", "Actions", "Run all tests");
+      await page.getByRole("dialog", { name: "Run all tests?" }).waitFor();
+      await page.goto(`${base}agents`);
+      await open("find free", "Tools", "Find free slots, Clinic reception");
+      await page.getByRole("link", { name: /^Connections/ }).waitFor();
       await page.goto(`${base}agents`);
       await open(found.lastRunId, "By id", found.lastRunId);
       await page.waitForURL(`${base}runs/${found.lastRunId}`);
@@ -179,7 +187,11 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: /^Save as/ }).click();
       await page.getByText("Somebody saved v4").waitFor();
       assert.equal(await prompt.inputValue(), "Mine.");
-      await page.getByRole("button", { name: "Save mine as v5" }).click();
+      await page.reload();
+      assert.ok(await page.getByRole("button", { name: "Save as v5" }).isDisabled(), "saving waits for a decision");
+      await page.getByRole("button", { name: "Keep editing" }).click();
+      await page.locator("del", { hasText: "Theirs." }).waitFor();
+      await page.getByRole("button", { name: "Save as v5" }).click();
       await page.getByText("Saved as v5.").waitFor();
       assert.equal(await prompt.inputValue(), "Mine.");
     }));
@@ -267,6 +279,9 @@ journeys("agents and chats", () => {
       await dialog.getByRole("textbox", { name: "Arguments" }).fill('{"visitType": 5}');
       await dialog.getByRole("button", { name: "Call", exact: true }).click();
       await dialog.getByText("are invalid: ", { exact: false }).waitFor();
+      await dialog.getByText("Nothing was called: see the fields marked above.").waitFor();
+      await dialog.getByRole("textbox", { name: "Arguments" }).fill("[1");
+      await dialog.getByText("are invalid: ", { exact: false }).waitFor({ state: "detached" });
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Discard" }).click();
       await page.getByRole("button", { name: "Edit Send text message" }).click();
@@ -277,6 +292,12 @@ journeys("agents and chats", () => {
       await page.getByLabel("More", { exact: true }).first().click();
       await page.getByRole("button", { name: "Duplicate" }).click();
       await page.getByRole("heading", { level: 1, name: "Clinic reception (copy)" }).waitFor();
+      const fields = page.getByLabel("Data bag fields");
+      const written = await fields.inputValue();
+      await fields.fill("fine\n\n1bad\nworse!");
+      await page.getByRole("button", { name: "Save settings" }).click();
+      await page.getByText(/^1bad .* · worse! /).waitFor();
+      await fields.fill(written);
       await page.getByRole("button", { name: "Add value" }).click();
       await page.getByLabel("Name of value 5").fill("insurer");
       await checkAccessible();
@@ -425,6 +446,47 @@ journeys("agents and chats", () => {
       await page.getByRole("button", { name: "Remove Product help" }).click();
       await page.getByRole("button", { name: "Remove sub-agent" }).click();
       await page.getByRole("button", { name: "Remove Product help" }).waitFor({ state: "detached" });
+    });
+  });
+
+  test("any agent of a large company is found, and its red tests are listed", async () => {
+    const more = Array.from({ length: 100 }, (_, i) => `a${i}: createAgent(input: { name: "Branch ${i}", channel: Web, direction: Inbound, language: "en", prompt: "Hello" }) { agent { id } }`);
+    for (let at = 0; at < more.length; at += 20) await gateway.ask(`mutation { ${more.slice(at, at + 20).join(" ")} }`);
+    const clinic = agent("Clinic reception");
+    await visit(`chats/new?agent=${clinic}`, async (page, { check, checkAccessible }) => {
+      const picker = page.getByLabel("Agent", { exact: true });
+      const chosen = () => picker.locator("option:checked").innerText();
+      await page.getByText("clinicName", { exact: false }).first().waitFor();
+      assert.equal(await chosen(), "Clinic reception");
+      check(3);
+      await page.getByLabel("Find an agent").fill("card");
+      await page.getByText("1 agent found").waitFor();
+      await checkAccessible();
+      await picker.selectOption({ label: "Card support" });
+      await page.waitForURL(`${base}chats/new?agent=${agent("Card support")}`);
+
+      await page.goto(`${base}schedules`);
+      await page.getByRole("button", { name: "New schedule" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("Find an agent").fill("clinic");
+      await dialog.getByText(/^\d agents? found$/).waitFor();
+      await dialog.getByLabel("Tests", { exact: true }).selectOption({ label: "All of Clinic reception" });
+      await page.keyboard.press("Escape");
+
+      await page.goto(`${base}agents/${agent("Card support")}/connections`);
+      await page.getByLabel("Find an agent").fill("clinic");
+      await page.getByText(/^\d agents? found$/).waitFor();
+      await page.getByLabel("Another agent").selectOption({ label: "Clinic reception" });
+
+      await page.goto(base);
+      await page.getByRole("link", { name: "Clinic reception", exact: false }).first().waitFor();
+      await page.getByRole("button", { name: /^Run all tests/ }).waitFor();
+      await page.getByRole("link", { name: /^\d+ more$/ }).click();
+      await page.getByRole("row", { name: /Says where to park.*Clinic reception/ }).waitFor();
+      await checkAccessible();
+      await page.getByRole("button", { name: "By agent" }).click();
+      await page.getByLabel("Find an agent").fill("clinic");
+      await page.getByRole("row", { name: /Clinic reception/ }).first().waitFor();
     });
   });
 });

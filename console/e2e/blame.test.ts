@@ -69,6 +69,7 @@ journeys("blame", () => {
       await checkAccessible();
       await save.click();
       await page.getByText("The prompt is v3 now.").waitFor();
+      assert.equal(await page.getByRole("button", { name: "Restore this sentence" }).count(), 0);
       const { agent: saved } = await gateway.ask<{ agent: { prompt: string; promptVersion: number } }>(`{ agent(id: "${agent("Clinic reception")}") { prompt promptVersion } }`);
       assert.equal(saved.promptVersion, 3);
       assert.match(saved.prompt, /Cars park free of charge behind the building for two hours\./);

@@ -18,7 +18,11 @@ journeys("campaigns and consumption", () => {
       const line = (number: string) => [number, ...columns.slice(1).map((column) => `"a, ${column}"`)].join(",");
       const lines = [columns.join(","), ...Array.from({ length: 1_001 }, (_, i) => line(`+44207946${String(i).padStart(4, "0")}`)), line("12"), ",", line("+44 20 7946 0001")];
       await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
+      const latin1 = Buffer.from(`${columns.join(",")}\n+442079460000,Jos\u00e9`, "latin1");
       await dialog.getByRole("region", { name: "Preview" }).getByText("a, ").first().waitFor();
+      await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "excel.csv", mimeType: "text/csv", buffer: latin1 });
+      await dialog.getByText("Line 2 is not UTF-8.", { exact: false }).waitFor();
+      await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
       await dialog.getByRole("button", { name: "Add 1,003 contacts" }).click();
       await dialog.getByText("1,000 contacts added.").waitFor();
       await dialog.getByText(/line 1003: phoneNumber must be a valid phone number/).waitFor();

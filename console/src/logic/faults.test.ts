@@ -10,6 +10,8 @@ test("a field shows its own faults and those of its parts", () => {
   assert.deepEqual(faultsAt(error, "items"), ["is no number"]);
   assert.deepEqual(faultsAt(error, "item"), []);
   assert.deepEqual(faultsAt(undefined, "name"), []);
+  assert.deepEqual(faultsAt(error, "items", ["a", "b", "c", "d"]), ["d is no number"]);
+  assert.deepEqual(faultsAt(error, "name", ["a"]), ["is empty"]);
 });
 
 test("the form shows the faults that no field shows", () => {

@@ -9,9 +9,13 @@ export function faultsOf(error: Refusal | undefined): Record<string, string[]> {
   return Object.assign({}, ...(error?.graphQLErrors ?? []).map((e) => e.extensions.fields)) as Record<string, string[]>;
 }
 
-/** The faults of a path and of the paths below it. */
-export function faultsAt(error: Refusal | undefined, path: string): string[] {
-  return Object.entries(faultsOf(error)).flatMap(([at, faults]) => (at === path || at.startsWith(`${path}.`) ? faults : []));
+/** The faults of a path and of the paths below it. Those of a list's items begin with the items' names, if there are any. */
+export function faultsAt(error: Refusal | undefined, path: string, names: readonly string[] = []): string[] {
+  return Object.entries(faultsOf(error)).flatMap(([at, faults]) => {
+    if (at !== path && !at.startsWith(`${path}.`)) return [];
+    const name = names[parseInt(at.slice(path.length + 1))];
+    return name ? faults.map((fault) => `${name} ${fault}`) : faults;
+  });
 }
 
 /** The faults of fields that are not shown, with their paths. Undefined if the error has other causes too. */

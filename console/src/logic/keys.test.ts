@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionOf, expectsText, found, placeOfId, visited } from "./keys";
+import { actionOf, expectsText, visited } from "./keys";
 
 test("a letter leads to a section only after g", () => {
   assert.deepEqual(actionOf("a", true), { go: "/agents" });
@@ -11,28 +11,12 @@ test("a letter leads to a section only after g", () => {
   assert.equal(actionOf("/", false), "filter");
 });
 
-test("places are found by all words, whatever the case and the accents", () => {
-  const places = ["Retours boutique", "Enlèvement du colis", "Du côté boutique"].map((text) => ({ to: text, text }));
-  const names = (text: string) => found(places, text, 5).map((place) => place.text);
-  assert.deepEqual(names("enleve"), ["Enlèvement du colis"]);
-  assert.deepEqual(names("du"), ["Du côté boutique", "Enlèvement du colis"]);
-  assert.deepEqual(names("boutique ret"), ["Retours boutique"]);
-  assert.deepEqual(names("nothing"), []);
-  assert.equal(found(places, "", 2).length, 2);
-});
-
 test("single keys are not commands on chat pages", () => {
   assert.ok(expectsText("/console/chats/new"));
   assert.ok(expectsText("/console/chats/simchat_01m81p6tm4ea2t5r54fba12ybw"));
   assert.ok(expectsText("/tools/ag/console/knowledge/chats/kbchat_1"));
   assert.ok(!expectsText("/console/chats"));
   assert.ok(!expectsText("/console/runs/run_1"));
-});
-
-test("an id leads to its page", () => {
-  assert.deepEqual(placeOfId(" run_01m81p6tm4ea2t5r54fba12ybw"), { to: "/runs/run_01m81p6tm4ea2t5r54fba12ybw", text: "Open run_01m81p6tm4ea2t5r54fba12ybw" });
-  assert.equal(placeOfId("run_01m81"), undefined);
-  assert.equal(placeOfId("key_01m81p6tm4ea2t5r54fba12ybw"), undefined);
 });
 
 test("a place that is visited again moves to the front", () => {

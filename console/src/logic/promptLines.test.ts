@@ -5,7 +5,7 @@ import { lineChanges, promptLines } from "./promptLines";
 test("headings and new lines are marked", () => {
   const lines = promptLines("# Role\nYou are {name}.\n\n- New", "# Role\nYou are {name}.\n");
   assert.deepEqual(lines.map(({ isHeading, isNew }) => [isHeading, isNew]), [[true, false], [false, false], [false, false], [false, true]]);
-  assert.equal(lines.flatMap(({ pieces }) => pieces.map(({ text }) => text)).join(""), "# Role\nYou are {name}.\n\n- New");
+  assert.equal(lines.map(({ text }) => text).join(""), "# Role\nYou are {name}.\n\n- New\n");
   assert.ok(!promptLines("#tag", "")[0]?.isHeading);
 });
 

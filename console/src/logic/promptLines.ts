@@ -1,19 +1,16 @@
-import { promptPieces, type PromptPiece } from "./placeholders";
-
 export interface PromptLine {
-  /** The text with its line break, cut at the placeholders. */
-  pieces: PromptPiece[];
+  /** The text with a line break. */
+  text: string;
   isHeading: boolean;
   /** The line is not in the saved prompt. */
   isNew: boolean;
 }
 
-/** The lines of a prompt that is being edited. Joined, their pieces are the text. */
+/** The lines of a prompt that is being edited. */
 export function promptLines(text: string, saved: string): PromptLine[] {
   const known = new Set(saved.split("\n"));
-  const lines = text.split("\n");
-  return lines.map((line, i) => ({
-    pieces: promptPieces(i < lines.length - 1 ? `${line}\n` : line),
+  return text.split("\n").map((line) => ({
+    text: `${line}\n`,
     isHeading: /^#{1,6} /.test(line),
     isNew: line.trim() !== "" && !known.has(line),
   }));

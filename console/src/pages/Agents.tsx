@@ -122,7 +122,7 @@ function List({ params, set, create }: { params: URLSearchParams; set: (name: st
         <Pick label="Channel" options={any(channels)} value={channel ?? ""} set={(v) => set("channel", v)} />
         <Pick label="Direction" options={any(directions)} value={direction ?? ""} set={(v) => set("direction", v)} />
         {tags.length > 0 && <Pick label="Tag" options={any(tags)} value={tag} set={(v) => set("tag", v)} />}
-        {agents && <span className="muted small push">{plural(agents.totalCount, "agent")}</span>}
+        {agents && <span className="muted small push">{plural(agents.totalCount, "agent")}{agents.totalCount > pageSize && ", newest first"}</span>}
       </form>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading lines={8} />}
@@ -135,6 +135,7 @@ function List({ params, set, create }: { params: URLSearchParams; set: (name: st
           </button>
         </div>
       )}
+      {agents && agents.totalCount > pageSize && !answer.isOld && <p className="muted small">Columns can be sorted once the filters leave {pageSize} agents or fewer.</p>}
     </>
   );
 }

@@ -86,8 +86,9 @@ function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh
           <Link className="button wide" href={edit}>
             Edit test
           </Link>
-          {restored ? (
-            <RestoreButton testId={test.id} prompt={restored} cause={cause} isQuiet={draftId !== undefined || isMoved} onStarted={(id) => setParams({ draft: id }, { replace: true })} />
+          {/* A newer prompt than the failing one must not be replaced by a restored older one. */}
+          {restored ? !isMoved && (
+            <RestoreButton testId={test.id} prompt={restored} cause={cause} isQuiet={draftId !== undefined} onStarted={(id) => setParams({ draft: id }, { replace: true })} />
           ) : changes.length > 0 && (
             <FindButton testId={test.id} blame={blame} isAgain={search !== undefined} isRunning={isRunning} isQuiet={isMoved} onStarted={refresh} />
           )}

@@ -1,5 +1,5 @@
 import { Link, useSearchParams } from "wouter";
-import { AgentPicker } from "../ui/AgentPicker";
+import { AgentPicker, useAgents } from "../ui/AgentPicker";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { Pick } from "../ui/Pick";
@@ -11,6 +11,7 @@ const states: [ChatState, string][] = [["Open", "Open"], ["Replying", "Replying"
 export default function Chats() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
+  const choice = useAgents(agentId);
   const status = states.find(([state]) => state === params.get("status"))?.[0];
   const set = (name: string, value: string) =>
     setParams((old) => {
@@ -31,7 +32,7 @@ export default function Chats() {
       }
     >
       <ChatList agentId={agentId} status={status} after={params.get("after")} showAfter={(after) => set("after", after)}>
-        <AgentPicker agentId={agentId} none="All" pick={(id) => set("agent", id)} />
+        <AgentPicker choice={choice} agentId={agentId} none="All" pick={(id) => set("agent", id)} />
         <Pick label="Status" shown="State" options={[["", "Any"], ...states]} value={status ?? ""} set={(value) => set("status", value)} />
       </ChatList>
     </Page>

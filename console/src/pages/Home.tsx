@@ -85,7 +85,7 @@ function Content({ data }: { data: HomeData }) {
         <div className={styles.column}>
           <RedTests tests={[...fresh, ...earlier]} total={data.red.totalCount} most={Math.max(fresh.length, shownEarlier)} />
           <Running data={data} />
-          <Fleet agents={data.agents.nodes} />
+          <Fleet agents={[...data.agents.nodes, ...data.red.nodes.map(({ agent }) => agent)]} total={data.tests.totalCount} />
         </div>
         <div className={styles.column}>
           <Credits data={data} />

@@ -4,8 +4,9 @@ import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf, type VariablesOf } from "../api/graphql";
 import { useAction, useGo, useHere, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
-import { AgentPicker, useAgentNames } from "../ui/AgentPicker";
+import { AgentPicker, useAgents, type AgentChoice } from "../ui/AgentPicker";
 import { Avatar } from "../ui/Avatar";
+import { plural } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Empty, Failure, Loading } from "../ui/states";
 import { keptDraft } from "./agent/draft";
@@ -43,6 +44,7 @@ const formId = "start";
 export default function NewChat() {
   const [params, setParams] = useSearchParams();
   const agentId = params.get("agent") ?? undefined;
+  const choice = useAgents(agentId);
   const [mocking, setMocking] = useState(careful);
   const [isStarting, setStarting] = useState(false);
   const asked = { id: agentId ?? "", toolMocking: inputOf(mocking), seesCoverage: may("simulate"), seesValues: may("contacts") };
@@ -57,6 +59,7 @@ export default function NewChat() {
       actions={
         <>
           <AgentPicker
+            choice={choice}
             agentId={agentId}
             none="Choose…"
             pick={(id) => {
@@ -72,7 +75,7 @@ export default function NewChat() {
         </>
       }
     >
-      {!agentId && <Choice />}
+      {!agentId && <Choice {...choice} />}
       {agentId && answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {run.error && <Failure error={run.error} retry={run.refresh} />}
       {agentId && !isRead && !answer.error && !run.error && <Loading />}
@@ -97,8 +100,7 @@ export default function NewChat() {
 const linked = 12;
 
 /** The page before an agent is chosen. */
-function Choice() {
-  const agents = useAgentNames();
+function Choice({ agents, total }: AgentChoice) {
   return (
     <Empty icon="chat" title="Which agent do you want to talk with?">
       You write as the contact. Calls are mocked unless you allow real ones.
@@ -112,6 +114,11 @@ function Choice() {
           </li>
         ))}
       </ul>
+      {total > linked && (
+        <p className="small" style={{ marginTop: 12 }}>
+          {linked} of {plural(total, "agent")}. Choose others at the top.
+        </p>
+      )}
     </Empty>
   );
 }

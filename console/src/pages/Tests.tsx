@@ -2,18 +2,23 @@ import { Link, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { usePage } from "../api/page";
 import { Avatar } from "../ui/Avatar";
+import { Find } from "../ui/Find";
 import { plural } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
+import { Segment } from "../ui/Segment";
 import { Empty, Failure, Loading } from "../ui/states";
 import { TestSummary } from "../ui/TestSummary";
 import styles from "./Agents.module.css";
+import { NextPage } from "./tests/NextPage";
+import { RedTests } from "./tests/RedTests";
 import TestsOf from "./tests/TestsOf";
 
 const ExecutionsQuery = graphql(`
-  query Executions {
-    agents(first: 100) {
+  query Executions($after: String, $text: String) {
+    agents(first: 100, after: $after, filter: { nameContains: $text }) {
       totalCount
+      pageInfo { hasNextPage endCursor }
       nodes {
         id name
         tests(first: 1) { totalCount }
@@ -31,9 +36,14 @@ export default function Tests() {
 }
 
 function AllTests() {
-  const answer = usePage(ExecutionsQuery, {}, { onFocus: true });
-  const agents = answer.data?.agents.nodes;
-  const total = answer.data?.agents.totalCount ?? 0;
+  const [params, setParams] = useSearchParams();
+  const isRed = params.get("view") === "red";
+  const text = params.get("q") ?? "";
+  const set = (changes: Record<string, string>) => {
+    const next = Object.entries({ view: isRed ? "red" : "", q: text, ...changes }).filter(([, value]) => value);
+    setParams(next, { replace: "q" in changes });
+  };
+  const list = { text, after: params.get("after"), showAfter: (after: string) => set({ after }) };
   return (
     <Page title="Tests" actions={
         <Link className="button" href="/schedules">
@@ -41,9 +51,34 @@ function AllTests() {
           Schedules
         </Link>
       }>
+      <div className="toolbar" role="search">
+        <Find key={String(isRed)} label={isRed ? "Find a test" : "Find an agent"} value={text} set={(q) => set({ q })} />
+        <Segment
+          label="View"
+          options={[
+            ["", "By agent"],
+            ["red", "Red tests"],
+          ]}
+          value={isRed ? "red" : ""}
+          set={(view) => set({ view, q: "" })}
+        />
+      </div>
+      {isRed ? <RedTests {...list} /> : <ByAgent {...list} />}
+    </Page>
+  );
+}
+
+/** The last results of each agent, the newest agents first. */
+function ByAgent({ text, after, showAfter }: { text: string; after: string | null; showAfter: (cursor: string) => void }) {
+  const answer = usePage(ExecutionsQuery, { after, text }, { onFocus: true, keeps: true });
+  const agents = answer.data?.agents.nodes;
+  const total = answer.data?.agents.totalCount ?? 0;
+  return (
+    <>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading />}
-      {agents?.length === 0 && (
+      {agents?.length === 0 && text && !answer.isOld && <Empty icon="search" title="No agent has this name" />}
+      {agents?.length === 0 && !text && !answer.isOld && (
         <Empty icon="tests" title="No agent to test" action={<Link className="button" href="/agents?new=agent">New agent</Link>}>
           A test talks to an agent and checks what it says.
         </Empty>
@@ -90,9 +125,10 @@ function AllTests() {
       )}
       {agents && agents.length < total && (
         <p className="muted small">
-          The newest {agents.length} of {plural(total, "agent")}. The page <Link href="/agents">Agents</Link> lists all of them, with links to their tests.
+          {agents.length} of {plural(total, "agent")}, newest first.
         </p>
       )}
-    </Page>
+      {!answer.isOld && <NextPage of={answer.data?.agents} show={showAfter} />}
+    </>
   );
 }

@@ -12,15 +12,17 @@ export interface Control {
 }
 
 /** A labeled control of a form, with the gateway's faults of its value. `path` is the path in the mutation's input. */
-export function Field({ label, path, error, hint, children }: {
+export function Field({ label, path, error, hint, names, children }: {
   label: ReactNode;
   path: string;
   error: CombinedError | undefined;
   hint?: ReactNode;
+  /** For a list: what the messages about its items begin with. */
+  names?: readonly string[];
   children: (control: Control) => ReactNode;
 }) {
   const id = useId();
-  const faults = faultsAt(error, path);
+  const faults = faultsAt(error, path, names);
   const described = [hint && `${id}-hint`, faults.length > 0 && `${id}-fault`].filter(Boolean).join(" ");
   return (
     <div className="field">
@@ -41,13 +43,13 @@ export function Field({ label, path, error, hint, children }: {
 }
 
 /** The error of a form, without the faults that its fields show. */
-export function FormFailure({ error, shown }: { error: CombinedError | undefined; shown: readonly string[] }) {
+export function FormFailure({ error, shown, undone = "saved" }: { error: CombinedError | undefined; shown: readonly string[]; undone?: string }) {
   if (!error) return null;
   const faults = unshownFaults(error, shown);
   if (!faults) return <Failure error={error} />;
   return (
     <div className="note bad" role="alert">
-      {faults.length > 0 ? faults.join(" · ") : "Nothing was saved: see the fields marked above."}
+      {faults.length > 0 ? faults.join(" · ") : `Nothing was ${undone}: see the fields marked above.`}
     </div>
   );
 }

@@ -5,7 +5,8 @@ import { base } from "../api/base";
 import { graphql } from "../api/graphql";
 import { signOut } from "../api/session";
 import { eachOnce } from "../logic/groups";
-import { found, placeOfId, type Place } from "../logic/keys";
+import type { Place } from "../logic/keys";
+import { found, placeOfId } from "../logic/places";
 import { may } from "./Act";
 import { useModal } from "./Dialog";
 import styles from "./Palette.module.css";
@@ -22,15 +23,16 @@ const PlacesQuery = graphql(`
   }
 `);
 
-/** Tests and documents with the text in their names. There may be too many to load all names. */
+/** Tests, tools and documents with the text in their names. There may be too many to load all names. */
 const FoundQuery = graphql(`
   query Found($text: String!) {
     agentTests(first: 8, filter: { nameContains: $text }) { nodes { __typename id name lastRunId agent { id name } } }
+    tools(first: 8, filter: { nameContains: $text }) { nodes { id name agents(first: 1) { nodes { id name } } } }
     documents(first: 8, filter: { nameContains: $text }) { nodes { id name } }
   }
 `);
 
-/** From this length on, tests and documents are searched. */
+/** From this length on, tests, tools and documents are searched. */
 const searchedFrom = 2;
 
 interface Group {
@@ -87,7 +89,7 @@ export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () =>
       <input
         type="text"
         role="combobox"
-        aria-label="Search pages, agents, tests, documents and actions"
+        aria-label="Search pages, agents, tests, tools, documents and actions"
         aria-expanded
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
@@ -141,9 +143,10 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
   const [more] = useQuery({ query: FoundQuery, variables: { text: sought }, pause: isShort });
   const tests = (!isShort && more.data?.agentTests.nodes) || [];
   const documents = (!isShort && more.data?.documents.nodes) || [];
+  const tools = (!isShort && more.data?.tools.nodes) || [];
   const [visited] = useState(recent);
   const named = (path: string, nodes: readonly { id: string; name: string }[] = []) => nodes.map((node) => ({ to: `${path}/${node.id}`, text: node.name }));
-  const pages = [...[...sections, ...accountSections].map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "explore", text: "API explorer" }, { to: "?", text: "Keyboard shortcuts" }];
+  const pages = [...[...sections, ...accountSections].map(([path, name]) => ({ to: `/${path}`, text: name })), { to: "/schedules", text: "Schedules" }, { to: "explore", text: "API explorer" }, { to: "?", text: "Keyboard shortcuts" }];
   const byId = placeOfId(text);
   const groups = [
     { name: "By id", places: byId ? [{ ...byId, text: text.trim() }] : [] },
@@ -155,6 +158,8 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
     { name: "Datasets", places: named("/knowledge/datasets", data?.datasets.nodes) },
     { name: "Tests", places: tests.map((test) => ({ to: `/tests?agent=${test.agent.id}&edit=${test.id}`, text: `${test.name}, ${test.agent.name}` })) },
     { name: "Recent runs", places: tests.flatMap((test) => (test.lastRunId ? [{ to: `/runs/${test.lastRunId}`, text: `${test.name}, ${test.agent.name}` }] : [])) },
+    // A tool is on the page of an agent that has it.
+    { name: "Tools", places: tools.flatMap(({ id, name, agents }) => agents.nodes.map((agent) => ({ to: `/agents/${agent.id}/connections?tool=${id}`, text: `${name}, ${agent.name}` }))) },
     { name: "Documents", places: named("/knowledge/documents", documents) },
     { name: "Actions", places: text ? actions(data?.agents.nodes ?? []) : [] },
   ];
@@ -166,17 +171,19 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
 
 /** The actions that are possible on any page, with the key's scopes. */
 function actions(agents: readonly { id: string; name: string }[]): Place[] {
+  const synonyms = "create add";
   const made = [
-    { to: "/agents?new=agent", text: "New agent" },
-    { to: "/campaigns?new=campaign", text: "New campaign" },
-    { to: "/knowledge?new=dataset", text: "New dataset" },
-    { to: "/knowledge?new=chat", text: "New knowledge base chat" },
+    { to: "/agents?new=agent", text: "New agent", synonyms },
+    { to: "/campaigns?new=campaign", text: "New campaign", synonyms },
+    { to: "/knowledge?new=dataset", text: "New dataset", synonyms },
+    { to: "/knowledge?new=chat", text: "New knowledge base chat", synonyms },
   ];
   return [
-    ...(may("simulate") ? [{ to: "/chats/new", text: "New chat" }] : []),
+    ...(may("simulate") ? [{ to: "/chats/new", text: "New chat", synonyms }, { to: "/?new=run", text: "Run all tests" }] : []),
     ...(may("write") ? made : []),
     ...(may("simulate") ? agents.map(({ id, name }) => ({ to: `/chats/new?agent=${id}`, text: `Chat with ${name}` })) : []),
     ...agents.map(({ id, name }) => ({ to: `/tests?agent=${id}`, text: `Tests of ${name}` })),
+    ...agents.map(({ id, name }) => ({ to: `/runs/queue?agent=${id}`, text: `Label verdicts of ${name}` })),
     { to: "sign-out", text: "Sign out of all tabs" },
   ];
 }

@@ -1,12 +1,14 @@
 import { useState, type ReactNode } from "react";
+import { useQuery } from "urql";
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { ask } from "../../ui/asking";
 import { plural } from "../../ui/format";
+import { FindAgent } from "../../ui/FindAgent";
 import { Failure } from "../../ui/states";
-import { Connectable } from "./connectable";
+import { Connectable, FoundAgents } from "./connectable";
 import type { AgentOfPage } from "./query";
 import styles from "./AgentConnections.module.css";
 import { useForeign } from "./AgentPrompt";
@@ -63,7 +65,7 @@ export default function AgentConnections({ agent }: { agent: AgentOfPage }) {
       <Tools agent={agent} choices={choices?.tools.nodes ?? []} onCreated={refresh} />
       {connect.error && <Failure error={connect.error} />}
       <McpServers servers={choices?.mcpServers} refresh={refresh} connect={(toolId) => void connect.run({ input: { agentId: agent.id, toolId } })} />
-      <SubAgents agent={agent} choices={choices?.agents.nodes ?? []} />
+      <SubAgents agent={agent} newest={choices?.agents.nodes ?? []} hasMore={choices?.agents.pageInfo.hasNextPage} />
       <Knowledge agent={agent} choices={choices?.knowledgeBaseChats.nodes ?? []} />
     </div>
   );
@@ -154,7 +156,10 @@ function placeOf({ endpoint, mcpServer, missingSince, approval }: AgentOfPage["t
   return place + person[approval];
 }
 
-function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }) {
+function SubAgents({ agent, newest, hasMore }: { agent: AgentOfPage; newest: Choice[]; hasMore: boolean | undefined }) {
+  const [text, setText] = useState("");
+  const [{ data }] = useQuery({ query: FoundAgents, variables: { text }, pause: !text });
+  const choices = (text && data?.agents.nodes) || newest;
   const add = useAction(AddSubAgent);
   const update = useAction(UpdateSubAgent);
   const remove = useAction(RemoveSubAgent);
@@ -179,7 +184,12 @@ function SubAgents({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
     <section className="card" aria-labelledby="subs-title">
       <header>
         <h2 id="subs-title">Delegates to</h2>
-        <Add what="agent" choices={choices.filter((other) => other.id !== agent.id)} add={(id) => setTo(choices.find((choice) => choice.id === id))} />
+        <Add
+          what="agent"
+          choices={choices.filter((other) => other.id !== agent.id)}
+          find={<FindAgent hasMore={hasMore} text={text} found={data?.agents.totalCount} set={setText} />}
+          add={(id) => setTo(choices.find((choice) => choice.id === id))}
+        />
       </header>
       {to && <SubAgentForm to={to.name} action={add} save={(values) => connect(to.id, values)} onClose={close} />}
       {edited && <SubAgentForm to={edited.agent.name} values={edited} action={update} save={(values) => change(edited.id, values)} onClose={close} />}
@@ -255,7 +265,7 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
   );
 }
 
-function Add({ what, choices, add, children }: { what: string; choices: Choice[]; add: (id: string) => void; children?: ReactNode }) {
+function Add({ what, choices, find, add, children }: { what: string; choices: Choice[]; find?: ReactNode; add: (id: string) => void; children?: ReactNode }) {
   const [id, setId] = useState("");
   return (
     <form
@@ -266,6 +276,7 @@ function Add({ what, choices, add, children }: { what: string; choices: Choice[]
         setId("");
       }}
     >
+      {find}
       <select aria-label={`Another ${what}`} value={id} onChange={(event) => setId(event.target.value)}>
         <option value="">Another {what}…</option>
         {choices.map((choice) => (

@@ -74,6 +74,8 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
   const save = useAction(SavePrompt);
   const isForeign = useForeign(agent.id, save.error);
   const isChanged = draft !== undefined && draft.text !== agent.prompt;
+  // A newer version than the draft's: saving waits for a decision. The draft's version is older for a moment after its own save.
+  const isBehind = isChanged && draft.of < agent.promptVersion && !save.isBusy;
   useEffect(() => onEdited(isChanged), [isChanged, onEdited]);
   const discard = () => {
     setDraft(undefined);
@@ -83,6 +85,12 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
   };
   const askToDiscard = async () => {
     if (await ask({ title: "Discard the draft?", text: `Your changes to v${agent.promptVersion} are lost.`, verb: "Discard draft", isDangerous: true })) discard();
+  };
+  /** Bases the draft on the newer version, which the diff shows. */
+  const keepEditing = () => {
+    setDraft({ text, of: agent.promptVersion });
+    save.reset();
+    setDiff(true);
   };
   /** Saves the draft over the version that it is based on, or over the newer one that its author has seen. */
   const store = async (over = draft?.of) => {
@@ -95,8 +103,8 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
     if (now && now.text !== text) setDraft({ text: now.text, of: saved.updateAgentPrompt.agent.promptVersion });
     else discard();
   };
-  useSaveKey(() => void store());
-  const isCompared = (isDiff || isForeign) && isChanged;
+  useSaveKey(() => !isBehind && void store());
+  const isCompared = (isDiff || isBehind) && isChanged;
   return (
     <div className={styles.editor}>
       <div className={styles.page} tabIndex={-1}>
@@ -110,7 +118,7 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
       </div>
       <div className={styles.notes}>
         <Unknown agent={agent} prompt={text} />
-        {isForeign && isChanged && <Foreign agent={agent} of={draft.of} save={() => void store(agent.promptVersion)} take={discard} />}
+        {isBehind && <Foreign agent={agent} of={draft.of} save={() => void store(agent.promptVersion)} take={discard} edit={keepEditing} />}
         {save.error && !isForeign && <Failure error={save.error} />}
         {isCompared && (
           <Suspense fallback={<Loading lines={3} />}>
@@ -141,8 +149,8 @@ function PromptEditor({ agent, onEdited }: { agent: Prompted; onEdited: (isEdite
         <Act
           scope="write"
           className={isChanged ? "primary" : ""}
-          disabled={!isChanged || save.isBusy || text.length > maxPrompt}
-          title={isChanged ? "Ctrl-S" : "Nothing has changed"}
+          disabled={!isChanged || isBehind || save.isBusy || text.length > maxPrompt}
+          title={isBehind ? `Decide above what happens to v${agent.promptVersion}` : isChanged ? "Ctrl-S" : "Nothing has changed"}
           onClick={() => void store()}
         >
           Save as v{agent.promptVersion + 1}
@@ -158,9 +166,13 @@ function changesIn(text: string, saved: string, version: number): string {
   return [`Draft of v${version}`, added > 0 && `${plural(added, "line")} added`, removed > 0 && `${plural(removed, "line")} removed`].filter(Boolean).join(", ");
 }
 
-function Foreign({ agent, of, save, take }: { agent: Prompted; of: number; save: () => void; take: () => void }) {
+/** Scrolls to an element. On a telephone, notes below the prompt are out of view. */
+const show = (element: HTMLElement | null) => element?.scrollIntoView({ block: "center" });
+
+/** Says that somebody else saved a newer version. The changes to it are shown below. */
+function Foreign({ agent, of, save, take, edit }: { agent: Prompted; of: number; save: () => void; take: () => void; edit: () => void }) {
   return (
-    <div className="note warn stack tight" role="alert">
+    <div ref={show} className="note warn stack tight" role="alert">
       <strong>
         Somebody saved v{agent.promptVersion} while you were editing v{of}.
       </strong>
@@ -171,7 +183,10 @@ function Foreign({ agent, of, save, take }: { agent: Prompted; of: number; save:
         <button type="button" onClick={take}>
           Take theirs
         </button>
-        <span>or keep editing: your changes to their version are shown below.</span>
+        <button type="button" onClick={edit}>
+          Keep editing
+        </button>
+        <span>Your changes to their version are shown below.</span>
       </div>
     </div>
   );

@@ -69,6 +69,8 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
   const [tags, setTags] = useState(kept?.tags ?? agent.classificationTags);
   const [extracted, setExtracted] = useState(kept?.extracted ?? agent.extractedValues);
   const [isSaved, setSaved] = useState(false);
+  /** The names of the fields that were sent, for the messages about them. */
+  const [sent, setSent] = useState<string[]>();
   const form = useRef<HTMLFormElement>(null);
   const store = async (expectedUpdatedAt: string) => {
     if (!form.current?.reportValidity()) return;
@@ -76,6 +78,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
     const changes = changesOf(valuesOf(began), { ...readValues(new FormData(form.current), began), classificationTags: tags, extractedValues: extracted });
     let now = began;
     if (changes) {
+      setSent(changes.fields?.map(({ name }) => name));
       const saved = await save.run({ input: { agentId: agent.id, ...changes, expectedUpdatedAt } });
       if (!saved?.updateAgent) return;
       now = { ...began, ...saved.updateAgent.agent };
@@ -106,7 +109,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
           <h2 id="settings-title">Settings</h2>
         </header>
         <fieldset className="body stack" disabled={!may("write")}>
-          <Fields agent={kept?.edited ?? began} error={save.error} />
+          <Fields agent={kept?.edited ?? began} names={sent} error={save.error} />
           {isForeign && (
             <Conflict
               what="agent"
@@ -143,7 +146,7 @@ function SettingsForm({ agent, takeTheirs }: { agent: AgentOfPage; takeTheirs: (
   );
 }
 
-function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | undefined }) {
+function Fields({ agent, names, error }: { agent: AgentOfPage; names: string[] | undefined; error: CombinedError | undefined }) {
   return (
     <>
       <Field label="Name" path="name" error={error}>
@@ -188,6 +191,7 @@ function Fields({ agent, error }: { agent: AgentOfPage; error: CombinedError | u
         label="Data bag fields, one per line; * marks required fields"
         path="fields"
         error={error}
+        names={names}
         hint={`The system fills ${agent.fields.filter((f) => f.isSystem).map((f) => f.name).join(", ") || "none"}.`}
       >
         {(control) => <textarea {...control} rows={6} className="mono" defaultValue={ownFields(agent)} />}

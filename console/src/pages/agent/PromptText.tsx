@@ -1,5 +1,6 @@
-import { useMemo } from "react";
-import { promptLines } from "../../logic/promptLines";
+import { memo, useMemo } from "react";
+import { promptPieces } from "../../logic/placeholders";
+import { promptLines, type PromptLine } from "../../logic/promptLines";
 import styles from "./PromptText.module.css";
 
 /**
@@ -13,27 +14,39 @@ export function PromptText({ value, saved, fields, isReadOnly, onChange }: {
   isReadOnly: boolean;
   onChange: (value: string) => void;
 }) {
-  const known = new Set(fields.map((field) => field.name));
+  const known = fields.map((field) => field.name).join(" ");
   const lines = useMemo(() => promptLines(value, saved), [value, saved]);
   return (
     <div className={styles.frame}>
       <div className={styles.back} aria-hidden="true">
-        {lines.map(({ pieces, isHeading, isNew }, i) => (
-          <span key={i} className={styles.line} data-heading={isHeading} data-new={isNew}>
-            {pieces.map((piece, j) =>
-              piece.name ? (
-                <span key={j} className={styles.slot} data-known={known.has(piece.name)}>
-                  {piece.text}
-                </span>
-              ) : (
-                piece.text
-              ),
-            )}
-          </span>
+        {lines.map((line, i) => (
+          <Line key={i} {...line} known={known} />
         ))}
-        {"\n"}
       </div>
       <textarea aria-label="Prompt" value={value} readOnly={isReadOnly} onChange={(event) => onChange(event.target.value)} spellCheck />
     </div>
   );
 }
+
+/**
+ * A line of the drawing. It is a block and drawn again only if it changes, so that typing in a long prompt is fast. `known`
+ * has the names of the fields, separated by spaces.
+ */
+const Line = memo(function Line({ text, isHeading, isNew, known }: PromptLine & { known: string }) {
+  const names = known.split(" ");
+  return (
+    <div>
+      <span className={styles.line} data-heading={isHeading} data-new={isNew}>
+        {promptPieces(text).map((piece, j) =>
+          piece.name ? (
+            <span key={j} className={styles.slot} data-known={names.includes(piece.name)}>
+              {piece.text}
+            </span>
+          ) : (
+            piece.text
+          ),
+        )}
+      </span>
+    </div>
+  );
+});

@@ -1,5 +1,4 @@
-import type { FormEvent } from "react";
-import { useState } from "react";
+import { useState, type ChangeEvent, type FormEvent } from "react";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { sampleArguments } from "../../logic/sampleArguments";
@@ -26,6 +25,10 @@ export function TryTool({ tool, onClose }: { tool: ToolOfPage; onClose: () => vo
     const made = await call.run({ input: { toolId: tool.id, arguments: JSON.parse(text) as Record<string, unknown> } });
     if (made?.callTool) setOutcome(made.callTool);
   };
+  const change = (event: ChangeEvent<HTMLTextAreaElement>) => {
+    checkObject(event);
+    call.reset();
+  };
   return (
     <Dialog title={`Call ${tool.name}`} onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
@@ -33,9 +36,9 @@ export function TryTool({ tool, onClose }: { tool: ToolOfPage; onClose: () => vo
           {tool.endpoint?.method ?? "MCP server"} <span className="mono">{tool.endpoint?.url ?? tool.mcpServer?.name}</span>. The call is real, and its effects are permanent.
         </p>
         <Field label="Arguments" path="arguments" error={call.error}>
-          {(control) => <textarea {...control} rows={8} autoFocus required className="mono" spellCheck={false} defaultValue={written(sampleArguments(tool.parameters))} onChange={checkObject} />}
+          {(control) => <textarea {...control} rows={8} autoFocus required className="mono" spellCheck={false} defaultValue={written(sampleArguments(tool.parameters))} onChange={change} />}
         </Field>
-        <FormFailure error={call.error} shown={["arguments"]} />
+        <FormFailure error={call.error} shown={["arguments"]} undone="called" />
         <div className="row">
           <button type="submit" className="primary" disabled={call.isBusy}>
             Call

@@ -4,9 +4,16 @@ import { graphql, type ResultOf } from "../../api/graphql";
 export const Connectable = graphql(`
   query Connectable {
     tools(first: 100) { nodes { id name technicalName } }
-    agents(first: 100) { nodes { id name } }
+    agents(first: 100) { pageInfo { hasNextPage } nodes { id name } }
     knowledgeBaseChats(first: 100) { nodes { id name } }
     mcpServers { id name endpoint { url headerNames } refreshError offers { name description fault } tools { id mcpName missingSince } }
+  }
+`);
+
+/** Agents to delegate to, by a part of their names. */
+export const FoundAgents = graphql(`
+  query FoundAgents($text: String!) {
+    agents(first: 100, filter: { nameContains: $text }) { totalCount nodes { id name } }
   }
 `);
 

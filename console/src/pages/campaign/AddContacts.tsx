@@ -6,6 +6,7 @@ import { newKey } from "../../api/page";
 import { authorized } from "../../api/session";
 import { contactsOf, duplicatesByLine, faultsByLine, pageSize, type Contact, type Contacts, type LineFault } from "../../logic/contacts";
 import { readCSV } from "../../logic/csv";
+import { decodeText } from "../../logic/encoding";
 import { faultsOf } from "../../logic/faults";
 import { Dialog } from "../../ui/Dialog";
 import { FileDrop } from "../../ui/FileDrop";
@@ -47,7 +48,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
     setProblem("");
     if (!file) return;
     try {
-      const records = readCSV(await file.text());
+      const records = readCSV(decodeText(new Uint8Array(await file.arrayBuffer())));
       if (records.length < 2) throw new Error("This file has no contacts: its first line names the columns, and each further line is a contact.");
       setRead(contactsOf(records, campaign.fields, campaign.agent.channel !== "Web"));
     } catch (error) {

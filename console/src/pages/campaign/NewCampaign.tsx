@@ -1,15 +1,16 @@
-import type { FormEvent } from "react";
+import { useState, type FormEvent } from "react";
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction, useGo, usePage } from "../../api/page";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
+import { FindAgent } from "../../ui/FindAgent";
 import { Failure, Loading } from "../../ui/states";
 
 /** Only outbound agents can run a campaign. */
 const OutboundAgents = graphql(`
-  query OutboundAgents {
-    agents(first: 100, filter: { direction: Outbound }) { nodes { id name channel } }
+  query OutboundAgents($text: String) {
+    agents(first: 100, filter: { direction: Outbound, nameContains: $text }) { totalCount pageInfo { hasNextPage } nodes { id name channel } }
   }
 `);
 
@@ -23,21 +24,22 @@ const shown = ["name", "agentId", "maxAttempts", "retryDelayMinutes", "defaultRe
 
 /** Creates a draft campaign and opens its page, where contacts are added. */
 export function NewCampaign({ onClose }: { onClose: () => void }) {
-  const answer = usePage(OutboundAgents, {});
+  const [text, setText] = useState("");
+  const answer = usePage(OutboundAgents, { text }, { keeps: true });
   const agents = answer.data?.agents.nodes;
   const create = useAction(CreateCampaign);
   const go = useGo();
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name)).trim();
+    const value = (name: string) => String(form.get(name)).trim();
     const made = await create.run({
       input: {
-        name: text("name"),
-        agentId: text("agentId"),
-        maxAttempts: Number(text("maxAttempts")),
-        retryDelayMinutes: Number(text("retryDelayMinutes")),
-        defaultRegion: text("defaultRegion").toUpperCase() || undefined,
+        name: value("name"),
+        agentId: value("agentId"),
+        maxAttempts: Number(value("maxAttempts")),
+        retryDelayMinutes: Number(value("retryDelayMinutes")),
+        defaultRegion: value("defaultRegion").toUpperCase() || undefined,
       },
     });
     if (made?.createCampaign) go(`/campaigns/${made.createCampaign.campaign.id}`);
@@ -46,19 +48,20 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
     <Dialog title="New campaign" onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading lines={5} />}
-      {agents?.length === 0 && (
+      {agents?.length === 0 && !text && (
         <p>
           A campaign needs an outbound agent, and there is none. <Link href="/agents?new=agent">Create one</Link>, or change an agent's direction in its settings.
         </p>
       )}
-      {agents && agents.length > 0 && (
+      {agents && (agents.length > 0 || text) && (
         <form className="stack" onSubmit={submit}>
           <Field label="Name" path="name" error={create.error}>
             {(control) => <input {...control} required autoFocus />}
           </Field>
+          <FindAgent hasMore={answer.data?.agents.pageInfo.hasNextPage} text={text} found={answer.data?.agents.totalCount} set={setText} />
           <Field label="Agent" path="agentId" error={create.error} hint="Only outbound agents run campaigns.">
             {(control) => (
-              <select {...control}>
+              <select {...control} required>
                 {agents.map((agent) => (
                   <option key={agent.id} value={agent.id}>
                     {agent.name} ({agent.channel})

@@ -18,7 +18,7 @@ export function RedTests({ tests, total, most }: { tests: readonly RedTest[]; to
       ))}
       {rest > 0 && (
         <li className={styles.rest}>
-          <Link href="/tests">{rest} more</Link>
+          <Link href="/tests?view=red">{rest} more</Link>
         </li>
       )}
     </ul>

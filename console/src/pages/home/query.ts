@@ -11,7 +11,13 @@ export const HomeQuery = graphql(`
       totalCount
       nodes {
         __typename id name lastRunId lastRunStatus
-        agent { id name }
+        agent {
+          id name
+          all: tests(first: 1) { totalCount }
+          passed: tests(first: 1, filter: { lastRunStatuses: [Passed] }) { totalCount }
+          failed: tests(first: 1, filter: { lastRunStatuses: [Failed] }) { totalCount }
+          error: tests(first: 1, filter: { lastRunStatuses: [Error] }) { totalCount }
+        }
         failingSince { promptVersion run { id createdAt } lastPassed { id promptVersion } }
         history(first: 20) { id status promptVersion isDraft }
       }

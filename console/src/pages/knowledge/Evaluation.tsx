@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { readCSV } from "../../logic/csv";
+import { decodeText } from "../../logic/encoding";
 import { may } from "../../ui/Act";
 import { FileDrop } from "../../ui/FileDrop";
 import { plural } from "../../ui/format";
@@ -227,7 +228,7 @@ function Import({ datasets, reread }: { datasets: Props["datasets"]; reread: () 
     if (!file) return;
     setFault(undefined);
     try {
-      const [, ...records] = readCSV(await file.text());
+      const [, ...records] = readCSV(decodeText(new Uint8Array(await file.arrayBuffer())));
       const questions = records.map(({ values: [question = "", documentName = "", passage = ""] }) => ({ question, documentName, passage: passage || null }));
       for (let at = 0; at < questions.length; at += perRequest) {
         if (!(await add.run({ input: { datasetId: dataset, questions: questions.slice(at, at + perRequest) } }))) return;

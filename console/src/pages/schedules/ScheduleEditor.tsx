@@ -1,19 +1,23 @@
 import type { CombinedError } from "@urql/core";
 import { useState, type FormEvent } from "react";
-import { graphql } from "../../api/graphql";
+import { graphql, type ResultOf } from "../../api/graphql";
 import { useAction, usePage } from "../../api/page";
 import { stoppingName, stoppingOf, stoppings, usualRates, type StoppingName } from "../../logic/stopping";
 import { Act } from "../../ui/Act";
 import { ask } from "../../ui/asking";
 import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
+import { FindAgent } from "../../ui/FindAgent";
 import type { Schedule } from "./query";
 
 const TargetsQuery = graphql(`
-  query ScheduleTargets {
-    agents(first: 100) { nodes { id name testFolders { id name } } }
+  query ScheduleTargets($text: String, $chosen: ID!, $hasChosen: Boolean!) {
+    agents(first: 100, filter: { nameContains: $text }) { totalCount pageInfo { hasNextPage } nodes { id name testFolders { id name } } }
+    agent(id: $chosen) @include(if: $hasChosen) { id name testFolders { id name } }
   }
 `);
+
+type TargetAgent = ResultOf<typeof TargetsQuery>["agents"]["nodes"][number];
 
 const CreateSchedule = graphql(`
   mutation CreateSchedule($input: CreateAgentTestScheduleInput!) {
@@ -49,6 +53,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
   const error = create.error ?? update.error ?? remove.error;
   const [stopping, setStopping] = useState<StoppingName>(stoppingName(schedule?.stopRepeating));
   const [cron, setCron] = useState(schedule ? (schedule.cron ?? "") : usual[0][0]);
+  const [isAfterChange, setAfterChange] = useState(schedule?.afterPromptChange ?? false);
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
@@ -81,8 +86,8 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
         </Field>
         {!schedule && <Target agentId={agentId} />}
         <div className="row top">
-          <Field label="When" path="cron" error={error} hint={usual.find(([text]) => text === cron)?.[1] ?? "minute, hour, day, month, day of the week"}>
-            {(control) => <input {...control} className="mono" list="usual-times" value={cron} onChange={(event) => setCron(event.target.value)} />}
+          <Field label="When" path="cron" error={error} hint={cron || isAfterChange ? (usual.find(([text]) => text === cron)?.[1] ?? "minute, hour, day, month, day of the week") : 'or check "A minute after each change of the prompt"'}>
+            {(control) => <input {...control} required={!isAfterChange} className="mono" list="usual-times" value={cron} onChange={(event) => setCron(event.target.value)} />}
           </Field>
           <Field label="Time zone" path="timeZone" error={error}>
             {(control) => <input {...control} required defaultValue={schedule?.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone} />}
@@ -113,7 +118,7 @@ export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Sched
           ))}
         </datalist>
         <label className="check">
-          <input type="checkbox" name="afterPromptChange" defaultChecked={schedule?.afterPromptChange} />
+          <input type="checkbox" name="afterPromptChange" checked={isAfterChange} onChange={(event) => setAfterChange(event.target.checked)} />
           <span>A minute after each change of the prompt</span>
         </label>
         <Field label="Compare with execution" path="baselineId" error={error} hint="Id of a finished execution; empty for none">
@@ -154,18 +159,31 @@ function Rates({ of, error }: { of: Schedule["stopRepeating"] | undefined; error
   );
 }
 
+/** Chooses all tests of an agent, or those of a folder. */
 function Target({ agentId }: { agentId: string | null }) {
-  const { data } = usePage(TargetsQuery, {});
+  const [text, setText] = useState("");
+  const { data } = usePage(TargetsQuery, { text, chosen: agentId ?? "", hasChosen: agentId !== null }, { keeps: true });
+  const [target, setTarget] = useState(agentId ? `agent ${agentId}` : "");
+  /** The agent of the target, which a search must not remove. */
+  const [owner, setOwner] = useState<TargetAgent>();
+  const found = data?.agents.nodes ?? [];
+  const kept = owner ?? data?.agent;
+  const agents = kept && !found.some(({ id }) => id === kept.id) ? [kept, ...found] : found;
+  const choose = (value: string) => {
+    setTarget(value);
+    setOwner(agents.find((agent) => [agent, ...agent.testFolders].some(({ id }) => value.endsWith(` ${id}`))));
+  };
   return (
     <div className="field">
       <label htmlFor="schedule-target">Tests</label>
-      <select key={data ? "there" : "awaited"} id="schedule-target" name="target" required defaultValue={agentId ? `agent ${agentId}` : ""}>
+      <FindAgent hasMore={data?.agents.pageInfo.hasNextPage} text={text} found={data?.agents.totalCount} set={setText} />
+      <select id="schedule-target" name="target" required value={target} onChange={(event) => choose(event.target.value)}>
         {/* The page's agent is selected even before its name is read. */}
         {!data && agentId && <option value={`agent ${agentId}`}>Loading agents…</option>}
         <option value="" disabled>
           Choose
         </option>
-        {data?.agents.nodes.map((agent) => (
+        {agents.map((agent) => (
           <optgroup key={agent.id} label={agent.name}>
             <option value={`agent ${agent.id}`}>All of {agent.name}</option>
             {agent.testFolders.map((folder) => (

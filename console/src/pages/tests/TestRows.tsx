@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
+import { decodeText } from "../../logic/encoding";
 import { readRows, type TestRow } from "../../logic/rows";
 import { Act, may } from "../../ui/Act";
 import { ask } from "../../ui/asking";
@@ -37,7 +38,7 @@ export function TestRows({ test, reread, onStored }: {
     setProblem("");
     if (!file) return;
     try {
-      await store(readRows(file.name, await file.text()));
+      await store(readRows(file.name, decodeText(new Uint8Array(await file.arrayBuffer()))));
     } catch (error) {
       setProblem((error as Error).message);
     }

@@ -247,7 +247,7 @@ journeys("a slow gateway", () => {
       await page.getByRole("button", { name: "Try again" }).click();
       await page.getByRole("heading", { level: 1, name: "Webhooks" }).waitFor();
 
-      // After an upgrade the script has another name, and the page is loaded again by itself, once for each build.
+      // After an upgrade the script has another name, and the page loads again, once for each build.
       await page.evaluate(() => sessionStorage.removeItem("agentgraph:reloaded"));
       let missed = 0;
       await page.route("**/assets/Keys-*.js", (route) => (missed++ === 0 ? route.fulfill({ status: 404 }) : route.continue()));

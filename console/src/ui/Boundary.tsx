@@ -52,7 +52,7 @@ const reloaded = "agentgraph:reloaded";
 
 /**
  * A page whose script could not be loaded. The gateway is unreachable, or an upgrade has replaced the script. The page is
- * reloaded when the gateway answers, but the same build only once by itself.
+ * reloaded when the gateway answers, but only once for the same build.
  */
 function Unloaded() {
   const [problem, setProblem] = useState<string>();

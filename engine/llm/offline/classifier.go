@@ -17,6 +17,8 @@ const (
 	sharpness = 2
 	// otherClasses is how many classes a message may belong to beside the known ones.
 	otherClasses = 5
+	// vocabulary is the number of features of a class that is not known. All are equally probable in it.
+	vocabulary = 10_000
 	// maxClassified bounds the distinct words of a message that are classified.
 	maxClassified = 200
 )
@@ -80,7 +82,7 @@ func newClassifier(exchanges []*exchange) *classifier {
 	}
 	c.base = make([]float64, len(sums))
 	for class, sum := range sums {
-		c.base[class] = -math.Log(1 + sum/(smoothing*float64(len(c.features))))
+		c.base[class] = -math.Log((sum/smoothing + float64(len(c.features))) / vocabulary)
 	}
 	for _, f := range c.features {
 		for i := range f.gains {
@@ -164,7 +166,7 @@ func (c *classifier) weigh(text map[string]float64) (weights []weighted, known f
 	return weights, math.Sqrt(squares / max(all, 1e-9))
 }
 
-// odds returns, for each class, how many times as probable the message is as in a class without texts.
+// odds returns, for each class, how many times as probable the message is as in a class that is not known.
 func (c *classifier) odds(words []string) []float64 {
 	weights, known := c.weigh(featuresOf(words))
 	odds := make([]float64, len(c.classes))

@@ -182,7 +182,8 @@ func TestContactIsErased(t *testing.T) {
 	require.Equal(t, whole, erased)
 	for action, want := range map[string]int{"DeleteCampaignItem": 1, "DeleteSimulationChat": 5} {
 		var events int
-		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM audit_events WHERE company_id = $1 AND action = $2",
+		const query = "SELECT count(*) FROM audit_events WHERE company_id = $1 AND action = $2"
+		require.NoError(t, conn.QueryRow(t.Context(), query,
 			tenant.CompanyID(), action).Scan(&events))
 		require.Equal(t, want, events, action)
 	}

@@ -202,7 +202,7 @@ function useLiveChat(chat: ChatOfPage, refresh: () => void, isSending: boolean):
     { id: chat.id, after },
     ({ simulationChatMessages: message }) => {
       dispatch({ kind: "written", message });
-      if (message.isConversationEnded || (message.role === "assistant" && !isSending)) refresh();
+      if (message.isConversationEnded || (message.role === "assistant" && chat.status === "Replying" && !isSending)) refresh();
     },
     isOver,
   );

@@ -112,7 +112,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 		return err
 	}
 	progress := func(text string) { log.InfoContext(ctx, "migrating", "progress", text) }
-	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate, progress); err != nil {
+	if err := admin.CheckSchema(ctx, c.DatabaseFlag, c.Migrate, progress); err != nil {
 		return err
 	}
 	database := db.Options{

@@ -76,9 +76,12 @@ type record struct {
 // codeCanceled is recorded instead of UNAVAILABLE if the client left before the response. No response has this code.
 const codeCanceled = "CANCELED"
 
+// hasClientLeft reports whether ctx ended, but by neither a timeout nor the server's draining.
+func hasClientLeft(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
+
 // fail records the code of an error if it is the first one.
 func (r *record) fail(ctx context.Context, code string) {
-	if code == string(model.Unavailable) && errors.Is(ctx.Err(), context.Canceled) {
+	if code == string(model.Unavailable) && hasClientLeft(ctx) {
 		code = codeCanceled
 	}
 	r.code.CompareAndSwap(nil, &code)
@@ -92,7 +95,7 @@ func (r *record) codeOf(ctx context.Context, status int) string {
 	switch {
 	case status < http.StatusBadRequest:
 		return ""
-	case status == http.StatusServiceUnavailable && errors.Is(ctx.Err(), context.Canceled):
+	case status == http.StatusServiceUnavailable && hasClientLeft(ctx):
 		return codeCanceled
 	case status == http.StatusNotFound:
 		return string(model.NotFound)

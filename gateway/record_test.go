@@ -118,6 +118,19 @@ func TestClientsThatLeaveAreRecordedAsCanceled(t *testing.T) {
 	require.Equal(t, "CANCELED", codes["Closed"])
 }
 
+// A replica that stops cuts operations on sockets. Their clients did not leave.
+func TestOperationsThatDrainingCutsAreUnavailable(t *testing.T) {
+	t.Parallel()
+	w := &recordingObserver{}
+	f := start(t, func(o *gateway.Options) { o.Observer = w })
+	c := f.ready(t)
+	c.subscribe("1", "query Cut { slow(milliseconds: 60000) }")
+	c.subscribe("2", "{ hello }")
+	require.Equal(t, "next", c.receive()["type"])
+	require.NoError(t, f.Drain(t.Context()))
+	require.Contains(t, w.requests(), gateway.Request{Operation: "Cut", Kind: ast.Query, Code: "UNAVAILABLE"})
+}
+
 func TestLogNamesCodeCostKeyAndRemote(t *testing.T) {
 	t.Parallel()
 	f := start(t)

@@ -48,7 +48,8 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		return // Accept has sent the response.
 	}
 	conn.SetReadLimit(t.settings.BodyBytes)
-	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), traceKey{}, r.Context().Value(traceKey{})))
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), traceKey{},
+		r.Context().Value(traceKey{})))
 	s = &socket{
 		Server: t.Server, exec: exec, conn: conn, wire: h.wire, remote: r.RemoteAddr, ctx: ctx, cancel: cancel,
 		credential: credentialOf(r.Header), origins: r.Header.Values(originHeader), operations: map[string]*operation{},
@@ -96,7 +97,7 @@ type socket struct {
 	// ctx ends with the socket. Reads and writes do not use it: if their context ends, the library drops the connection
 	// without a close frame.
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	// pulse closes a socket that is not initialized in time. After that it pings the client every PingInterval.
 	pulse *time.Timer
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
@@ -295,7 +296,7 @@ func (s *socket) send(operation string, messages ...[][]byte) {
 		return
 	}
 	s.closed = true
-	s.cancel()
+	s.cancel(nil)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.logSlowClient(s.ctx, operation, s.remote)
 	}
@@ -309,6 +310,9 @@ func (s *socket) drop(operation string) {
 	_ = s.wire.Close()
 }
 
+// errDraining is the cause of the end of operations on sockets when the server drains.
+var errDraining = errors.New("the server drains")
+
 // close ends all operations and sends the closure.
 func (s *socket) close(why *closure) {
 	s.mu.Lock()
@@ -316,7 +320,11 @@ func (s *socket) close(why *closure) {
 	s.closed = true
 	s.mu.Unlock()
 	if !already {
-		s.cancel()
+		var cause error
+		if why == closeDraining {
+			cause = errDraining // the client did not leave
+		}
+		s.cancel(cause)
 		_ = s.conn.Close(why.code, why.reason)
 	}
 }
@@ -332,7 +340,7 @@ func (s *socket) closeAndWait() {
 		s.removeOperation(id)
 	}
 	s.mu.Unlock()
-	s.cancel()
+	s.cancel(nil)
 	_ = s.conn.CloseNow()
 	if s.session != nil {
 		s.session()

@@ -189,10 +189,15 @@ func TestDoctorReportsFindings(t *testing.T) {
 
 func TestUnknownVariablesAreNamed(t *testing.T) {
 	t.Parallel()
+	models := filepath.Join(t.TempDir(), "models.yaml")
+	require.NoError(t, os.WriteFile(models, []byte("models: [{name: small, url: '"+provider(t)+
+		"', keyEnv: AGENTGRAPH_SMALL_KEY}]"), 0o600))
 	env := []string{"AGENTGRAPH_CORS_ORIGIN=https://a.example", "AGENTGRAPH_AUDIT_WEBHOOK_SECRET_FILE=",
-		"AGENTGRAPH_LISTEN=:0", "AGENTGRAPH_API_SERVICE_HOST=10.0.0.1", "AGENTGRAPH_API_PORT_80_TCP=tcp://10.0.0.1:80"}
+		"AGENTGRAPH_LISTEN=:0", "AGENTGRAPH_API_SERVICE_HOST=10.0.0.1", "AGENTGRAPH_API_PORT_80_TCP=tcp://10.0.0.1:80",
+		"AGENTGRAPH_SMALL_KEY=right", "AGENTGRAPH_MODELS=" + models}
 	o := process(t, "", env, "doctor")
 	require.Zero(t, o.code, o.log)
+	require.NotContains(t, o.out, "AGENTGRAPH_SMALL_KEY", "the list of models names it")
 	require.Contains(t, o.out, `; AGENTGRAPH_CORS_ORIGIN, did you mean "AGENTGRAPH_CORS_ORIGINS"?`+"\n")
 	o = process(t, "", append(env, "DATABASE_URL=postgres://127.0.0.1:1/none"), "serve")
 	require.Equal(t, 1, strings.Count(o.log, "environment variables that no setting reads"))

@@ -64,4 +64,10 @@ func TestCommandsUseTheAddressForSessions(t *testing.T) {
 		o := ran(t, append(command, flags...)...)
 		require.Zero(t, o.code, "%s: %s", command, o.log)
 	}
+	other := dbtest.EmptyURL(t)
+	for _, command := range []string{"migrate down --yes", "companies list"} {
+		o := ran(t, append(strings.Fields(command), "--database-url", other, "--session-database-url", address)...)
+		require.Equal(t, 1, o.code, command)
+		require.Contains(t, o.log, "leads to another database", command)
+	}
 }

@@ -174,18 +174,20 @@ var errPooled = errors.New("the pooler in front of Postgres shares connections b
 	"agentgraph binds a connection to a company. Use a pooler in session mode (pool_mode = session in PgBouncer), or " +
 	"give the address of Postgres itself, either instead of the pooler's or as the address for sessions")
 
-// errElsewhere is returned when the sessions of a pooler's DB are in another database.
-var errElsewhere = errors.New("the address for sessions leads to another database than the address of the pooler")
+// ErrElsewhere is returned if the address for sessions leads to another database.
+var ErrElsewhere = errors.New("the address for sessions leads to another database than the address of the pooler")
 
-// checkSame returns errElsewhere unless both pools lead to the same database.
+// Place is a query for a text that no two databases share.
+const Place = "SELECT pg_postmaster_start_time()::text || ' ' || current_database()"
+
+// checkSame returns ErrElsewhere unless both pools lead to the same database.
 func checkSame(ctx context.Context, pool, other *pgxpool.Pool) error {
-	const place = "SELECT pg_postmaster_start_time()::text || ' ' || current_database()"
 	var ours, theirs string
-	if err := errors.Join(pool.QueryRow(ctx, place).Scan(&ours), other.QueryRow(ctx, place).Scan(&theirs)); err != nil {
+	if err := errors.Join(pool.QueryRow(ctx, Place).Scan(&ours), other.QueryRow(ctx, Place).Scan(&theirs)); err != nil {
 		return err
 	}
 	if ours != theirs {
-		return errElsewhere
+		return ErrElsewhere
 	}
 	return nil
 }

@@ -48,18 +48,43 @@ func (c Contents) Err() error {
 }
 
 // Inspect returns the contents of the database at the address. It only reads.
-func Inspect(ctx context.Context, address string) (Contents, error) {
+func Inspect(ctx context.Context, address string) (c Contents, err error) {
+	err = withConnection(ctx, address, func(conn *pgx.Conn) (err error) {
+		c, err = inspect(ctx, conn)
+		return err
+	})
+	return c, err
+}
+
+// CheckSame returns an error unless both addresses lead to the same database.
+func CheckSame(ctx context.Context, address, sessionAddress string) error {
+	var places [2]string
+	for i, each := range []string{address, sessionAddress} {
+		err := withConnection(ctx, each, func(conn *pgx.Conn) error {
+			return conn.QueryRow(ctx, pg.Place).Scan(&places[i])
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if places[0] != places[1] {
+		return pg.ErrElsewhere
+	}
+	return nil
+}
+
+func withConnection(ctx context.Context, address string, do func(*pgx.Conn) error) error {
 	config, err := pgx.ParseConfig(address)
 	if err != nil || strings.Contains(config.Database, "@") { // a password with a slash
-		return Contents{}, pg.InvalidAddress(err)
+		return pg.InvalidAddress(err)
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return Contents{}, fmt.Errorf("open database: %w", pg.Reason(err))
+		return fmt.Errorf("open database: %w", pg.Reason(err))
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return inspect(ctx, conn)
+	return do(conn)
 }
 
 // inspect reads the contents with one statement. The database is the program's if it has goose's table of versions.

@@ -48,7 +48,7 @@ func NewExport() *cobra.Command {
 // Run writes the archive, and prints what it contains.
 func (c *Export) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withBucket(ctx, c.address(), c.BucketFlag, func(store *db.Store) error {
+	return withBucket(ctx, c.DatabaseFlag, c.BucketFlag, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
 		if err != nil {
 			return err
@@ -155,7 +155,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	err = withStore(ctx, c.address(), secretKey, func(store *db.Store) error {
+	err = withStore(ctx, c.DatabaseFlag, secretKey, func(store *db.Store) error {
 		done := "imported"
 		if c.DryRun {
 			done = "checked"

@@ -64,8 +64,8 @@ func (f SecretKeyFlag) Key() ([]byte, error) {
 
 // CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
 // migrations first, and calls progress, unless it is nil, with the progress.
-func CheckSchema(ctx context.Context, address string, migrate bool, progress func(string)) error {
-	return withMigrator(ctx, address, func(m *schema.Migrator) error {
+func CheckSchema(ctx context.Context, f DatabaseFlag, migrate bool, progress func(string)) error {
+	return withMigrator(ctx, f, func(m *schema.Migrator) error {
 		m.Progress = progress
 		if migrate {
 			return m.Up(ctx)
@@ -80,25 +80,25 @@ func CheckSchema(ctx context.Context, address string, migrate bool, progress fun
 
 // withStore opens the database for one command. It returns an error if the schema does not fit. The secret key may be
 // empty.
-func withStore(ctx context.Context, address string, secretKey []byte, do func(*db.Store) error) error {
-	return withOptions(ctx, address, db.Options{SecretKey: secretKey}, do)
+func withStore(ctx context.Context, f DatabaseFlag, secretKey []byte, do func(*db.Store) error) error {
+	return withOptions(ctx, f, db.Options{SecretKey: secretKey}, do)
 }
 
 // withBucket is withStore for commands that use the contents of documents.
-func withBucket(ctx context.Context, address string, bucket BucketFlag, do func(*db.Store) error) error {
+func withBucket(ctx context.Context, f DatabaseFlag, bucket BucketFlag, do func(*db.Store) error) error {
 	var o db.Options
 	if err := bucket.Use(&o); err != nil {
 		return err
 	}
-	return withOptions(ctx, address, o, do)
+	return withOptions(ctx, f, o, do)
 }
 
-func withOptions(ctx context.Context, address string, o db.Options, do func(*db.Store) error) error {
-	if err := CheckSchema(ctx, address, false, nil); err != nil {
+func withOptions(ctx context.Context, f DatabaseFlag, o db.Options, do func(*db.Store) error) error {
+	if err := CheckSchema(ctx, f, false, nil); err != nil {
 		return err
 	}
 	o.MaxConnections = 2
-	store, err := db.Open(ctx, address, o)
+	store, err := db.Open(ctx, f.address(), o)
 	if err != nil {
 		return err
 	}

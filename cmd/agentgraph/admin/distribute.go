@@ -37,7 +37,7 @@ agentgraph distribute --shards 32`,
 // Run distributes the tables that are not distributed yet, or prints the plan.
 func (c *Distribute) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.address(), func(m *schema.Migrator) error {
+	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		if c.Plan {
 			return c.printPlan(ctx, m, cmd)
 		}

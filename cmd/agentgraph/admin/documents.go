@@ -88,7 +88,7 @@ func (c *documentsMove) Run(cmd *cobra.Command) error {
 		Documents int64 `json:"documents"`
 		Bytes     int64 `json:"bytes"`
 	}
-	err := withBucket(cmd.Context(), c.address(), c.BucketFlag, func(store *db.Store) error {
+	err := withBucket(cmd.Context(), c.DatabaseFlag, c.BucketFlag, func(store *db.Store) error {
 		companies, err := store.Companies(cmd.Context())
 		if err != nil {
 			return err

@@ -40,7 +40,7 @@ agentgraph migrate up --plan`,
 // Run applies all missing migrations, or prints the locks that they would take.
 func (c *migrateUp) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.address(), func(m *schema.Migrator) error {
+	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		if c.Plan {
 			return c.printPlan(ctx, m, cmd)
 		}
@@ -96,7 +96,7 @@ func (c *migrateDown) Run(cmd *cobra.Command) error {
 	if !c.Yes {
 		return fmt.Errorf("migrate down drops tables with all their data: add --yes to confirm")
 	}
-	return withMigrator(ctx, c.address(), func(m *schema.Migrator) error {
+	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		if err := m.Down(ctx); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ type migrationShown struct {
 // Run prints one line for each migration.
 func (c *migrateStatus) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withMigrator(ctx, c.address(), func(m *schema.Migrator) error {
+	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		steps, err := m.Status(ctx)
 		if err != nil {
 			return err
@@ -170,8 +170,15 @@ func (c *migrateStatus) Run(cmd *cobra.Command) error {
 	})
 }
 
-func withMigrator(ctx context.Context, address string, do func(*schema.Migrator) error) error {
-	migrator, err := schema.NewMigrator(ctx, address)
+// withMigrator opens the database for one command. If there are two addresses, both must lead to it: one may be left in
+// the environment from another database.
+func withMigrator(ctx context.Context, f DatabaseFlag, do func(*schema.Migrator) error) error {
+	if f.SessionDatabaseURL != "" {
+		if err := schema.CheckSame(ctx, f.DatabaseURL, f.SessionDatabaseURL); err != nil {
+			return err
+		}
+	}
+	migrator, err := schema.NewMigrator(ctx, f.address())
 	if err != nil {
 		return err
 	}

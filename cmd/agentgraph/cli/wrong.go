@@ -148,10 +148,9 @@ func didYouMean(word string, names []string) string {
 // serviceVariable matches the variables that Kubernetes sets in every container for a service.
 var serviceVariable = regexp.MustCompile(`_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?$`)
 
-// UnknownVariables returns the environment variables with the prefix that no flag of the program reads, each with a
-// suggestion if there is a similar one.
-func UnknownVariables(program *cobra.Command, prefix string) (unknown []string) {
-	var names []string
+// UnknownVariables returns the environment variables with the prefix that no flag of the program reads, except those
+// with the names. Each has a suggestion if there is a similar one.
+func UnknownVariables(program *cobra.Command, prefix string, names ...string) (unknown []string) {
 	var collect func(*cobra.Command)
 	collect = func(cmd *cobra.Command) {
 		for _, flags := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {

@@ -178,7 +178,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 func (c *Dev) openStore(
 	ctx context.Context, address, directory string, observer *observe.Observer, log *slog.Logger,
 ) (*db.Store, error) {
-	if err := admin.CheckSchema(ctx, address, true, nil); err != nil {
+	if err := admin.CheckSchema(ctx, admin.DatabaseFlag{DatabaseURL: address}, true, nil); err != nil {
 		return nil, err
 	}
 	secretKey, err := c.keptSecretKey(directory)

@@ -79,7 +79,7 @@ const (
 func (c *Doctor) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	findings := []finding{ok("program", "agentgraph %s", cli.Version(cmd)), c.secret()}
-	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix); len(unknown) > 0 {
+	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix, c.modelKeyVariables...); len(unknown) > 0 {
 		findings = append(findings, warning("variables", "no setting reads "+strings.Join(unknown, "; "),
 			"correct or remove them. docs/reference/settings.md lists all settings"))
 	}

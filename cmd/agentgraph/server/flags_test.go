@@ -33,6 +33,19 @@ func TestOnlyValidOriginsAreAccepted(t *testing.T) {
 	}
 }
 
+func TestTrustedProxiesAreNetworks(t *testing.T) {
+	t.Parallel()
+	found, err := networks([]string{"10.0.0.0/8", "10.1.2.3", "::ffff:10.1.2.3", "::ffff:10.0.0.0/104", "2001:db8::1"})
+	require.NoError(t, err)
+	texts := make([]string, len(found))
+	for i, network := range found {
+		texts[i] = network.String()
+	}
+	require.Equal(t, []string{"10.0.0.0/8", "10.1.2.3/32", "10.1.2.3/32", "10.0.0.0/8", "2001:db8::1/128"}, texts)
+	_, err = networks([]string{"10.0.0.0/33"})
+	require.ErrorContains(t, err, "--trusted-proxy")
+}
+
 func TestEngineFlagsSetItsOptions(t *testing.T) {
 	t.Parallel()
 	var serve Serve

@@ -62,6 +62,9 @@ func networks(texts []string) ([]netip.Prefix, error) {
 		if address, errAddress := netip.ParseAddr(text); errAddress == nil {
 			network, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
+		if mapped := network.Addr(); mapped.Is4In6() && network.Bits() >= 96 { // clients' addresses are never in this form
+			network = netip.PrefixFrom(mapped.Unmap(), network.Bits()-96)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("--trusted-proxy must be an address or a network such as 10.0.0.0/8, not %q", text)
 		}

@@ -40,8 +40,8 @@ type listedModel struct {
 }
 
 // modelsIn returns a setter that reads the list of models in a YAML or JSON file. Prices that the file omits are
-// noPrice, but that of cached tokens is nil.
-func modelsIn(into *[]app.ModelOptions) func(string) error {
+// noPrice, but that of cached tokens is nil. The names of the variables with keys go to keyVariables.
+func modelsIn(into *[]app.ModelOptions, keyVariables *[]string) func(string) error {
 	return func(path string) error {
 		text, err := os.ReadFile(cli.ExpandPath(path))
 		if err != nil {
@@ -51,7 +51,7 @@ func modelsIn(into *[]app.ModelOptions) func(string) error {
 		if err := cli.DecodeYAML(text, &file, yaml.Strict()); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		*into = nil
+		*into, *keyVariables = nil, nil
 		if len(file.Models) > maxModels {
 			return fmt.Errorf("%s: models must have at most %d entries, not %d", path, maxModels, len(file.Models))
 		}
@@ -60,7 +60,7 @@ func modelsIn(into *[]app.ModelOptions) func(string) error {
 			if err != nil {
 				return fmt.Errorf("%s: models.%d: %w", path, i, err)
 			}
-			*into = append(*into, options)
+			*into, *keyVariables = append(*into, options), append(*keyVariables, each.KeyEnv)
 		}
 		return errors.Join(checkNames(path, *into)...)
 	}

@@ -18,7 +18,7 @@ func modelsOf(t *testing.T, text string) ([]app.ModelOptions, error) {
 	path := filepath.Join(t.TempDir(), "models.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	var models []app.ModelOptions
-	return models, modelsIn(&models)(path)
+	return models, modelsIn(&models, new([]string))(path)
 }
 
 func TestModelsAreReadWithTheirKeys(t *testing.T) {
@@ -41,7 +41,7 @@ models:
   - {name: gem, provider: gemini, keyFile: `+secret+`}
 `), 0o600))
 	var models []app.ModelOptions
-	require.NoError(t, modelsIn(&models)(path))
+	require.NoError(t, modelsIn(&models, new([]string))(path))
 	require.Equal(t, []app.ModelOptions{
 		{Name: "careful", Fallback: "local", Config: provider.Config{Format: provider.Messages, Model: "claude-x",
 			Key: "from-env", MaxOutputTokens: 4096, Timeout: 40 * time.Second},

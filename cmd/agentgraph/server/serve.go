@@ -93,7 +93,7 @@ func (c *Serve) validateAlone() error {
 func (c *Serve) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
-	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix); len(unknown) > 0 {
+	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix, c.modelKeyVariables...); len(unknown) > 0 {
 		log.WarnContext(ctx, "environment variables that no setting reads", "variables", unknown)
 	}
 	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
@@ -112,7 +112,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 		return err
 	}
 	progress := func(text string) { log.InfoContext(ctx, "migrating", "progress", text) }
-	if err := admin.CheckSchema(ctx, cmp.Or(c.SessionDatabaseURL, c.DatabaseURL), c.Migrate, progress); err != nil {
+	if err := admin.CheckSchema(ctx, c.DatabaseFlag, c.Migrate, progress); err != nil {
 		return err
 	}
 	database := db.Options{

@@ -13,6 +13,8 @@ type agentFlags struct {
 	Workers        int
 	RunsPerCompany int
 	MaxStored      int64
+	// modelKeyVariables are the variables that the list of models names. Some may be "".
+	modelKeyVariables []string
 }
 
 func (f *agentFlags) Declare() cli.Flags {
@@ -30,7 +32,7 @@ func (f *agentFlags) models() cli.Flags {
 			Help: "The default language model of the agents."},
 		{Into: &f.Provider.Timeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
 			Help: "How long one response of the model may take."},
-		{Into: modelsIn(&f.Models), Name: "models", Env: "AGENTGRAPH_MODELS", Placeholder: "PATH",
+		{Into: modelsIn(&f.Models, &f.modelKeyVariables), Name: "models", Env: "AGENTGRAPH_MODELS", Placeholder: "PATH",
 			Help: "YAML or JSON file with further models, which agents can choose. --model, --judge-model, " +
 				"--judge-models and --contact-model can name them too.",
 			Docs: "See [several models](models.md)."},

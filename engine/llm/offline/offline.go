@@ -20,9 +20,9 @@ import (
 // wordsOfPiece is how many words a piece of an answer has.
 const wordsOfPiece = 3
 
-// maxRemembered bounds the model's memory, in bytes. An entry takes bytesPerEntry, and bytesPerByte for each byte of
-// instructions and tools.
-const maxRemembered, bytesPerByte, bytesPerEntry = 64 << 20, 30, 4 << 10
+// maxRemembered bounds the model's memory, in bytes. An entry takes bytesPerEntry, most of it for the small talk, and
+// bytesPerByte for each byte of instructions and tools.
+const maxRemembered, bytesPerByte, bytesPerEntry = 64 << 20, 100, 600 << 10
 
 // memory caches parsed instructions and tools, which come with every message. The key is the hash of both, so entries
 // are never stale.

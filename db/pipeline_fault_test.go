@@ -89,8 +89,8 @@ func TestInvalidStatementDoesNotBlockPipelines(t *testing.T) {
 	require.Equal(t, []string{agent.ID}, ids)
 }
 
-// An error or a panic of one receiver does not affect the others. After a panic, and for large results, the caller reads
-// on a connection of its own.
+// An error or a panic of one receiver does not affect the others. After a panic, and for large results, the caller
+// reads on a connection of its own.
 func TestRejectedRowsAffectOnlyTheirReceiver(t *testing.T) {
 	t.Parallel()
 	store := openPipeline(t, dbtest.URL(t))

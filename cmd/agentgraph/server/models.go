@@ -31,12 +31,24 @@ type listedModel struct {
 	MaxOutputTokens int    `yaml:"maxOutputTokens"`
 	Timeout         string
 	Prices          struct {
-		Message      *model.Credits
-		InputTokens  *model.Credits `yaml:"inputTokens"`
-		CachedTokens *model.Credits `yaml:"cachedTokens"`
-		OutputTokens *model.Credits `yaml:"outputTokens"`
+		Message      *listedPrice
+		InputTokens  *listedPrice `yaml:"inputTokens"`
+		CachedTokens *listedPrice `yaml:"cachedTokens"`
+		OutputTokens *listedPrice `yaml:"outputTokens"`
 	}
 	Fallback string
+}
+
+// listedPrice is a price in the operator's file. It keeps its fault for an error that names the model.
+type listedPrice struct {
+	credits model.Credits
+	fault   error
+}
+
+// UnmarshalText parses a price. It always returns nil.
+func (p *listedPrice) UnmarshalText(text []byte) error {
+	p.fault = p.credits.UnmarshalText(text)
+	return nil
 }
 
 // modelsIn returns a setter that reads the list of models in a YAML or JSON file. Prices that the file omits are
@@ -91,8 +103,10 @@ func (m listedModel) options() (app.ModelOptions, error) {
 		Name: m.Name, Fallback: m.Fallback,
 		Config: provider.Config{Format: provider.Format(cmp.Or(m.Provider, string(provider.Completions))), BaseURL: m.URL,
 			Model: cmp.Or(m.Model, m.Name), MaxOutputTokens: m.MaxOutputTokens},
-		Prices: model.Prices{Message: noPrice, InputTokens: noPrice, OutputTokens: noPrice,
-			CachedTokens: m.Prices.CachedTokens},
+		Prices: model.Prices{Message: noPrice, InputTokens: noPrice, OutputTokens: noPrice},
+	}
+	if m.Prices.CachedTokens != nil {
+		options.Prices.CachedTokens = &m.Prices.CachedTokens.credits
 	}
 	if m.Name == "" || len(m.Name) > model.MaxModelName || strings.ContainsAny(m.Name, ",\n") {
 		return options, fmt.Errorf("name must have 1 to %d bytes and no commas", model.MaxModelName)
@@ -107,8 +121,9 @@ func (m listedModel) options() (app.ModelOptions, error) {
 		}
 	}
 	for _, price := range []struct {
-		name       string
-		into, from *model.Credits
+		name string
+		into *model.Credits
+		from *listedPrice
 	}{
 		{"message", &options.Prices.Message, m.Prices.Message},
 		{"inputTokens", &options.Prices.InputTokens, m.Prices.InputTokens},
@@ -118,7 +133,10 @@ func (m listedModel) options() (app.ModelOptions, error) {
 		if price.from == nil {
 			continue
 		}
-		if *price.into = *price.from; *price.from < 0 || *price.from > model.MaxEntryCredits {
+		if price.from.fault != nil {
+			return options, fmt.Errorf("prices.%s: %w", price.name, price.from.fault)
+		}
+		if *price.into = price.from.credits; *price.into < 0 || *price.into > model.MaxEntryCredits {
 			return options, fmt.Errorf("prices.%s must be between 0 and %s", price.name, model.MaxEntryCredits)
 		}
 	}

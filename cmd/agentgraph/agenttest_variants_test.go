@@ -18,10 +18,11 @@ func TestRunComparesVariants(t *testing.T) {
 		map[string]any{"agent": b.agent}, &struct{}{})
 	dir := t.TempDir()
 	draft, report, junit := filepath.Join(dir, "draft.md"), filepath.Join(dir, "out.json"), filepath.Join(dir, "junit.xml")
+	markdown := filepath.Join(dir, "out.md")
 	require.NoError(t, os.WriteFile(draft, []byte("\ufeff# Hours\n- We open at 8 am, every day.\n"), 0o600))
 
 	got := b.test(t, "run", "--agent", b.agent, "--variant", "now", "--variant", "first:version=1", "--variant",
-		"draft:prompt=@"+draft, "--repeat", "4", "--json", report, "--junit", junit)
+		"draft:prompt=@"+draft, "--repeat", "4", "--json", report, "--junit", junit, "--markdown", markdown)
 	require.Equal(t, 1, got.code, got.log)
 	require.Contains(t, got.log, "12 runs")
 	require.Contains(t, got.out, "Opening · draft [4]")
@@ -58,6 +59,12 @@ func TestRunComparesVariants(t *testing.T) {
 	}
 	require.Equal(t, 1, strings.Count(string(text), `name="Opening · draft [1]"`))
 	require.NotContains(t, string(text), "inputTokens", "the offline model's tokens are estimates")
+
+	text, err = os.ReadFile(markdown)
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)^\*\*Failed\*\*: 8 of 12 runs failed\n\n\| VARIANT \| PASSED \| AGAINST now \|.+\n(\|---){9}\|\n`+
+		`\| now \| 0/4 \\\[0–49 %\\\] \| – .+\n\| draft \| 4/4 .+ improved, p = .+\n\n`+
+		`\| TEST \| now \| first \| draft \|\n(\|---){4}\|\n\| Opening \| 0/4 \| 0/4 \| 4/4 .*\|\n$`, string(text))
 
 	shown := b.test(t, "show", written.Execution.ID)
 	require.Zero(t, shown.code, shown.log)

@@ -11,14 +11,17 @@ import (
 // maxBlamed is how many red tests a Markdown report explains.
 const maxBlamed = 20
 
-// writeMarkdown writes the report to the file: the outcome, and for each failed test the words that its prompt lost. It
-// does nothing if the path is empty.
+// writeMarkdown writes the report to the file: the outcome, the variants in tables, and for each failed test the words
+// that its prompt lost. It does nothing if the path is empty.
 func (r report) writeMarkdown(ctx context.Context, server *client.Client, path string) error {
 	if path == "" {
 		return nil
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "**%s**: %s\n", r.Outcome, escapeMarkdown(r.Reason))
+	for _, table := range variantTables(r.Execution.Variants) {
+		text.WriteString("\n" + markdownTable(table))
+	}
 	seen, left := map[string]bool{}, 0
 	for _, run := range r.Runs {
 		if run.Status != "Failed" || run.Test == nil || seen[run.Test.ID] {
@@ -32,16 +35,31 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 		if err != nil {
 			return err
 		}
-		if text.WriteByte('\n'); test.Blame == nil {
-			text.WriteString(r.markdownWithoutBlame(test))
-			continue
+		switch {
+		case test.Blame != nil:
+			text.WriteString("\n" + test.markdown())
+		case run.Variant == nil: // otherwise a table has the passed runs of each variant
+			text.WriteString("\n" + r.markdownWithoutBlame(test))
 		}
-		text.WriteString(test.markdown())
 	}
 	if left > 0 {
 		fmt.Fprintf(&text, "\n%s more failed.\n", pluralize(left, "test"))
 	}
 	return client.WriteFile(path, []byte(text.String()), 0o644)
+}
+
+// markdownTable returns a table whose first row is the header.
+func markdownTable(rows [][]string) string {
+	var text strings.Builder
+	for i, row := range rows {
+		for _, cell := range row {
+			text.WriteString("| " + escapeMarkdown(cell) + " ")
+		}
+		if text.WriteString("|\n"); i == 0 {
+			text.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
+	}
+	return text.String()
 }
 
 // maxFailedRows is how many failed rows of a test a Markdown report lists.
@@ -71,8 +89,7 @@ func (r report) markdownWithoutBlame(t *blamedTest) string {
 		switch run := failed[subject]; {
 		case passed[subject]:
 			says = "failed in some runs and passed in others"
-		// Runs of drafts and variants do not make a test red.
-		case t.isRed && !run.IsDraft && run.Variant == nil:
+		case t.isRed && !run.IsDraft: // runs of drafts do not make a test red
 			says = "never passed before"
 		}
 		fmt.Fprintf(&text, "%s %s.\n", subject, says)

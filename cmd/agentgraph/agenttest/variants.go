@@ -137,33 +137,38 @@ func nameWithVariant(name string, label *string) string {
 	return name + " · " + client.Printable(*label)
 }
 
-// variantsSummary describes variants in two tables: their results, and the passed runs of each test. It returns "" if
-// there are none.
-func variantsSummary(variants []variantShown) string {
+// variantTables describes variants in two tables: their results, and the passed runs of each test. It returns nil if
+// there are no variants.
+func variantTables(variants []variantShown) [][][]string {
 	if len(variants) == 0 {
-		return ""
+		return nil
 	}
-	var text strings.Builder
-	base := client.Printable(variants[0].Label)
-	table := [][]string{{"VARIANT", "PASSED", "AGAINST " + base, "CREDITS", "TOKENS", "RUN P50", "P95", "FIRST TEXT P50",
-		"P95"}}
+	results := [][]string{{"VARIANT", "PASSED", "AGAINST " + client.Printable(variants[0].Label), "CREDITS", "TOKENS",
+		"RUN P50", "P95", "FIRST TEXT P50", "P95"}}
+	tests := [][]string{{"TEST"}}
 	for _, v := range variants {
-		table = append(table, v.row())
-	}
-	_ = cli.WriteTable(&text, table)
-	text.WriteString("\n")
-	table = [][]string{{"TEST"}}
-	for _, v := range variants {
-		table[0] = append(table[0], client.Printable(v.Label))
+		results = append(results, v.row())
+		tests[0] = append(tests[0], client.Printable(v.Label))
 	}
 	for i, test := range variants[0].Tests {
 		row := []string{nameWithRow(test.TestName, test.RowName, test.RowNumber)}
 		for _, v := range variants {
 			row = append(row, v.Tests[i].cell())
 		}
-		table = append(table, row)
+		tests = append(tests, row)
 	}
-	_ = cli.WriteTable(&text, table)
+	return [][][]string{results, tests}
+}
+
+// variantsSummary describes variants as tables. It returns "" if there are none.
+func variantsSummary(variants []variantShown) string {
+	var text strings.Builder
+	for i, table := range variantTables(variants) {
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		_ = cli.WriteTable(&text, table)
+	}
 	for _, v := range variants {
 		if v.DecidingRepeats != nil {
 			fmt.Fprintf(&text, "%s: about %d runs of each test in both variants would decide which is better\n",

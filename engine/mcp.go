@@ -49,11 +49,11 @@ func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpSer
 }
 
 // offersKept is how old the list of an MCP server's tools may be before a call reads it again. A session ends with its
-// call, so the server has no stream on which it could say that its list changed.
+// call, so the server can say only during a call that its list changed.
 const offersKept = 10 * time.Minute
 
-// callMcp calls a tool of an MCP server. If the call fails although the server answered, or the stored list of its
-// tools is older than offersKept, callMcp updates the stored tools.
+// callMcp calls a tool of an MCP server. If the call fails although the server answered, the server says during the
+// call that its list of tools changed, or the stored list is older than offersKept, callMcp updates the stored tools.
 func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, arguments model.JSONObject) (string,
 	error) {
 	server, err := t.McpServer(ctx, *tool.McpServerID)

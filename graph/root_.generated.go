@@ -5615,12 +5615,13 @@ extend type Query {
 extend type Mutation {
   "Connects an MCP server and reads its tools. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the company has 20 servers."
   createMcpServer("The server." input: CreateMcpServerInput!): CreateMcpServerPayload @requires(scope: write) @modelDriven
-  "Changes an MCP server. Its tools are read again by ` + "`" + `refreshMcpServer` + "`" + `, by a failed call, and by a call more than ten minutes after the last refresh."
+  "Changes an MCP server. Its tools are read again by ` + "`" + `refreshMcpServer` + "`" + `, by a failed call, by a call during which the server says that its list changed, and by a call more than ten minutes after the last refresh."
   updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
   """
   Reads the tools of an MCP server again. Tools that were created from its offers get the changed schemas. Tools that the
   server no longer offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A call of a tool refreshes its
-  server as well, if it fails or if the last refresh was more than ten minutes ago.
+  server as well, if it fails, if the server sends ` + "`" + `notifications/tools/list_changed` + "`" + ` during the call, or if the last
+  refresh was more than ten minutes ago.
   """
   refreshMcpServer("The server." input: RefreshMcpServerInput!): RefreshMcpServerPayload @requires(scope: write) @modelDriven
   "Disconnects an MCP server. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` while a tool uses it."

@@ -36,9 +36,10 @@ func (c *Caller) OffersOf(ctx context.Context, e model.ToolEndpoint, headers map
 }
 
 // CallMcp calls a tool of an MCP server and returns the text of its result, as Call does. Line breaks separate several
-// pieces of content. If there are none, the text is the JSON of the structured content. If the list of tools is
-// outdated, or the call fails although the server answered, CallMcp also returns the tools that the server offers now,
-// or nil if they cannot be listed.
+// pieces of content. If there are none, the text is the JSON of the structured content.
+//
+// CallMcp also returns the tools that the server offers now, or nil if they cannot be listed. It lists them only if the
+// list is outdated, the server says during the call that it changed, or the call fails although the server answered.
 func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[string]string, name string,
 	arguments model.JSONObject, isOutdated bool) (text string, offers []model.McpOffer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
@@ -51,7 +52,7 @@ func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[
 	defer s.leave()
 	text, err = s.call(ctx, name, arguments)
 	failed := (*Error)(nil)
-	if err == nil && isOutdated || errors.As(err, &failed) && failed.Cause == Status {
+	if err == nil && (isOutdated || s.hasNewList()) || errors.As(err, &failed) && failed.Cause == Status {
 		offers, _ = s.offers(ctx)
 	}
 	return text, offers, err
@@ -72,6 +73,8 @@ type mcpSession struct {
 	lastFailure error
 	// listed are the tools of the pages of the list that have arrived.
 	listed []json.RawMessage
+	// isListChanged is set once the server has said that its list of tools changed.
+	isListChanged bool
 }
 
 func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, limit int64) *mcpSession {

@@ -225,7 +225,8 @@ func TestMcpOffersAreBounded(t *testing.T) {
 	require.EqualError(t, err, "the MCP server offers more than 128 tools")
 }
 
-// listing serves tools/list with this result, as JSON or as events.
+// listing serves tools/list with this result, as JSON or as events. Events of a call begin with a notification that the
+// list of tools changed.
 func listing(t *testing.T, isEvents bool, result func(cursor string) string) string {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -240,6 +241,8 @@ func listing(t *testing.T, isEvents bool, result func(cursor string) string) str
 		case "initialize":
 		case "tools/list":
 			answer = result(asked.Params.Cursor)
+		case "tools/call":
+			answer = `{"content":[{"type":"text","text":"done"}]}`
 		case "server/discover":
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -253,9 +256,30 @@ func listing(t *testing.T, isEvents bool, result func(cursor string) string) str
 			w.Header().Set("Content-Type", "text/event-stream")
 			lines := strings.ReplaceAll(message, "[", "[\ndata: ") // servers may send a message in several lines
 			message = "event: message\ndata: " + lines + "\n\n"
+			if asked.Method == "tools/call" {
+				message = `data: {"jsonrpc":"2.0","method":"notifications\/tools\/list_changed"}` + "\n\n" + message
+			}
 		}
 		_, _ = w.Write([]byte(message))
 	})
+}
+
+func TestMcpServersSayThatTheirListChanged(t *testing.T) {
+	t.Parallel()
+	for _, isEvents := range []bool{false, true} {
+		address := listing(t, isEvents, func(string) string {
+			return `{"tools":[{"name":"new","inputSchema":{"type":"object"}}]}`
+		})
+		text, offers, err := local(t).CallMcp(t.Context(), mcpAt(address), nil, "echo", model.JSONObject(`{}`), false)
+		require.NoError(t, err)
+		require.Equal(t, "done", text)
+		if !isEvents {
+			require.Nil(t, offers, "without the notification, the list is not read again")
+			continue
+		}
+		require.Len(t, offers, 1)
+		require.Equal(t, "new", offers[0].Name)
+	}
 }
 
 func TestOddToolsLeaveTheOthersUsable(t *testing.T) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -206,7 +207,9 @@ func (c *conversation) execute(ctx context.Context, call *call, emit func(event)
 	case t.Kind == model.ToolCallKindSubAgent:
 		return c.delegate(ctx, call, emit)
 	case t.Effect == model.CallEffectUnavailable && t.tool.McpServerID != nil:
-		return "", errToolGone
+		if current, err := c.effects.reload(ctx, t.tool); err != nil || current.MissingSince != nil {
+			return "", cmp.Or(err, error(errToolGone))
+		}
 	case t.Effect == model.CallEffectUnavailable:
 		return "", callError("the tool has no endpoint, so it cannot be called")
 	}

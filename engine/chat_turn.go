@@ -163,6 +163,7 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 			}
 			return e.caller.Call(ctx, *tool.Endpoint, headers, arguments)
 		},
+		reload: func(ctx context.Context, tool *model.Tool) (*model.Tool, error) { return e.reload(ctx, t, tool) },
 		open: func(ctx context.Context, sub *model.SubAgent) (*Speaker, error) {
 			return loadSpeaker(ctx, t, sub.DelegateAgentID)
 		},

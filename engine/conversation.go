@@ -57,6 +57,8 @@ type effects struct {
 	wait func(context.Context, time.Duration) error
 	// call calls a tool that has an endpoint, and returns the response.
 	call func(context.Context, *model.Tool, model.JSONObject) (string, error)
+	// reload returns a tool of an MCP server as it is stored now, after refreshing an outdated list of its server.
+	reload func(context.Context, *model.Tool) (*model.Tool, error)
 	// The function open returns the agent behind a sub-agent.
 	open func(context.Context, *model.SubAgent) (*Speaker, error)
 	// transfer hands the contact over to a human, for a reason. It is nil without a telephony provider.

@@ -52,6 +52,23 @@ func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpSer
 // call, so the server can say only during a call that its list changed.
 const offersKept = 10 * time.Minute
 
+func isOutdated(s *model.McpServer) bool {
+	return s.RefreshedAt == nil || time.Since(*s.RefreshedAt) > offersKept
+}
+
+// reload returns a tool of an MCP server as it is stored now. If the stored list of the server's tools is outdated,
+// reload refreshes it first, so that a missing tool which the server offers again can be called.
+func (e *Engine) reload(ctx context.Context, t *db.Tenant, tool *model.Tool) (*model.Tool, error) {
+	server, err := t.McpServer(ctx, *tool.McpServerID)
+	if err == nil && isOutdated(server) {
+		_, _, err = e.refresh(ctx, t, server)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.Tool(ctx, tool.ID)
+}
+
 // callMcp calls a tool of an MCP server. If the call fails although the server answered, the server says during the
 // call that its list of tools changed, or the stored list is older than offersKept, callMcp updates the stored tools.
 func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, arguments model.JSONObject) (string,
@@ -64,8 +81,7 @@ func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, ar
 	if err != nil {
 		return "", err
 	}
-	isOutdated := server.RefreshedAt == nil || time.Since(*server.RefreshedAt) > offersKept
-	text, offers, err := e.caller.CallMcp(ctx, *server.Endpoint, headers, *tool.McpName, arguments, isOutdated)
+	text, offers, err := e.caller.CallMcp(ctx, *server.Endpoint, headers, *tool.McpName, arguments, isOutdated(server))
 	if offers != nil {
 		if _, _, err := t.RefreshMcpServer(ctx, server.ID, offers, nil); err != nil {
 			e.log.WarnContext(ctx, "could not save what an MCP server offers", "server", server.ID, "error", err)

@@ -57,8 +57,9 @@ func (s *shop) offer(name, schema string) {
 		})
 }
 
-func (s *shop) connect(t *testing.T, name string) *model.Tool {
+func (s *shop) connectPrice(t *testing.T) *model.Tool {
 	t.Helper()
+	name := "price"
 	tool, err := s.tenant.CreateTool(t.Context(), model.CreateToolInput{Name: name, TechnicalName: name,
 		McpServerID: &s.connected.ID, McpName: &name})
 	require.NoError(t, err)
@@ -77,7 +78,7 @@ func (s *shop) said(t *testing.T, chat *model.SimulationChat) string {
 func TestAgentsCallToolsOfMcpServers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, once("price", `{"day":"Monday"}`))
-	tool := s.connect(t, "price")
+	tool := s.connectPrice(t)
 	chat := s.start(t, s.e, nil)
 	require.Equal(t, `price{"day":"Monday"}`, s.said(t, chat))
 	call := s.calls(t, chat.ID)[0]
@@ -107,7 +108,7 @@ func TestAgentsCallToolsOfMcpServers(t *testing.T) {
 func TestToolsThatDisappearAreNoticed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, once("price", `{"day":"Monday"}`))
-	tool := s.connect(t, "price")
+	tool := s.connectPrice(t)
 	s.offer("stock", `{"type":"object"}`)
 	_, changes, err := s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
 	require.NoError(t, err)
@@ -153,8 +154,9 @@ func TestToolsThatDisappearAreNoticed(t *testing.T) {
 func TestCallsReadAnOutdatedListAgain(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, once("price", `{"day":"Monday"}`))
-	tool := s.connect(t, "price")
+	tool := s.connectPrice(t)
 	s.offer("stock", `{"type":"object"}`)
+	outdate := s.outdate(t)
 	offered := func() int {
 		_, err := s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID,
 			Arguments: model.JSONObject(`{"day":"Monday"}`)})
@@ -164,10 +166,58 @@ func TestCallsReadAnOutdatedListAgain(t *testing.T) {
 		return len(server.Offers)
 	}
 	require.Equal(t, 1, offered(), "the stored list is recent, so the call does not refresh it")
+	outdate()
+	require.Equal(t, 2, offered())
+}
+
+// outdate returns a function that makes the stored list of the shop's tools older than calls accept.
+func (s *shop) outdate(t *testing.T) func() {
+	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.address)
 	require.NoError(t, err)
-	defer func() { _ = conn.Close(t.Context()) }()
-	_, err = conn.Exec(t.Context(), "UPDATE mcp_servers SET refreshed_at = now() - interval '11 minutes'")
-	require.NoError(t, err)
-	require.Equal(t, 2, offered())
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return func() {
+		_, err := conn.Exec(t.Context(), "UPDATE mcp_servers SET refreshed_at = now() - interval '11 minutes'")
+		require.NoError(t, err)
+	}
+}
+
+func TestCallsFindMissingToolsAgain(t *testing.T) {
+	t.Parallel()
+	for name, call := range map[string]func(*shop, *model.Tool) string{
+		"chat": func(s *shop, _ *model.Tool) string {
+			chat := s.start(t, s.e, nil)
+			s.said(t, chat)
+			if call := s.calls(t, chat.ID)[0]; call.Error != nil {
+				return *call.Error
+			}
+			return "called"
+		},
+		"trial": func(s *shop, tool *model.Tool) string {
+			_, err := s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID,
+				Arguments: model.JSONObject(`{"day":"Monday"}`)})
+			if err != nil {
+				return err.Error()
+			}
+			return "called"
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, once("price", `{"day":"Monday"}`))
+			tool, outdate := s.connectPrice(t), s.outdate(t)
+			s.server.RemoveTools("price")
+			_, _, err := s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
+			require.NoError(t, err)
+			outdate()
+			require.Contains(t, call(s, tool), "no longer offers", "the call read the list, which has no such tool")
+			s.offer("price", `{"type":"object","properties":{"day":{"type":"string"}}}`)
+			require.Contains(t, call(s, tool), "no longer offers", "the list is recent")
+			outdate()
+			require.Equal(t, "called", call(s, tool))
+			back, err := s.tenant.Tool(t.Context(), tool.ID)
+			require.NoError(t, err)
+			require.Nil(t, back.MissingSince)
+		})
+	}
 }

@@ -17,6 +17,9 @@ import (
 // has no endpoint or its MCP server no longer offers it. The failure of a call is part of the outcome.
 func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolInput) (*model.CallToolPayload, error) {
 	tool, err := t.Tool(ctx, in.ToolID)
+	if err == nil && tool.MissingSince != nil {
+		tool, err = e.reload(ctx, t, tool)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -213,6 +213,16 @@ var tasks = []struct {
 		require.NotNil(w, usage.at("totalCredits"))
 		require.Len(w, usage.list("byDay"), 1)
 		require.Len(w, usage.list("byChannel"), 4)
+		named := 0
+		month := time.Now().UTC().AddDate(0, 0, -30).Format(time.DateOnly)
+		for _, agent := range w.use("get_usage", members{"from": month, "to": yesterday}).list("byAgent") {
+			for _, campaign := range agent.list("campaigns") {
+				if campaign.text("campaign.name") != "" {
+					named++
+				}
+			}
+		}
+		require.Positive(w, named, "campaigns have names")
 	}},
 	{"ask the knowledge base", func(w *worker) {
 		var base members

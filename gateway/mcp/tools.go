@@ -162,7 +162,7 @@ var tools = []tool{
 		link: "/tests/{testId}/blame", warn: warnOfNewerPrompt,
 		about: "Says why a test is red: what failed in its last run, and which sentences of the prompt changed " +
 			"since it last passed. Use it first for a red test. blame.suspects are the changes of words that the " +
-			"test needs; start with them. save the repair with edit_prompt. blame.changes are all. With several " +
+			"test needs; start with them. Save the repair with edit_prompt. blame.changes are all. With several " +
 			"suspects or none, search_cause finds the cause by running the test. Without changes, the prompt is the " +
 			"same: compare goodRunId and badRunId with get_run, because a tool, a model or chance made " +
 			"the difference. blame is null if it never passed."},

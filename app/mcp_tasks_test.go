@@ -151,6 +151,25 @@ var tasks = []struct {
 		require.Equal(w, prompt, w.use("get_agent", members{"agentId": why.text("agent.id")}).text("prompt"))
 		require.Equal(w, "Passed", w.use("run_tests", members{"testIds": []string{id}}).text("verdict"))
 	}},
+	{"notice that a repaired prompt lacks another repair", func(w *worker) {
+		id := w.use("find_tests", members{"lastRunStatuses": []string{"Failed"}, "nameContains": "bus"}).text("tests.0.id")
+		found := w.use("search_cause", members{"testId": id, "repeats": 4})
+		for found.text("blame.search.status") == "Running" {
+			<-time.After(time.Second)
+			found = w.use("explain_red_test", members{"testId": id})
+		}
+		require.NotContains(w, found.text("blame.search.restoredPrompt"), "behind the building")
+		require.Greater(w, found.at("agent.promptVersion"), found.at("blame.search.badVersion"))
+		result, err := w.session.CallTool(w.Context(), &sdk.CallToolParams{Name: "explain_red_test",
+			Arguments: members{"testId": id}})
+		require.NoError(w, err)
+		require.Contains(w, result.Content[1].(*sdk.TextContent).Text, "would undo the later changes")
+		result, err = w.session.CallTool(w.Context(), &sdk.CallToolParams{Name: "change_prompt", Arguments: members{
+			"agentId": found.text("agent.id"), "prompt": found.text("blame.search.restoredPrompt"),
+			"expectedVersion": found.at("blame.search.badVersion")}})
+		require.NoError(w, err)
+		require.Contains(w, result.Content[0].(*sdk.TextContent).Text, "CONFLICT")
+	}},
 	{"roll the prompt back", func(w *worker) {
 		agent := w.clinic()
 		versions := w.use("list_prompt_versions", members{"agentId": agent}).list("versions")
@@ -194,6 +213,16 @@ var tasks = []struct {
 		require.NotNil(w, usage.at("totalCredits"))
 		require.Len(w, usage.list("byDay"), 1)
 		require.Len(w, usage.list("byChannel"), 4)
+		named := 0
+		month := time.Now().UTC().AddDate(0, 0, -30).Format(time.DateOnly)
+		for _, agent := range w.use("get_usage", members{"from": month, "to": yesterday}).list("byAgent") {
+			for _, campaign := range agent.list("campaigns") {
+				if campaign.text("campaign.name") != "" {
+					named++
+				}
+			}
+		}
+		require.Positive(w, named, "campaigns have names")
 	}},
 	{"ask the knowledge base", func(w *worker) {
 		var base members

@@ -3507,7 +3507,11 @@ type BlameSearch {
   cause: [PromptChange!]! @listSize(assumedSize: 2)
   "Whether the test fails with all changes restored except the cause. If not, other changes repair it as well. Null if that was not tried."
   isOnlyCause: Boolean
-  "The failing prompt with the cause restored; null if there is none. To save it, pass it to ` + "`" + `updateAgentPrompt` + "`" + `, with ` + "`" + `badVersion` + "`" + ` as ` + "`" + `expectedVersion` + "`" + `."
+  """
+  The failing prompt with the cause restored; null if there is none. To save it, pass it to ` + "`" + `updateAgentPrompt` + "`" + `, with
+  ` + "`" + `badVersion` + "`" + ` as ` + "`" + `expectedVersion` + "`" + `. If this returns ` + "`" + `CONFLICT` + "`" + `, the agent's prompt has later changes, which this prompt
+  would undo. Run the test again and start a new search.
+  """
   restoredPrompt: String @requires(scope: prompts)
   "The maximum number of runs that the search starts."
   runsAtMost: Int!

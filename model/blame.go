@@ -93,13 +93,20 @@ func sentenceOf(text string) *string {
 func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string {
 	var text strings.Builder
 	at := 0
-	for _, c := range changes {
-		text.WriteString(bad[at:c.At])
-		at = c.At + len(c.Is)
+	keep := func(end int) {
+		if at < end {
+			text.WriteString(missingBreak(text.String(), bad[:at]))
+			text.WriteString(bad[at:end])
+		}
+		at = end
+	}
+	for _, c := range onOwnLines(bad, changes) {
+		keep(c.At)
 		if !slices.Contains(numbers, c.Number) {
-			text.WriteString(c.Is)
+			keep(c.At + len(c.Is))
 			continue
 		}
+		at += len(c.Is)
 		gap := " "
 		if c.BeginsLine {
 			gap = "\n"
@@ -108,13 +115,57 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 			text.WriteString(gap)
 		}
 		text.WriteString(c.Was)
-		followsLine := at > 0 && at < len(bad) && bad[at-1] == '\n'
-		if written := text.String(); followsLine && written != "" && !strings.HasSuffix(written, "\n") {
-			text.WriteString("\n")
+	}
+	keep(len(bad))
+	return text.String()
+}
+
+// onOwnLines moves removed lines that would be restored inside a line of the bad prompt. They follow the sentences that
+// were added to this line, so that the line stays whole. The changes remain in the order of the bad prompt.
+func onOwnLines(bad string, changes []*PromptChange) []*PromptChange {
+	moved := make([]*PromptChange, 0, len(changes))
+	for i := 0; i < len(changes); {
+		at, last := changes[i].At, i+1
+		if !changes[i].BeginsLine || changes[i].Is != "" || beginsLine(bad, at) {
+			moved, i = append(moved, changes[i]), last
+			continue
+		}
+		for last < len(changes) && changes[last].Is == "" && changes[last].At == at {
+			last++
+		}
+		next := last
+		for next < len(changes) && changes[next].Was == "" && changes[next].At == at && !beginsLine(bad, at) {
+			at += len(changes[next].Is)
+			next++
+		}
+		if !beginsLine(bad, at) {
+			at, next = changes[i].At, last
+		}
+		moved = append(moved, changes[last:next]...)
+		for _, c := range changes[i:last] {
+			c := *c
+			c.At = at
+			moved = append(moved, &c)
+		}
+		i = next
+	}
+	return moved
+}
+
+// beginsLine reports whether a line of a text begins at a position, in bytes. The end of the text counts as well.
+func beginsLine(text string, at int) bool {
+	return at == 0 || at == len(text) || text[at-1] == '\n'
+}
+
+// missingBreak returns the line feeds that a text needs to end like another one, at the end of a line or with an empty
+// line.
+func missingBreak(text, like string) string {
+	for _, end := range []string{"\n\n", "\n"} {
+		if text != "" && strings.HasSuffix(like, end) {
+			return end[min(len(end), len(text)-len(strings.TrimRight(text, "\n"))):]
 		}
 	}
-	text.WriteString(bad[at:])
-	return text.String()
+	return ""
 }
 
 // endsWith reports whether a text ends with a line feed or, if the gap is a blank, with any white space.

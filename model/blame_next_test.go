@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,4 +135,32 @@ func TestRestoringChangesKeepsLines(t *testing.T) {
 	require.Equal(t, "You are Robin.\n# Way\n- Park here.\nThen wait. ", RestorePrompt(bad, changes, []int32{1, 2, 3}))
 	rewritten := []*PromptChange{{Number: 1, Was: "Be kind.", Is: "Be quick.\n", At: 0, BeginsLine: true}}
 	require.Equal(t, "Be kind.\n- Next", RestorePrompt("Be quick.\n- Next", rewritten, []int32{1}))
+}
+
+// A removed line never goes inside a line of the failing prompt.
+func TestRestoredLinesLeaveOtherLinesWhole(t *testing.T) {
+	t.Parallel()
+	const bad = "# First\nCall, and end. Book nothing. Ask nothing.\n\n# Booking\nAsk."
+	at := strings.Index(bad, "Book nothing")
+	next := strings.Index(bad, "Ask nothing")
+	changes := []*PromptChange{
+		{Number: 1, Was: "Now. ", At: at},
+		{Number: 2, Was: "# Way\n", At: at, BeginsLine: true},
+		{Number: 3, Was: "- Park here. ", At: at, BeginsLine: true},
+		{Number: 4, Was: "Then wait.", At: at},
+		{Number: 5, Is: "Book nothing. ", At: at},
+		{Number: 6, Is: "Ask nothing.\n\n", At: next},
+	}
+	line := "# First\nCall, and end. Book nothing. Ask nothing.\n\n"
+	require.Equal(t, bad, RestorePrompt(bad, changes, nil))
+	require.Equal(t, line+"- Park here. \n\n# Booking\nAsk.", RestorePrompt(bad, changes, []int32{3}))
+	require.Equal(t, line+"# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
+		RestorePrompt(bad, changes, []int32{2, 3, 4}))
+	require.Equal(t, "# First\nCall, and end. Now. Book nothing. Ask nothing.\n\n# Booking\nAsk.",
+		RestorePrompt(bad, changes, []int32{1}))
+	require.Equal(t, "# First\nCall, and end. Now. \n# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
+		RestorePrompt(bad, changes, []int32{1, 2, 3, 4, 5, 6}))
+	joined := []*PromptChange{{Number: 1, Was: "- Park here.\n", At: at, BeginsLine: true}}
+	require.Equal(t, "# First\nCall, and end. \n- Park here.\nBook nothing. Ask nothing.\n\n# Booking\nAsk.",
+		RestorePrompt(bad, joined, []int32{1}), "the next sentence followed it in the good prompt too")
 }

@@ -164,7 +164,11 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 			note = "It is still in progress: call " + one.continueTool + " with the same ids to read on."
 		}
 	}
-	return jsonResult(result, note, t.linkTo(ctx, one.link, result, input))
+	warning := ""
+	if one.warn != nil {
+		warning = one.warn(result)
+	}
+	return jsonResult(result, note, warning, t.linkTo(ctx, one.link, result, input))
 }
 
 // decode reads the arguments of a call. An error names every invalid argument.

@@ -65,6 +65,26 @@ func jsonResult(result json.RawMessage, notes ...string) *sdk.CallToolResult {
 		Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}, notes)
 }
 
+// warnOfNewerPrompt returns a note if the repaired prompt of a search lacks later changes of the agent's prompt.
+func warnOfNewerPrompt(result json.RawMessage) string {
+	var test struct {
+		Agent struct{ PromptVersion int32 }
+		Blame *struct {
+			Search *struct {
+				BadVersion     int32
+				RestoredPrompt *string
+			}
+		}
+	}
+	if json.Unmarshal(result, &test) != nil || test.Blame == nil || test.Blame.Search == nil ||
+		test.Blame.Search.RestoredPrompt == nil || test.Blame.Search.BadVersion == test.Agent.PromptVersion {
+		return ""
+	}
+	return fmt.Sprintf("restoredPrompt is version %d with the cause restored, but the agent's prompt is version %d now. "+
+		"Saving restoredPrompt would undo the later changes. Run the test again with run_tests. If it is still red, "+
+		"call search_cause again.", test.Blame.Search.BadVersion, test.Agent.PromptVersion)
+}
+
 func withNotes(r *sdk.CallToolResult, notes []string) *sdk.CallToolResult {
 	for _, note := range notes {
 		if note != "" {

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -23,6 +24,8 @@ type tool struct {
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
 	// be missing.
 	link string
+	// warn returns a note about an answer that is easy to misuse, or "".
+	warn func(result json.RawMessage) string
 	// isDestructive is set if the tool deletes, disconnects or overwrites something. Tools that change a prompt keep its
 	// earlier versions, so they are not destructive. isIdempotent is set if a repeated call changes nothing more. isOpen
 	// is set if the tool may reach other systems.
@@ -156,21 +159,22 @@ var tools = []tool{
 		about: "Reads one run of a test: the conversation, the agent's calls, and the verdict on each check and " +
 			"criterion with quotes. Use it to see what a red run did."},
 	{name: "explain_red_test", title: "Say why a test is red", operation: "ExplainRedTest", result: "agentTest",
-		link: "/tests/{testId}/blame",
+		link: "/tests/{testId}/blame", warn: warnOfNewerPrompt,
 		about: "Says why a test is red: what failed in its last run, and which sentences of the prompt changed " +
 			"since it last passed. Use it first for a red test. blame.suspects are the changes of words that the " +
-			"test needs; start with them. save the repair with edit_prompt. blame.changes are all. With several " +
+			"test needs; start with them. Save the repair with edit_prompt. blame.changes are all. With several " +
 			"suspects or none, search_cause finds the cause by running the test. Without changes, the prompt is the " +
 			"same: compare goodRunId and badRunId with get_run, because a tool, a model or chance made " +
 			"the difference. blame is null if it never passed."},
 	{name: "search_cause", title: "Search what broke a test", operation: "StartBlame", result: "startBlame.search",
 		follow: "FollowBlame", followResult: "blameUpdated", answer: "ExplainRedTest", answerResult: "agentTest",
-		continueTool: "explain_red_test", link: "/tests/{testId}/blame", isOpen: true,
+		continueTool: "explain_red_test", link: "/tests/{testId}/blame", warn: warnOfNewerPrompt, isOpen: true,
 		about: "Finds the change of the prompt that broke a red test, by running the test with some changes " +
 			"restored. This costs up to 400 runs; explain_red_test is free. The answer's blame.search.restoredPrompt is " +
-			"the repaired prompt; try it with run_tests. To save it, call edit_prompt with an edit for each entry of " +
-			"blame.search.cause: replace its after by its before. If after is null, the sentence was removed: put its before " +
-			"back beside its neighbor in restoredPrompt."},
+			"the prompt of blame.search.badVersion with the cause restored; try it with run_tests. To save it, call " +
+			"edit_prompt with an edit for each entry of blame.search.cause: replace its after by its before. If after " +
+			"is null, the sentence was removed: put its before back beside its neighbor in restoredPrompt. If " +
+			"agent.promptVersion is newer than badVersion, run the test again and search again."},
 	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
 		result: "compareAgentTestExecutions",
 		link:   "/compare?base={baseId}&head={headId}&baseVariant={baseVariant?}&headVariant={headVariant?}",

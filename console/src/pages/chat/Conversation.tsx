@@ -13,9 +13,9 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
   const end = useRef<HTMLDivElement>(null);
   const last = state.messages.at(-1)?.sequence ?? 0;
   const isReplying = chat.status === "Replying";
-  const calls = callsOf(chat.toolCalls, state.calls, isReplying ? last : undefined);
+  const calls = callsOf(chat.toolCalls, state.calls, last, isReplying);
   /** The message that is being answered, unless it is the one that this tab sent. */
-  const question = pending && (!pending.isFailed || pending.text === state.question?.text) ? undefined : state.question;
+  const question = chat.status === "Ended" || (pending && (!pending.isFailed || pending.text === state.question?.text)) ? undefined : state.question;
   const early = calls.filter((call) => call.messageSequence > last);
   const count = state.messages.length + calls.length + (pending || question ? 1 : 0) + (state.draft?.text.length ?? 0);
   useEffect(() => {

@@ -81,6 +81,9 @@ test("the calls of a suspended turn do not show as failed", () => {
   assert.deepEqual([first?.isRunning, first?.isTurnKept, first?.result], [false, undefined, "1"]);
   assert.deepEqual([second?.isRunning, second?.error, second?.isTurnKept], [true, null, undefined]);
   assert.equal(callsOf([done, { ...waiting, approval: "Denied" }], [], 2, false)[0]?.isTurnKept, false, "nobody can answer it");
+  const ended = { ...waiting, isRunning: false, error: "canceled" };
+  assert.equal(callsOf([waiting], [ended], 2, false)[0]?.isRunning, true);
+  assert.equal(callsOf([waiting], [ended], 2, true)[0]?.isRunning, false, "the record is older than the event");
   const state = after({ kind: "started", question: { sequence: 3, text: "Hi" } }, { kind: "piece", turnId: "t", offset: 0, text: "One" }, { kind: "suspended" });
   assert.deepEqual([state.question?.text, state.draft, state.failure], ["Hi", undefined, undefined]);
 });

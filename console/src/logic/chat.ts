@@ -1,3 +1,5 @@
+import type { AnswerUsage } from "./usage";
+
 export interface ChatMessage {
   sequence: number;
   role: "assistant" | "user";
@@ -6,6 +8,7 @@ export interface ChatMessage {
   isConversationEnded?: boolean;
   endReason?: string | null;
   citations?: readonly Citation[];
+  usage?: AnswerUsage | null;
 }
 
 export interface Citation {
@@ -143,7 +146,9 @@ export function callsOf(kept: readonly KeptCall[], live: readonly LiveCall[], la
   const known = kept.map((call): ShownCall => {
     if (!isUnfinished || call.messageSequence <= last || call.isTurnKept) return call;
     const event = events.get(call.id);
-    const isRunning = event?.isRunning ?? (call.approval === "Pending" || (call.durationMs === 0 && Boolean(call.error)));
+    const isPending = call.approval === "Pending";
+    // The events of a suspended turn say that its call ended.
+    const isRunning = (isPending && !isReplying) || (event?.isRunning ?? (isPending || (call.durationMs === 0 && Boolean(call.error))));
     return { ...call, ...event, arguments: call.arguments, isRunning, error: isRunning ? null : (event ?? call).error, isTurnKept: undefined };
   });
   const ids = new Set(kept.map(({ id }) => id));

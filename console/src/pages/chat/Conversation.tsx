@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { callsOf, type ChatMessage, type ChatState, type Citation, type LiveCall } from "../../logic/chat";
 import { exactTime } from "../../logic/times";
+import { answerText } from "../../logic/usage";
 import { Call, Message } from "../../ui/Transcript";
 import type { ChatOfPage } from "./query";
 import { RightAnswer } from "../knowledge/RightAnswer";
@@ -95,6 +96,7 @@ function Said({ message, agent, question }: { message: ChatMessage; agent: ChatO
   }
   parts.push(message.text.slice(end));
   const isUser = message.role === "user";
+  const usage = message.usage && answerText(message.usage);
   return (
     <Message
       role={message.role}
@@ -106,6 +108,7 @@ function Said({ message, agent, question }: { message: ChatMessage; agent: ChatO
         <>
           {cited.size > 0 && <Sources citations={[...cited.values()]} />}
           {open && <Source citation={open} question={question} />}
+          {usage && <p className="muted small">{usage}</p>}
         </>
       }
     >

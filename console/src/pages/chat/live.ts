@@ -5,6 +5,7 @@ export const ChatMessages = graphql(`
   subscription ChatMessages($id: ID!, $after: Int!) {
     simulationChatMessages(simulationChatId: $id, afterSequence: $after) {
       sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content }
+      usage { model isFallback inputTokens outputTokens firstTokenMs tookMs credits }
     }
   }
 `);

@@ -92,6 +92,35 @@ test("a person approves and denies calls in the console", { skip: noBrowser, tim
     await card.waitFor({ state: "detached" });
     await page.locator("summary", { hasText: "refund" }).getByText("Denied").waitFor();
     assert.equal(calls, 1);
+
+    // A client of the API sends a message and leaves. The call still waits, and does not show as failed.
+    const leave = new AbortController();
+    const left = fetch(gateway.graphqlUrl, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Api-Key": gateway.apiKey },
+      body: JSON.stringify({
+        query: "mutation ($id: ID!) { sendSimulationMessage(input: { simulationChatId: $id, text: \"refund me\" }) { simulationChat { id } } }",
+        variables: { id: startSimulationChat.simulationChat.id },
+      }),
+      signal: leave.signal,
+    });
+    await card.waitFor();
+    leave.abort();
+    await assert.rejects(left);
+    await page.getByText("Open", { exact: true }).waitFor();
+    const last = page.locator("summary", { hasText: "refund" }).last();
+    const waits = async () => {
+      await last.getByText("Running").waitFor();
+      assert.equal(await page.getByText(/was not saved|The turn failed/).count(), 0);
+    };
+    await waits();
+    await page.reload();
+    await waits();
+    await card.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("log").getByText("It is refunded.").nth(1).waitFor();
+    await last.getByText("Real").waitFor();
+    await page.getByText("Open", { exact: true }).waitFor();
+    assert.equal(calls, 2);
     check();
   } finally {
     await browser.close();

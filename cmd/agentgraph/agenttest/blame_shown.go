@@ -166,7 +166,7 @@ func (e estimateShown) price() string {
 	if e.Credits == nil || e.CreditsAtMost == nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%.4g credits, at most %.4g", *e.Credits, *e.CreditsAtMost)
+	return fmt.Sprintf("%s credits, at most %s", formatCredits(*e.Credits), formatCredits(*e.CreditsAtMost))
 }
 
 // describe shows a changed sentence, with the words that the failed checks need.

@@ -45,9 +45,9 @@ func (e executionEstimate) String() string {
 	}
 	switch {
 	case e.Seconds != nil && e.Credits != nil && *e.Credits > 0:
-		text += fmt.Sprintf(": about %s and %.4g credits", roughly(*e.Seconds), *e.Credits)
+		text += fmt.Sprintf(": about %s and %s credits", roughly(*e.Seconds), formatCredits(*e.Credits))
 		if e.ReviewCredits != nil {
-			text += fmt.Sprintf(", %.4g of them to review contacts", *e.ReviewCredits)
+			text += fmt.Sprintf(", %s of them to review contacts", formatCredits(*e.ReviewCredits))
 		}
 	case e.Seconds != nil:
 		text += ": about " + roughly(*e.Seconds)

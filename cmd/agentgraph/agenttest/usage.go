@@ -48,9 +48,9 @@ func (u *usageShown) summary() string {
 		return ""
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s by %s: %.0f tokens read (%.0f cached), %.0f written, %.4g credits\n",
+	fmt.Fprintf(&text, "%s by %s: %.0f tokens read (%.0f cached), %.0f written, %s credits\n",
 		pluralize(u.Answers, "answer"), client.Printable(strings.Join(u.Models, ", ")), u.InputTokens, u.CachedTokens,
-		u.OutputTokens, u.Credits)
+		u.OutputTokens, formatCredits(u.Credits))
 	if u.Fallbacks > 0 {
 		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", pluralize(u.Fallbacks, "answer"))
 	}
@@ -59,6 +59,24 @@ func (u *usageShown) summary() string {
 			seconds(first.P50), seconds(first.P90), seconds(u.TookMs.P50), seconds(u.TookMs.P90))
 	}
 	return text.String()
+}
+
+// formatCredits returns credits with four digits, so that small prices can be compared.
+func formatCredits(n float64) string {
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(n, 'g', 4, 64), 64)
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// fallback says how many of the answers a fallback wrote. It returns "" if none.
+func (u *usageShown) fallback() string {
+	if u == nil || u.Fallbacks == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d of %s by a fallback", u.Fallbacks, pluralize(u.Answers, "answer"))
+	if u.Fallbacks == u.Answers {
+		text += " (" + client.Printable(strings.Join(u.Models, ", ")) + ")"
+	}
+	return text + ", because the chosen model was unavailable"
 }
 
 func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 2, 64) + " s" }

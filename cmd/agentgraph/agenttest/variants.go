@@ -170,6 +170,9 @@ func variantsSummary(variants []variantShown) string {
 		_ = cli.WriteTable(&text, table)
 	}
 	for _, v := range variants {
+		if fallback := v.Usage.fallback(); fallback != "" {
+			fmt.Fprintf(&text, "%s: %s\n", client.Printable(v.Label), fallback)
+		}
 		if v.DecidingRepeats != nil {
 			fmt.Fprintf(&text, "%s: about %d runs of each test in both variants would decide which is better\n",
 				client.Printable(v.Label), *v.DecidingRepeats)
@@ -187,7 +190,7 @@ func (v variantShown) row() []string {
 	row := []string{client.Printable(v.Label), v.Counts.rate(), against}
 	measured := v.Usage.isMeasured()
 	if measured {
-		row = append(row, fmt.Sprintf("%.4g", v.Usage.Credits), fmt.Sprintf("%.0f", v.Usage.InputTokens+v.Usage.OutputTokens))
+		row = append(row, formatCredits(v.Usage.Credits), fmt.Sprintf("%.0f", v.Usage.InputTokens+v.Usage.OutputTokens))
 	} else {
 		row = append(row, "–", "–")
 	}

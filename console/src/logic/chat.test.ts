@@ -64,12 +64,26 @@ test("the reason of a failed turn disappears with the next messages, also if the
 
 test("a call of the turn in progress shows as its events say, or as running", () => {
   const kept = { id: "c", kind: "Tool", technicalName: "t", messageSequence: 3, durationMs: 0, error: "unknown", isTurnKept: false };
-  const [running] = callsOf([kept], [], 2);
+  const [running] = callsOf([kept], [], 2, true);
   assert.deepEqual([running?.isRunning, running?.error, running?.isTurnKept], [true, null, undefined]);
-  const [waiting] = callsOf([{ ...kept, durationMs: 5, approval: "Pending" }], [], 2);
+  const [waiting] = callsOf([{ ...kept, durationMs: 5, approval: "Pending" }], [], 2, true);
   assert.equal(waiting?.isRunning, true);
   const ended = { id: "c", kind: "Tool", technicalName: "t", messageSequence: 3, isRunning: false, result: "1", error: null };
-  const [finished, other] = callsOf([kept], [ended, { ...ended, id: "d" }], 2);
+  const [finished, other] = callsOf([kept], [ended, { ...ended, id: "d" }], 2, true);
   assert.deepEqual([finished?.isRunning, finished?.error, finished?.result, other?.id], [false, null, "1", "d"]);
-  assert.equal(callsOf([kept], [], undefined)[0]?.isTurnKept, false, "the turn failed");
+  assert.equal(callsOf([kept], [], 2, false)[0]?.isTurnKept, false, "the turn failed");
+});
+
+test("the calls of a suspended turn do not show as failed", () => {
+  const done = { id: "a", kind: "Tool", technicalName: "t", messageSequence: 3, durationMs: 5, result: "1", isTurnKept: false };
+  const waiting = { ...done, id: "b", durationMs: 0, result: null, error: "the call waits", approval: "Pending" };
+  const [first, second] = callsOf([done, waiting], [], 2, false);
+  assert.deepEqual([first?.isRunning, first?.isTurnKept, first?.result], [false, undefined, "1"]);
+  assert.deepEqual([second?.isRunning, second?.error, second?.isTurnKept], [true, null, undefined]);
+  assert.equal(callsOf([done, { ...waiting, approval: "Denied" }], [], 2, false)[0]?.isTurnKept, false, "nobody can answer it");
+  const ended = { ...waiting, isRunning: false, error: "canceled" };
+  assert.equal(callsOf([waiting], [ended], 2, false)[0]?.isRunning, true);
+  assert.equal(callsOf([waiting], [ended], 2, true)[0]?.isRunning, false, "the record is older than the event");
+  const state = after({ kind: "started", question: { sequence: 3, text: "Hi" } }, { kind: "piece", turnId: "t", offset: 0, text: "One" }, { kind: "suspended" });
+  assert.deepEqual([state.question?.text, state.draft, state.failure], ["Hi", undefined, undefined]);
 });

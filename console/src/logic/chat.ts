@@ -1,3 +1,5 @@
+import type { AnswerUsage } from "./usage";
+
 export interface ChatMessage {
   sequence: number;
   role: "assistant" | "user";
@@ -6,6 +8,7 @@ export interface ChatMessage {
   isConversationEnded?: boolean;
   endReason?: string | null;
   citations?: readonly Citation[];
+  usage?: AnswerUsage | null;
 }
 
 export interface Citation {
@@ -73,6 +76,7 @@ export type ChatEvent =
   | { kind: "started"; question: Question }
   | { kind: "piece"; turnId: string; offset: number; text: string }
   | { kind: "called"; call: LiveCall }
+  | { kind: "suspended" }
   | { kind: "failed"; reason: string };
 
 /**
@@ -99,6 +103,8 @@ export function chatAfter(state: ChatState, event: ChatEvent): ChatState {
       return { ...state, draft: drafted(state.draft, event), failure: undefined };
     case "called":
       return { ...state, calls: [...state.calls.filter((call) => call.id !== event.call.id), event.call] };
+    case "suspended":
+      return { ...state, draft: undefined };
     case "failed":
       return { ...state, question: undefined, draft: undefined, failure: event.reason };
   }
@@ -131,14 +137,18 @@ function drafted(draft: Draft | undefined, piece: { turnId: string; offset: numb
 
 /**
  * Returns the calls to show, from the chat's record and from events. During a turn, the record says that a call which is
- * still running failed, and that no call was saved. `answered` is the last message before the turn in progress.
+ * still running failed, and that no call was saved. It says so too while a call waits for a person and no process answers.
+ * `last` is the last message, and `isReplying` says that a turn is in progress.
  */
-export function callsOf(kept: readonly KeptCall[], live: readonly LiveCall[], answered: number | undefined): ShownCall[] {
+export function callsOf(kept: readonly KeptCall[], live: readonly LiveCall[], last: number, isReplying: boolean): ShownCall[] {
+  const isUnfinished = isReplying || kept.some((call) => call.approval === "Pending" && call.messageSequence > last);
   const events = new Map(live.map((call) => [call.id, call]));
   const known = kept.map((call): ShownCall => {
-    if (answered === undefined || call.messageSequence <= answered || call.isTurnKept) return call;
+    if (!isUnfinished || call.messageSequence <= last || call.isTurnKept) return call;
     const event = events.get(call.id);
-    const isRunning = event?.isRunning ?? (call.approval === "Pending" || (call.durationMs === 0 && Boolean(call.error)));
+    const isPending = call.approval === "Pending";
+    // The events of a suspended turn say that its call ended.
+    const isRunning = (isPending && !isReplying) || (event?.isRunning ?? (isPending || (call.durationMs === 0 && Boolean(call.error))));
     return { ...call, ...event, arguments: call.arguments, isRunning, error: isRunning ? null : (event ?? call).error, isTurnKept: undefined };
   });
   const ids = new Set(kept.map(({ id }) => id));

@@ -27,7 +27,10 @@ import { usePaced } from "./chat/usePaced";
 const SendMessage = graphql(`
   mutation Send($input: SendSimulationMessageInput!) {
     sendSimulationMessage(input: $input) {
-      newMessages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
+      newMessages {
+        sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content }
+        usage { model isFallback inputTokens outputTokens firstTokenMs tookMs credits }
+      }
       simulationChat { id status warnings endedAt }
     }
   }

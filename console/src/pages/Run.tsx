@@ -6,7 +6,7 @@ import { useGo, usePage } from "../api/page";
 import { byVersion, type PastRun } from "../logic/blame";
 import { inRow } from "../logic/rows";
 import { Act } from "../ui/Act";
-import { count, duration, plural, showCredits } from "../ui/format";
+import { count, duration, exactCredits, plural } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Pick } from "../ui/Pick";
 import { useKeys } from "../ui/singleKeys";
@@ -207,7 +207,7 @@ function Usage({ of: { models, fallbacks, inputTokens, outputTokens, credits, fi
   const facts = [
     ...(models.length > 0 ? [models.join(", ") + (fallbacks > 0 ? " (fallback)" : "")] : []),
     ...(inputTokens + outputTokens > 0 ? [`${count(inputTokens)} tokens read, ${count(outputTokens)} written`] : []),
-    ...(credits > 0 ? [`${showCredits(credits)} credits`] : []),
+    ...(credits > 0 ? [`${exactCredits(credits)} credits`] : []),
     ...(firstTokenMs ? [`first text after ${duration(Math.round(firstTokenMs.p50))}`] : []),
   ];
   return <span className="muted wide">{facts.join(" · ")}</span>;

@@ -2,6 +2,7 @@ const dayAndTime = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "
 const withYear = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", year: "numeric" });
 const credits = new Intl.NumberFormat("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 const whole = new Intl.NumberFormat("en");
+const fourDigits = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
 const oneDigit = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 /** A moment in local time. Days of other years show the year instead of the time. */
@@ -42,6 +43,11 @@ export function percent(share: number): string {
 export function roughly(ms: number): string {
   if (ms < 60_000) return `${Math.max(1, Math.round(ms / 1_000))} s`;
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
+}
+
+/** Credits with four digits, so that small prices can be compared. */
+export function exactCredits(value: number): string {
+  return fourDigits.format(value);
 }
 
 /** Credits to read at a glance: whole from 100 on, else with one digit. */

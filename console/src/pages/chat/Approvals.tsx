@@ -22,9 +22,10 @@ const ApprovalEvents = graphql(`
   }
 `);
 
+/** It does not read the approval: until the chat is read again, the call waits. */
 const AnswerApproval = graphql(`
   mutation AnswerApproval($input: AnswerToolApprovalInput!) {
-    answerToolApproval(input: $input) { toolCall { id approval approvalNote } }
+    answerToolApproval(input: $input) { toolCall { id } }
   }
 `);
 

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from "react";
 import { Link } from "wouter";
 import { callsOf, type ChatMessage, type ChatState, type Citation, type LiveCall } from "../../logic/chat";
 import { exactTime } from "../../logic/times";
+import { answerText } from "../../logic/usage";
 import { Call, Message } from "../../ui/Transcript";
 import type { ChatOfPage } from "./query";
 import { RightAnswer } from "../knowledge/RightAnswer";
@@ -13,9 +14,9 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
   const end = useRef<HTMLDivElement>(null);
   const last = state.messages.at(-1)?.sequence ?? 0;
   const isReplying = chat.status === "Replying";
-  const calls = callsOf(chat.toolCalls, state.calls, isReplying ? last : undefined);
+  const calls = callsOf(chat.toolCalls, state.calls, last, isReplying);
   /** The message that is being answered, unless it is the one that this tab sent. */
-  const question = pending && (!pending.isFailed || pending.text === state.question?.text) ? undefined : state.question;
+  const question = chat.status === "Ended" || (pending && (!pending.isFailed || pending.text === state.question?.text)) ? undefined : state.question;
   const early = calls.filter((call) => call.messageSequence > last);
   const count = state.messages.length + calls.length + (pending || question ? 1 : 0) + (state.draft?.text.length ?? 0);
   useEffect(() => {
@@ -95,6 +96,7 @@ function Said({ message, agent, question }: { message: ChatMessage; agent: ChatO
   }
   parts.push(message.text.slice(end));
   const isUser = message.role === "user";
+  const usage = message.usage && answerText(message.usage);
   return (
     <Message
       role={message.role}
@@ -106,6 +108,7 @@ function Said({ message, agent, question }: { message: ChatMessage; agent: ChatO
         <>
           {cited.size > 0 && <Sources citations={[...cited.values()]} />}
           {open && <Source citation={open} question={question} />}
+          {usage && <p className="muted small">{usage}</p>}
         </>
       }
     >

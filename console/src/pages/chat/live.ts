@@ -5,6 +5,7 @@ export const ChatMessages = graphql(`
   subscription ChatMessages($id: ID!, $after: Int!) {
     simulationChatMessages(simulationChatId: $id, afterSequence: $after) {
       sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content }
+      usage { model isFallback inputTokens outputTokens firstTokenMs tookMs credits }
     }
   }
 `);
@@ -17,7 +18,7 @@ export const ChatEvents = graphql(`
       ... on MessageDelta { turnId offset text }
       ... on ToolCallStarted { id kind technicalName arguments messageSequence delegationId }
       ... on ToolCallFinished { id kind technicalName messageSequence delegationId result mocked isReal mockRule durationMs error }
-      ... on TurnFailed { turnId reason }
+      ... on TurnFailed { turnId reason isSuspended }
       ... on ChatEnded { endedAt }
     }
   }
@@ -35,7 +36,7 @@ export function eventOf(event: ResultOf<typeof ChatEvents>["simulationChatEvents
     case "ToolCallFinished":
       return { kind: "called", call: { ...event, isRunning: false } };
     case "TurnFailed":
-      return { kind: "failed", reason: event.reason };
+      return event.isSuspended ? { kind: "suspended" } : { kind: "failed", reason: event.reason };
     default:
       return undefined;
   }

@@ -10,7 +10,10 @@ export const ChatQuery = graphql(`
         tests(first: 20) { nodes { __typename id ... on SimulationTest { scenario } } }
         testFolders { id name } extractedValues { name }
       }
-      messages { sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content } }
+      messages {
+        sequence role text timestamp isConversationEnded endReason citations { number documentId documentName position content }
+        usage { model isFallback inputTokens outputTokens firstTokenMs tookMs credits }
+      }
       toolCalls { id kind technicalName arguments result mocked isReal mockRule messageSequence delegationId durationMs error isTurnKept approval }
       coverage { kind targetId technicalName path effect }
     }

@@ -3,7 +3,8 @@ import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { usePage } from "../../api/page";
 import { inRow } from "../../logic/rows";
-import { count, percent, plural, shortCredits } from "../../ui/format";
+import { fallbackText, isMeasured } from "../../logic/usage";
+import { count, exactCredits, percent, plural } from "../../ui/format";
 import { Page } from "../../ui/Page";
 import { Empty, Shown } from "../../ui/states";
 import { Status } from "../../ui/Status";
@@ -18,7 +19,7 @@ const VariantsQuery = graphql(`
         label isDraft promptVersion model conclusion adjustedPValue decidingRepeats
         counts { judged passed error passRate passRateInterval { low high } }
         durationMs { p50 p95 }
-        usage { answers models credits inputTokens outputTokens firstTokenMs { p50 p95 } }
+        usage { answers fallbacks models credits inputTokens outputTokens firstTokenMs { p50 p95 } }
         tests {
           testId testName rowNumber rowName conclusion adjustedPValue counts { total judged passed error } usage { credits }
           runs { id status attempt }
@@ -110,12 +111,17 @@ function Compared({ execution }: { execution: Execution }) {
 function Head({ variant, first }: { variant: Variant; first: Variant }) {
   const { counts, usage, durationMs, conclusion } = variant;
   const interval = counts.passRateInterval;
-  // Answers by rules take no tokens.
-  const isMeasured = usage.models.some((model) => model !== "offline");
+  const hasUsage = isMeasured(usage.models);
+  const fallback = fallbackText(usage);
   return (
     <th scope="col" style={styles.head}>
       <div style={styles.label}>{variant.label}</div>
       <div className="muted small">{changes(variant)}</div>
+      {fallback && (
+        <div className="fault small" title="The variant's own model was unavailable">
+          {fallback}
+        </div>
+      )}
       <div style={styles.rate}>{counts.passRate === null ? "–" : percent(counts.passRate)}</div>
       <div className="muted small">
         {counts.passed} of {counts.judged}
@@ -133,9 +139,9 @@ function Head({ variant, first }: { variant: Variant; first: Variant }) {
       </div>
       {variant.decidingRepeats !== null && <div className="muted small">{variant.decidingRepeats} repeats would decide</div>}
       <dl style={styles.took}>
-        <Took name="Credits" value={isMeasured ? shortCredits(usage.credits) : "–"} />
-        <Took name="Tokens" value={isMeasured ? count(usage.inputTokens + usage.outputTokens) : "–"} />
-        <Took name="First text" value={(isMeasured && range(usage.firstTokenMs)) || "–"} title="Median and 95th percentile of the answers" />
+        <Took name="Credits" value={hasUsage ? exactCredits(usage.credits) : "–"} />
+        <Took name="Tokens" value={hasUsage ? count(usage.inputTokens + usage.outputTokens) : "–"} />
+        <Took name="First text" value={(hasUsage && range(usage.firstTokenMs)) || "–"} title="Median and 95th percentile of the answers" />
         <Took name="Run" value={range(durationMs) ?? "–"} title="Median and 95th percentile of the runs" />
       </dl>
     </th>

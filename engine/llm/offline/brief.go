@@ -22,15 +22,10 @@ var smallTalk string
 // brief holds an agent's instructions and tools after parsing. All turns share it, so it never changes.
 type brief struct {
 	tools []slot.Tool
-	// agentExamples are the agent's examples. smallTalkExamples are the small talk of this package. toolExamples are made
-	// from the agent's tools.
-	agentExamples, smallTalkExamples []*exchange
-	toolExamples                     []*exchange
-	abilities                        map[read.Language]string
-	// lexicons have the words of agentExamples and smallTalkExamples, by language. toolWords has the words of
-	// toolExamples.
-	lexicons  [len(phrases)]*lexicon
-	toolWords *lexicon
+	*repertoire
+	// toolExamples are made from the agent's tools. toolWords has their words.
+	toolExamples []*exchange
+	toolWords    *lexicon
 	// language is the language of the instructions.
 	language read.Language
 	today    time.Time
@@ -42,34 +37,68 @@ type brief struct {
 	passages, warnings func() []passage
 }
 
+// repertoire holds examples after parsing. All agents with the same examples and names of tools share it, so it never
+// changes. The instructions of each chat may differ, for example in the contact's name.
+type repertoire struct {
+	// agentExamples are the agent's examples. smallTalkExamples are the small talk of this package.
+	agentExamples, smallTalkExamples []*exchange
+	abilities                        map[read.Language]string
+	// lexicons have the words of all examples, by language.
+	lexicons [len(phrases)]*lexicon
+	// bytes estimates the memory that the repertoire takes.
+	bytes int
+}
+
 // briefOf parses instructions, without excerpts, and tools. It caches the result if the model has a memory.
 func (m Model) briefOf(system string, offered []llm.Tool) *brief {
 	asked, err := json.Marshal([]any{system, offered})
 	if m.memory == nil || err != nil { // a schema is not JSON
-		return readBrief(system, offered)
+		return m.readBrief(system, offered)
 	}
-	known, _ := m.memory.Load(sha256.Sum256(asked), func([sha256.Size]byte) (*brief, error) {
-		b := readBrief(system, offered)
-		b.bytes = bytesPerEntry + bytesPerByte*len(asked)
+	known, _ := m.memory.briefs.Load(sha256.Sum256(asked), func([sha256.Size]byte) (*brief, error) {
+		b := m.readBrief(system, offered)
+		b.bytes = bytesPerBrief + bytesPerByte*len(asked)
 		return b, nil
 	})
 	return known
 }
 
-func readBrief(system string, offered []llm.Tool) *brief {
-	instructions, examples := cutExamples(system)
+// repertoireOf parses examples. It caches the result if the model has a memory.
+func (m Model) repertoireOf(examples string, offered []llm.Tool) *repertoire {
+	if m.memory == nil {
+		return readRepertoire(examples, offered)
+	}
+	names := make([]string, len(offered))
+	for i, t := range offered {
+		names[i] = t.Name
+	}
+	key := sha256.Sum256([]byte(strings.Join(names, "\n") + "\n\n" + examples))
+	known, _ := m.memory.repertoires.Load(key, func([sha256.Size]byte) (*repertoire, error) {
+		return readRepertoire(examples, offered), nil
+	})
+	return known
+}
+
+func readRepertoire(examples string, offered []llm.Tool) *repertoire {
 	own, can := readScript(examples, false)
 	small, _ := readScript(smallTalk, true)
-	b := &brief{tools: slot.ReadTools(offered), abilities: can, today: read.Today(instructions)}
+	mustNotCall := func(e *exchange) bool { return !mayCall(e, offered) }
+	r := &repertoire{agentExamples: slices.DeleteFunc(own, mustNotCall), abilities: can,
+		smallTalkExamples: slices.DeleteFunc(small, mustNotCall), bytes: bytesPerRepertoire + bytesPerExample*len(examples)}
+	for language := range r.lexicons {
+		spoken := func(e *exchange) bool { return e.language == read.Language(language) }
+		r.lexicons[language] = newLexicon(filter(slices.Concat(r.agentExamples, r.smallTalkExamples), spoken))
+	}
+	return r
+}
+
+func (m Model) readBrief(system string, offered []llm.Tool) *brief {
+	instructions, examples := cutExamples(system)
+	b := &brief{tools: slot.ReadTools(offered), repertoire: m.repertoireOf(examples, offered),
+		today: read.Today(instructions)}
 	b.opening, _, _ = strings.Cut(strings.TrimSpace(instructions), "\n\n")
 	b.language, _ = read.Detect(instructions)
 	b.linkProducers()
-	b.agentExamples = slices.DeleteFunc(own, func(e *exchange) bool { return !b.mayCall(e, offered) })
-	b.smallTalkExamples = slices.DeleteFunc(small, func(e *exchange) bool { return !b.mayCall(e, offered) })
-	for language := range b.lexicons {
-		spoken := func(e *exchange) bool { return e.language == read.Language(language) }
-		b.lexicons[language] = newLexicon(filter(slices.Concat(b.agentExamples, b.smallTalkExamples), spoken))
-	}
 	for _, t := range b.tools {
 		if !slices.ContainsFunc(b.agentExamples, func(e *exchange) bool { return calls(e, t.Name) }) {
 			b.toolExamples = append(b.toolExamples, impliedBy(t))
@@ -93,7 +122,7 @@ func calls(e *exchange, name string) bool {
 
 // mayCall reports whether the request offers all tools of an exchange. The tool that ends the conversation may be
 // missing, because an agent can say goodbye without it.
-func (b *brief) mayCall(e *exchange, offered []llm.Tool) bool {
+func mayCall(e *exchange, offered []llm.Tool) bool {
 	return !slices.ContainsFunc(e.calls, func(c exampleCall) bool {
 		isOffered := slices.ContainsFunc(offered, func(t llm.Tool) bool { return t.Name == c.name })
 		return !isOffered && c.name != llm.EndConversation

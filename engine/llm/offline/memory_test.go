@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
 // TestBriefsTakeNoMoreMemoryThanEstimated measures the heap, so it does not run in parallel.
@@ -28,10 +30,20 @@ func TestBriefsTakeNoMoreMemoryThanEstimated(t *testing.T) { //nolint:parallelte
 	for _, rest := range []string{"", examples.String()} {
 		briefs, estimated, before := make([]*brief, count), 0, heap()
 		for i := range briefs {
-			briefs[i] = m.briefOf(fmt.Sprintf("You are agent %d.%s", i, rest), nil)
-			estimated += briefs[i].bytes
+			briefs[i] = m.briefOf(fmt.Sprintf("You are agent %d.%s", i, rest), []llm.Tool{{Name: fmt.Sprint("tool", i)}})
+			estimated += briefs[i].bytes + briefs[i].repertoire.bytes
 		}
 		require.Less(t, heap()-before, estimated)
 		runtime.KeepAlive(briefs)
 	}
+}
+
+func TestChatsShareParsedExamples(t *testing.T) {
+	t.Parallel()
+	m := New()
+	const examples = "\n\n# Examples\n\nUser: hello there\nAgent: Hello."
+	ana, bo := m.briefOf("You talk with Ana."+examples, nil), m.briefOf("You talk with Bo."+examples, nil)
+	require.NotSame(t, ana, bo)
+	require.Same(t, ana.repertoire, bo.repertoire)
+	require.NotSame(t, ana.repertoire, m.briefOf("You talk with Ana."+examples+" You?", nil).repertoire)
 }

@@ -20,13 +20,21 @@ import (
 // wordsOfPiece is how many words a piece of an answer has.
 const wordsOfPiece = 3
 
-// maxRemembered bounds the model's memory, in bytes. An entry takes bytesPerEntry, most of it for the small talk, and
-// bytesPerByte for each byte of instructions and tools.
-const maxRemembered, bytesPerByte, bytesPerEntry = 64 << 20, 100, 600 << 10
+const (
+	// maxBriefs and maxRepertoires bound the model's memory, in bytes.
+	maxBriefs, maxRepertoires = 16 << 20, 64 << 20
+	// A brief takes bytesPerBrief, and bytesPerByte for each byte of instructions and tools.
+	bytesPerBrief, bytesPerByte = 8 << 10, 10
+	// A repertoire takes bytesPerRepertoire, most of it for the small talk, and bytesPerExample for each byte of examples.
+	bytesPerRepertoire, bytesPerExample = 600 << 10, 100
+)
 
-// memory caches parsed instructions and tools, which come with every message. The key is the hash of both, so entries
-// are never stale.
-type memory = cache.Cache[[sha256.Size]byte, *brief]
+// memory caches parsed instructions, tools and examples, which come with every message. The keys are hashes of the
+// texts, so entries are never stale.
+type memory struct {
+	briefs      *cache.Cache[[sha256.Size]byte, *brief]
+	repertoires *cache.Cache[[sha256.Size]byte, *repertoire]
+}
 
 // Model answers by examples. It stores no conversations. It caches parsed instructions and tools.
 type Model struct {
@@ -36,7 +44,10 @@ type Model struct {
 
 // New returns the offline model, which answers without waiting.
 func New() Model {
-	return Model{memory: cache.New(maxRemembered, func(_ [sha256.Size]byte, b *brief) int { return b.bytes })}
+	return Model{memory: &memory{
+		cache.New(maxBriefs, func(_ [sha256.Size]byte, b *brief) int { return b.bytes }),
+		cache.New(maxRepertoires, func(_ [sha256.Size]byte, r *repertoire) int { return r.bytes }),
+	}}
 }
 
 // Paced returns the model with a pause between the pieces of an answer, so that people see it being written. It shares

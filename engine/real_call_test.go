@@ -254,19 +254,26 @@ func TestUnreadableArgumentsAreAnnouncedAsNull(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t, nil)
 	c.tool(t, c.agent, "book", "")
+	release := make(chan struct{})
 	e := newEngine(actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
 		if len(results(req)) == 0 {
 			return do("book", `{"day":`)
 		}
+		<-release // until then, messages do not replace the events
 		return say("Sorry.")
 	}), engine.Options{})
 	chat := c.start(t, e, nil)
 	events := c.follow(t, chat.ID)
-	_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
-	require.NoError(t, err)
+	sent := make(chan error, 1)
+	go func() {
+		_, _, err := send(t.Context(), e, c.tenant, chat.ID, "Book")
+		sent <- err
+	}()
 	require.IsType(t, model.TurnStarted{}, next(events))
 	require.Nil(t, next(events).(model.ToolCallStarted).Arguments)
 	require.NotNil(t, next(events).(model.ToolCallFinished).Error)
+	close(release)
+	require.NoError(t, <-sent)
 	require.JSONEq(t, "{}", string(c.calls(t, chat.ID)[0].Arguments))
 }
 

@@ -20,6 +20,7 @@ import (
 var narrowScopes = map[model.APIKeyScope][]string{
 	model.APIKeyScopePrompts: {"Agent.prompt", "Agent.promptVersions", "PromptVersion.prompt", "PromptSettings.prompt",
 		"SimulationChat.draftPrompt", "AgentTestExecution.draftPrompt", "AgentTestRun.draftPrompt", "AgentTestVariant.prompt",
+		"AgentTestVariant.settings",
 		"BlameSearch.restoredPrompt", "PromptChange.section", "PromptChange.before", "PromptChange.after",
 		"PromptChange.needed", "PromptPiece.text"},
 	model.APIKeyScopeContacts: {

@@ -195,6 +195,89 @@ func TestVariantsCompareProviders(t *testing.T) {
 	}
 }
 
+// Settings are variants too. The knowledge base chat itself does not change.
+func TestVariantsOfSettings(t *testing.T) {
+	t.Parallel()
+	server := startProvider(t, map[string][]fixture{"m": {says("I do not know.").but("match", fixture{})}})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	g := serve(t, address, key, server.asks("m"))
+	agents := map[string]string{}
+	for _, name := range []string{"informed", "plain"} {
+		agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: name, Channel: model.ChannelWeb,
+			Direction: model.DirectionInbound, Language: "en", Prompt: "Help."})
+		require.NoError(t, err)
+		agents[name] = agent.ID
+		g.must(t, key, `mutation ($agent: ID!) { createSimulationTest(input: {agentId: $agent, name: "Hours",
+			scenario: "You ask.", contactSays: ["When do you open?"], maxTurns: 1,
+			checks: [{expect: {says: {text: "8 am"}}}]}) { agentTest { id } } }`,
+			map[string]any{"agent": agent.ID}, &struct{}{})
+	}
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Manuals"})
+	require.NoError(t, err)
+	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Hours",
+		DatasetIds: []string{dataset.ID}})
+	require.NoError(t, err)
+	_, err = tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{
+		AgentID: agents["informed"], ChatID: chat.ID})
+	require.NoError(t, err)
+
+	run := func(agent, variants string) (passed []int, settings []string) {
+		var started startedVariants
+		g.must(t, key, startVariants, map[string]any{"input": map[string]any{"agentId": agents[agent], "concurrency": 1,
+			"variants": json.RawMessage(variants)}}, &started)
+		id := started.StartAgentTestExecution.Execution.ID
+		for _, v := range g.variantsOf(t, key, id).AgentTestExecution.Variants {
+			passed = append(passed, v.Counts.Passed)
+		}
+		var tried struct {
+			AgentTestExecution struct {
+				Variants []struct{ Settings json.RawMessage }
+			}
+		}
+		g.must(t, key, `query ($id: ID!) { agentTestExecution(id: $id) { variants { settings } } }`,
+			map[string]any{"id": id}, &tried)
+		for _, v := range tried.AgentTestExecution.Variants {
+			settings = append(settings, string(v.Settings))
+		}
+		return passed, settings
+	}
+	passed, settings := run("informed", `[{"label": "now"}, {"label": "cold", "llmSettings": {"temperature": 0}},
+		{"label": "told", "promptSettings": {"emptyResponse": "We open at 8 am."}}]`)
+	require.Equal(t, []int{0, 0, 1}, passed)
+	require.Equal(t, []string{"null", `{"llmSettings":{"temperature":0}}`,
+		`{"promptSettings":{"emptyResponse":"We open at 8 am."}}`}, settings)
+	run("plain", `[{"label": "now"}, {"label": "hot", "llmSettings": {"temperature": 2}}]`)
+	temperatures := []float64{}
+	for _, asked := range server.asked(t, "m") {
+		if asked.Temperature != nil {
+			temperatures = append(temperatures, *asked.Temperature)
+		}
+	}
+	require.Equal(t, []float64{0.1, 0, 2}, temperatures, "the chat's own, and those of two variants")
+	unchanged, err := tenant.KnowledgeBaseChat(t.Context(), chat.ID)
+	require.NoError(t, err)
+	require.Equal(t, chat.LlmSettings, unchanged.LlmSettings)
+	require.Equal(t, chat.PromptSettings, unchanged.PromptSettings)
+
+	for variant, want := range map[string]string{
+		`{"label": "b", "llmSettings": {"temperature": 3}}`: "variants.1.llmSettings.temperature must be a number between",
+		`{"label": "b", "promptSettings": {"topN": 0}}`:     "variants.1.promptSettings.topN must be between 1 and 100",
+		`{"label": "b", "promptSettings": {"topN": 1}}`: "variants.1.promptSettings must not be given, because agent \"" +
+			agents["plain"] + "\" has no knowledge base chat",
+		`{"label": "b", "promptSettings": {"prompt": "x"}}`: "variants.1.promptSettings.prompt must contain {knowledge}",
+	} {
+		refused := g.query(t, key, startVariants, map[string]any{"input": map[string]any{"agentId": agents["plain"],
+			"variants": json.RawMessage(`[{"label": "a"}, ` + variant + `]`)}})
+		require.NotEmpty(t, refused.Errors, variant)
+		require.Contains(t, refused.Errors[0].Message, want)
+	}
+	refused := g.query(t, key, startVariants, map[string]any{"input": map[string]any{"agentId": agents["informed"],
+		"variants": json.RawMessage(`[{"label": "a"}, {"label": "b", "promptSettings": {"rerankModel": "no"}}]`)}})
+	require.NotEmpty(t, refused.Errors)
+	require.Contains(t, refused.Errors[0].Message, "variants.1.promptSettings.rerankModel must be empty")
+}
+
 // Prompts are variants too. A retry repeats the variants that did not pass, and a second judgment keeps them.
 func TestVariantsOfPrompts(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ func plan(ids []string, attempts int32, variants []model.TestVariant) []plannedT
 }
 
 // applyVariants replaces the agents in the snapshots by those of the plan's variants. It returns UNPROCESSABLE if a
-// variant changes the prompt of several agents, or tries a version that the agent does not have.
+// variant changes the prompt of several agents, or tries a version or settings that an agent cannot have.
 func (t tenantTx) applyVariants(ctx context.Context, variants []model.TestVariant, planned []plannedTest,
 	snapshots []model.RunSnapshot) error {
 	saved, err := t.promptsOfVariants(ctx, variants, snapshots)
@@ -52,6 +52,12 @@ func (t tenantTx) promptsOfVariants(ctx context.Context, variants []model.TestVa
 	snapshots []model.RunSnapshot) (map[string]string, error) {
 	agent := snapshots[0].Agent
 	isOne := !slices.ContainsFunc(snapshots, func(s model.RunSnapshot) bool { return s.Agent.ID != agent.ID })
+	chatless := ""
+	for _, s := range snapshots {
+		if s.Agent.KnowledgeBaseChatID == nil {
+			chatless = s.Agent.ID
+		}
+	}
 	var faults model.Fields
 	versions := []AgentVersion{}
 	for i, v := range variants {
@@ -61,6 +67,7 @@ func (t tenantTx) promptsOfVariants(ctx context.Context, variants []model.TestVa
 		if v.PromptVersion != nil {
 			versions = append(versions, AgentVersion{agent.ID, *v.PromptVersion})
 		}
+		v.CheckSettings(&faults, fmt.Sprintf("variants.%d.promptSettings", i), t.store.rerankModels, chatless)
 	}
 	if len(faults) > 0 || len(versions) == 0 {
 		return nil, faults.As(model.Unprocessable)

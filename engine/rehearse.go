@@ -48,9 +48,21 @@ func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTes
 // Skipped returns the sum of the simulated delays that were skipped so far.
 func (r *Rehearsal) Skipped() time.Duration { return time.Duration(r.skipped.Load()) }
 
+// speaker returns the agent of the snapshot with what it has now. A variant's settings replace those of its chat.
+func (r *Rehearsal) speaker() (*Speaker, error) {
+	s, err := r.load()
+	if err != nil {
+		return nil, err
+	}
+	own := *s // other runs may share the speaker
+	own.Agent = r.run.Snapshot.Agent
+	own.chat = own.Agent.Tried.Apply(s.chat)
+	return &own, nil
+}
+
 // Opener returns the first message of an agent without a welcome message, or "".
 func (r *Rehearsal) Opener() (string, error) {
-	s, err := r.load()
+	s, err := r.speaker()
 	if err != nil || s.chat == nil {
 		return "", err
 	}
@@ -80,15 +92,13 @@ func (s *Speaker) Targets() (targets []rules.Target) {
 // Answer lets the agent answer the contact's last message. It also returns the calls, even with an error. The error is
 // UPSTREAM_FAILED if the language model failed.
 func (r *Rehearsal) Answer(ctx context.Context, situation Situation) (*Reply, []*model.ToolCall, error) {
-	s, err := r.load()
+	s, err := r.speaker()
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := r.mocking.Check(s.Tools, s.SubAgents); err != nil {
 		return nil, nil, err
 	}
-	own := *s // other runs may share the speaker
-	own.Agent = r.run.Snapshot.Agent
 	e := r.engine
 	counted := &Meter{}
 	defer func() { r.meter.addAll(counted) }()
@@ -98,9 +108,9 @@ func (r *Rehearsal) Answer(ctx context.Context, situation Situation) (*Reply, []
 		checks:    e.checks,
 		variables: situation.Values, mocking: r.mocking, samples: e.samples,
 	}
-	said, calls, err := next.rehearse(ctx, &own, situation)
+	said, calls, err := next.rehearse(ctx, s, situation)
 	if said != nil {
-		said.Usage = *e.usageOf(said, counted, e.Spent(own.Agent, counted, 1).Credits)
+		said.Usage = *e.usageOf(said, counted, e.Spent(s.Agent, counted, 1).Credits)
 	}
 	return said, calls, err
 }

@@ -254,10 +254,7 @@ func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string
 	return better
 }
 
-func settingsOf(chat *model.KnowledgeBaseChat) llm.Settings {
-	s := chat.LlmSettings
-	return llm.Settings{
-		Temperature: &s.Temperature, TopP: &s.TopP, PresencePenalty: &s.PresencePenalty,
-		FrequencyPenalty: &s.FrequencyPenalty,
-	}
+func settingsOf(s *model.LlmSettingsInput) llm.Settings {
+	return llm.Settings{Temperature: s.Temperature, TopP: s.TopP, PresencePenalty: s.PresencePenalty,
+		FrequencyPenalty: s.FrequencyPenalty}
 }

@@ -56,8 +56,11 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 		language: s.Agent.Language,
 		prompt:   prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
 	}
+	if tried := s.Agent.Tried.LlmSettings; tried != nil {
+		c.req.Settings = settingsOf(tried)
+	}
 	if s.chat != nil {
-		c.knowledge, c.req.Settings = &retrieval{chat: s.chat}, settingsOf(s.chat)
+		c.knowledge, c.req.Settings = &retrieval{chat: s.chat}, settingsOf(s.chat.LlmSettings.Input())
 	}
 	for _, target := range s.targets(mocking, t.effects.transfer != nil) {
 		c.offer(target.sample(t.samples))

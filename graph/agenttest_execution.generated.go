@@ -2278,6 +2278,52 @@ func (ec *executionContext) fieldContext_AgentTestVariant_model(_ context.Contex
 	return graphql.NewScalarFieldContext("AgentTestVariant", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _AgentTestVariant_settings(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestVariant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgentTestVariant_settings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Settings()
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				scope, err := ec.unmarshalNApiKeyScope2githubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐAPIKeyScope(ctx, "prompts")
+				if err != nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, err
+				}
+				keyOnly, err := ec.unmarshalNBoolean2bool(ctx, false)
+				if err != nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, err
+				}
+				if ec.Directives.Requires == nil {
+					var zeroVal *model.JSONObject
+					return zeroVal, errors.New("directive requires is not implemented")
+				}
+				return ec.Directives.Requires(ctx, obj, directive0, scope, keyOnly)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *model.JSONObject) graphql.Marshaler {
+			return ec.marshalOJSONObject2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐJSONObject(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AgentTestVariant_settings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgentTestVariant", field, true, false, errors.New("field of type JSONObject does not have child fields"))
+}
+
 func (ec *executionContext) _AgentTestVariant_counts(ctx context.Context, field graphql.CollectedField, obj *model.AgentTestVariant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3319,7 +3365,7 @@ func (ec *executionContext) unmarshalInputAgentTestVariantInput(ctx context.Cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"label", "prompt", "promptVersion", "model"}
+	fieldsInOrder := [...]string{"label", "prompt", "promptVersion", "model", "llmSettings", "promptSettings"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3354,6 +3400,20 @@ func (ec *executionContext) unmarshalInputAgentTestVariantInput(ctx context.Cont
 				return it, err
 			}
 			it.Model = data
+		case "llmSettings":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("llmSettings"))
+			data, err := ec.unmarshalOLlmSettingsInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐLlmSettingsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LlmSettings = data
+		case "promptSettings":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("promptSettings"))
+			data, err := ec.unmarshalOPromptSettingsInput2ᚖgithubᚗcomᚋagentgraphᚋagentgraphᚋmodelᚐPromptSettingsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PromptSettings = data
 		}
 	}
 	return it, nil
@@ -5224,6 +5284,11 @@ func (ec *executionContext) _AgentTestVariant(ctx context.Context, sel ast.Selec
 			}
 		case "model":
 			out.Values[i] = ec._AgentTestVariant_model(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "settings":
+			out.Values[i] = ec._AgentTestVariant_settings(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -2020,6 +2020,8 @@ type AgentTestVariant {
   promptVersion: Int
   "The language model that it tries; null for each agent's own model, empty for the server's default."
   model: String
+  "The settings that it tries: an object with ` + "`" + `llmSettings` + "`" + ` and ` + "`" + `promptSettings` + "`" + `, as in the input. Null if it has none."
+  settings: JSONObject @requires(scope: prompts)
   "Its runs."
   counts: AgentTestRunCounts!
   "How long a run took, in milliseconds; null if none has ended."
@@ -2175,6 +2177,10 @@ input AgentTestVariantInput {
   promptVersion: Int @bounds(min: 1)
   "The name of a language model, one of ` + "`" + `Server.models` + "`" + `, or empty for the server's default. Sub-agents keep their own models."
   model: String @bounds(maxLength: 100)
+  "How the model writes. These values replace those of the agent's knowledge base chat, or the provider's defaults if the agent has no chat. Sub-agents keep their own settings."
+  llmSettings: LlmSettingsInput
+  "How knowledge is found and used. These values replace those of the agent's knowledge base chat. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if an agent of the tests has no chat. Sub-agents keep their own settings."
+  promptSettings: PromptSettingsInput
 }
 
 "What to run: exactly one of a list of tests, all tests of a folder, or all tests of an agent."
@@ -5195,7 +5201,7 @@ type KnowledgeBaseChatEdge {
   node: KnowledgeBaseChat!
 }
 
-"See ` + "`" + `LlmSettings` + "`" + `. Fields that are absent or null get their defaults, or keep their values in an update."
+"See ` + "`" + `LlmSettings` + "`" + `. Fields that are absent or null get their defaults, or keep their values in an update and in a variant of a test execution."
 input LlmSettingsInput {
   "0 to 2; default 0.1."
   temperature: Float @bounds(min: 0, max: 2)
@@ -5207,7 +5213,7 @@ input LlmSettingsInput {
   frequencyPenalty: Float @bounds(min: -2, max: 2)
 }
 
-"See ` + "`" + `PromptSettings` + "`" + `. Fields that are absent or null get their defaults, or keep their values in an update."
+"See ` + "`" + `PromptSettings` + "`" + `. Fields that are absent or null get their defaults, or keep their values in an update and in a variant of a test execution."
 input PromptSettingsInput {
   "0 to 1; default 0.2."
   similarityThreshold: Float @bounds(min: 0, max: 1)
@@ -8192,6 +8198,8 @@ func (ec *executionContext) childFields_AgentTestVariant(ctx context.Context, fi
 		return ec.fieldContext_AgentTestVariant_promptVersion(ctx, field)
 	case "model":
 		return ec.fieldContext_AgentTestVariant_model(ctx, field)
+	case "settings":
+		return ec.fieldContext_AgentTestVariant_settings(ctx, field)
 	case "counts":
 		return ec.fieldContext_AgentTestVariant_counts(ctx, field)
 	case "durationMs":

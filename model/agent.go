@@ -45,6 +45,8 @@ type Agent struct {
 	Model     *string
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	// Tried are the settings of a variant. Only snapshots of test runs have them.
+	Tried TriedSettings `bun:"-" json:"tried,omitzero"`
 }
 
 // AgentField is a variable that the prompt expects.

@@ -18,14 +18,51 @@ const (
 	maxVariantPrompts = 100_000
 )
 
-// TestVariant is a change of the tests' agents that an execution tries. Without a prompt, a version and a model, the
-// agents are unchanged.
+// TestVariant is a change of the tests' agents that an execution tries. With only a label, the agents are unchanged.
 type TestVariant struct {
 	Label         string  `json:"label"`
 	Prompt        *string `json:"prompt,omitempty"`
 	PromptVersion *int32  `json:"promptVersion,omitempty"`
 	// Model is the name of a language model, or empty for the server's default.
 	Model *string `json:"model,omitempty"`
+	TriedSettings
+}
+
+// TriedSettings replace settings of an agent's knowledge base chat. Nil keeps the chat's settings.
+type TriedSettings struct {
+	LlmSettings    *LlmSettingsInput    `json:"llmSettings,omitempty"`
+	PromptSettings *PromptSettingsInput `json:"promptSettings,omitempty"`
+}
+
+// Apply returns a copy of the chat with the settings, or nil without a chat.
+func (s TriedSettings) Apply(chat *KnowledgeBaseChat) *KnowledgeBaseChat {
+	if chat == nil {
+		return nil
+	}
+	tried, unused := *chat, Fields{}
+	tried.mergeSettings(&unused, "", s.LlmSettings, s.PromptSettings)
+	return &tried
+}
+
+// validate records the faults that the settings alone show.
+func (s TriedSettings) validate(f *Fields, path string) {
+	any := KnowledgeBaseChat{}
+	any.mergeSettings(f, path, s.LlmSettings, s.PromptSettings)
+	if s.PromptSettings != nil && s.PromptSettings.Prompt != nil && !any.usesKnowledge() {
+		f.Add(path+"promptSettings.prompt", "must contain {knowledge}")
+	}
+}
+
+// CheckSettings records why the prompt settings cannot be tried. chatless is the id of a tested agent without a
+// knowledge base chat, or "".
+func (s TriedSettings) CheckSettings(f *Fields, path string, rerankModels []string, chatless string) {
+	switch {
+	case s.PromptSettings == nil:
+	case chatless != "":
+		f.Add(path, "must not be given, because agent %q has no knowledge base chat", chatless)
+	case s.PromptSettings.RerankModel != nil:
+		f.rerankModel(path, *s.PromptSettings.RerankModel, rerankModels)
+	}
 }
 
 // ChangesPrompt reports whether the variant needs the agent whose prompt it replaces.
@@ -38,6 +75,7 @@ func (v TestVariant) Apply(agent *Agent, saved string) *Agent {
 		tried.Prompt, tried.PromptVersion = saved, *v.PromptVersion
 	}
 	setText(&tried.Model, v.Model)
+	tried.Tried = v.TriedSettings
 	return &tried
 }
 
@@ -127,8 +165,12 @@ func (f *Fields) variants(path string, variants []*TestVariant, prompt *string) 
 			f.Add(at+"promptVersion", "must not be given together with prompt")
 		}
 		f.count(at+"promptVersion", v.PromptVersion, 1, math.MaxInt32)
+		v.validate(f, at)
 		if v.Prompt != nil {
 			characters += utf8.RuneCountInString(*v.Prompt)
+		}
+		if v.PromptSettings != nil && v.PromptSettings.Prompt != nil {
+			characters += utf8.RuneCountInString(*v.PromptSettings.Prompt)
 		}
 	}
 	if characters > maxVariantPrompts {
@@ -188,6 +230,15 @@ type AgentTestVariantTest struct {
 
 // IsDraft reports whether the variant tries an unsaved prompt.
 func (v *AgentTestVariant) IsDraft() bool { return v.Prompt != nil }
+
+// Settings are the settings that the variant tries, or nil if it has none.
+func (v *AgentTestVariant) Settings() (*JSONObject, error) {
+	if v.TriedSettings == (TriedSettings{}) {
+		return nil, nil
+	}
+	settings, err := ObjectOf(v.TriedSettings)
+	return &settings, err
+}
 
 // CompareVariants returns the variants with their results, by the tests of the execution, and compares each with the
 // first one. All variants have all tests, in the same order.

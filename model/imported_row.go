@@ -81,11 +81,8 @@ func (s *SubAgent) CheckImported() error {
 
 // CheckImported checks the bounds of a knowledge base chat. Its rerank model need not be configured.
 func (c *KnowledgeBaseChat) CheckImported() error {
-	copied, llm, prompt := *c, c.LlmSettings, c.PromptSettings
-	return copied.merge(&c.Name, 0, 0, &LlmSettingsInput{
-		Temperature: &llm.Temperature, TopP: &llm.TopP, PresencePenalty: &llm.PresencePenalty,
-		FrequencyPenalty: &llm.FrequencyPenalty,
-	}, &PromptSettingsInput{
+	copied, prompt := *c, c.PromptSettings
+	return copied.merge(&c.Name, 0, 0, c.LlmSettings.Input(), &PromptSettingsInput{
 		SimilarityThreshold: &prompt.SimilarityThreshold, KeywordsSimilarityWeight: &prompt.KeywordsSimilarityWeight,
 		TopN:   &prompt.TopN,
 		Prompt: &prompt.Prompt, Opener: &prompt.Opener, EmptyResponse: &prompt.EmptyResponse,

@@ -31,6 +31,12 @@ type LlmSettings struct {
 	FrequencyPenalty float64 `json:"frequencyPenalty"`
 }
 
+// Input returns the input that sets all of the settings.
+func (s LlmSettings) Input() *LlmSettingsInput {
+	return &LlmSettingsInput{Temperature: &s.Temperature, TopP: &s.TopP, PresencePenalty: &s.PresencePenalty,
+		FrequencyPenalty: &s.FrequencyPenalty}
+}
+
 // PromptSettings configures the retrieval and the use of knowledge.
 type PromptSettings struct {
 	SimilarityThreshold      float64 `json:"similarityThreshold"`
@@ -103,20 +109,8 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 	var faults Fields
 	faults.name("name", c.Name, 255)
 	faults.list("datasetIds", given, maxValueObjects)
-	if llm != nil {
-		faults.number("llmSettings.temperature", llm.Temperature, 0, 2)
-		faults.number("llmSettings.topP", llm.TopP, 0, 1)
-		faults.number("llmSettings.presencePenalty", llm.PresencePenalty, -2, 2)
-		faults.number("llmSettings.frequencyPenalty", llm.FrequencyPenalty, -2, 2)
-		setIfGiven(&c.LlmSettings.Temperature, llm.Temperature)
-		setIfGiven(&c.LlmSettings.TopP, llm.TopP)
-		setIfGiven(&c.LlmSettings.PresencePenalty, llm.PresencePenalty)
-		setIfGiven(&c.LlmSettings.FrequencyPenalty, llm.FrequencyPenalty)
-	}
-	if prompt != nil {
-		c.PromptSettings.merge(&faults, "promptSettings", prompt)
-	}
-	forgets := datasets > 0 && !strings.Contains(c.PromptSettings.Prompt, "{knowledge}")
+	c.mergeSettings(&faults, "", llm, prompt)
+	forgets := datasets > 0 && !c.usesKnowledge()
 	// A fault that the request alone shows is BAD_INPUT.
 	if forgets && given > 0 && prompt != nil && prompt.Prompt != nil {
 		faults.Add("promptSettings.prompt", "must contain {knowledge} when a dataset is connected")
@@ -132,6 +126,28 @@ func (c *KnowledgeBaseChat) merge(name *string, given, datasets int, llm *LlmSet
 		faults.rerankModel("promptSettings", c.PromptSettings.RerankModel, rerankModels)
 	}
 	return faults.As(Unprocessable)
+}
+
+// usesKnowledge reports whether the prompt has a place for the chunks.
+func (c *KnowledgeBaseChat) usesKnowledge() bool {
+	return strings.Contains(c.PromptSettings.Prompt, "{knowledge}")
+}
+
+// mergeSettings sets the given settings, and records those that break a bound. path is the prefix of their names.
+func (c *KnowledgeBaseChat) mergeSettings(f *Fields, path string, llm *LlmSettingsInput, prompt *PromptSettingsInput) {
+	if llm != nil {
+		f.number(path+"llmSettings.temperature", llm.Temperature, 0, 2)
+		f.number(path+"llmSettings.topP", llm.TopP, 0, 1)
+		f.number(path+"llmSettings.presencePenalty", llm.PresencePenalty, -2, 2)
+		f.number(path+"llmSettings.frequencyPenalty", llm.FrequencyPenalty, -2, 2)
+		setIfGiven(&c.LlmSettings.Temperature, llm.Temperature)
+		setIfGiven(&c.LlmSettings.TopP, llm.TopP)
+		setIfGiven(&c.LlmSettings.PresencePenalty, llm.PresencePenalty)
+		setIfGiven(&c.LlmSettings.FrequencyPenalty, llm.FrequencyPenalty)
+	}
+	if prompt != nil {
+		c.PromptSettings.merge(f, path+"promptSettings", prompt)
+	}
 }
 
 func (f *Fields) rerankModel(path, name string, configured []string) {

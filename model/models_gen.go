@@ -1292,7 +1292,7 @@ type LabelledQuestionInput struct {
 	Passage *string `json:"passage,omitempty"`
 }
 
-// See `LlmSettings`. Fields that are absent or null get their defaults, or keep their values in an update.
+// See `LlmSettings`. Fields that are absent or null get their defaults, or keep their values in an update and in a variant of a test execution.
 type LlmSettingsInput struct {
 	// 0 to 2; default 0.1.
 	Temperature *float64 `json:"temperature,omitempty"`
@@ -1386,7 +1386,7 @@ type PromptEditInput struct {
 	After string `json:"after"`
 }
 
-// See `PromptSettings`. Fields that are absent or null get their defaults, or keep their values in an update.
+// See `PromptSettings`. Fields that are absent or null get their defaults, or keep their values in an update and in a variant of a test execution.
 type PromptSettingsInput struct {
 	// 0 to 1; default 0.2.
 	SimilarityThreshold *float64 `json:"similarityThreshold,omitempty"`

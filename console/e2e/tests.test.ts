@@ -43,15 +43,19 @@ journeys("tests", () => {
       await page.getByRole("button", { name: "Compare", exact: true }).click();
       const dialog = page.getByRole("dialog", { name: "Compare prompts and models" });
       await dialog.getByLabel("Prompt of variant 2").selectOption({ label: "Draft of v2" });
+      await dialog.getByLabel("Temperature of variant 2").fill("0.5");
       await checkAccessible();
       await dialog.getByRole("button", { name: "Run 2 variants" }).click();
       await page.waitForURL(/compare\?variants=/);
       const { searchParams } = new URL(page.url());
-      const { agentTestExecution } = await gateway.ask<{ agentTestExecution: { variants: { label: string; promptVersion: number | null }[] } }>(
-        "query ($id: ID!) { agentTestExecution(id: $id) { variants { label promptVersion } } }",
+      const { agentTestExecution } = await gateway.ask<{ agentTestExecution: { variants: { label: string; settings: object | null }[] } }>(
+        "query ($id: ID!) { agentTestExecution(id: $id) { variants { label settings } } }",
         { id: searchParams.get("variants") },
       );
-      assert.deepEqual(agentTestExecution.variants.map(({ label }) => label), ["now", "draft"]);
+      assert.deepEqual(agentTestExecution.variants, [
+        { label: "now", settings: null },
+        { label: "draft temperature 0.5", settings: { llmSettings: { temperature: 0.5 } } },
+      ]);
       await page.getByRole("columnheader", { name: /draft/ }).or(page.getByRole("rowheader", { name: /draft/ })).first().waitFor();
       await checkAccessible();
     }));

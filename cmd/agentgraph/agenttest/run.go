@@ -57,8 +57,9 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 				"is given."},
 		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
 			Help: "Run the tests with this variant of the agent, and compare it with the first variant. LABEL alone is the " +
-				"unchanged agent. CHANGES is one or more of model=NAME, version=N and prompt=@FILE, with spaces between " +
-				"them. Give 2 to 12 variants, separated by commas or with repeated flags."},
+				"unchanged agent. CHANGES is one or more of model=NAME, version=N, prompt=@FILE and SETTING=VALUE, with " +
+				"spaces between them. SETTING is a setting of the agent's knowledge base chat, such as temperature or topN. " +
+				"Give 2 to 12 variants, separated by commas or with repeated flags."},
 		{Into: &c.Baseline, Name: "baseline", Env: "AGENTGRAPH_TEST_BASELINE", Xor: "compared", Placeholder: "EXECUTION",
 			Help: "Compare with this finished execution, and fail if something got worse. Up to 5 executions, separated by " +
 				"commas or with repeated flags, are combined into one sample."},

@@ -3,6 +3,8 @@ package agenttest
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -64,10 +66,19 @@ func readVariants(ctx context.Context, server *client.Client, execution executio
 	return read.AgentTestExecution.Variants, err
 }
 
-var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version)=`)
+// triedSettings names the input of each setting that a variant can change.
+var triedSettings = map[string]string{
+	"temperature": "llmSettings", "topP": "llmSettings", "presencePenalty": "llmSettings",
+	"frequencyPenalty": "llmSettings", "similarityThreshold": "promptSettings",
+	"keywordsSimilarityWeight": "promptSettings", "topN": "promptSettings", "rerankModel": "promptSettings",
+	"showQuote": "promptSettings",
+}
 
-// parseVariant returns the variant that a flag describes: a label alone, or LABEL: with some of model=NAME, version=N
-// and prompt=@FILE.
+var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version|` +
+	strings.Join(slices.Sorted(maps.Keys(triedSettings)), "|") + `)=`)
+
+// parseVariant returns the variant that a flag describes: a label alone, or LABEL: with some of model=NAME, version=N,
+// prompt=@FILE and SETTING=VALUE.
 func parseVariant(text string) (client.Variables, error) {
 	label, changeText, _ := strings.Cut(text, ":")
 	variant := client.Variables{"label": label}
@@ -76,7 +87,8 @@ func parseVariant(text string) (client.Variables, error) {
 	}
 	members := variantMember.FindAllStringSubmatchIndex(changeText, -1)
 	if changeText != "" && (len(members) == 0 || members[0][0] != 0) {
-		return nil, wrong("expected LABEL:model=NAME, LABEL:version=N or LABEL:prompt=@FILE")
+		return nil, wrong("expected LABEL:model=NAME, LABEL:version=N, LABEL:prompt=@FILE or LABEL:SETTING=VALUE, where "+
+			"SETTING is one of %s", strings.Join(slices.Sorted(maps.Keys(triedSettings)), ", "))
 	}
 	for i, at := range members {
 		end := len(changeText)
@@ -106,9 +118,44 @@ func parseVariant(text string) (client.Variables, error) {
 				return nil, wrong("%w", err)
 			}
 			variant["prompt"] = strings.TrimSuffix(string(prompt), "\n")
+		default:
+			setting, err := parseSetting(name, value)
+			if err != nil {
+				return nil, wrong("%w", err)
+			}
+			group, _ := variant[triedSettings[name]].(client.Variables)
+			if group == nil {
+				group = client.Variables{}
+				variant[triedSettings[name]] = group
+			}
+			group[name] = setting
 		}
 	}
 	return variant, nil
+}
+
+// parseSetting returns the value of a setting. The server checks its bounds.
+func parseSetting(name, text string) (any, error) {
+	switch name {
+	case "rerankModel":
+		return text, nil
+	case "showQuote":
+		if text != "true" && text != "false" {
+			return nil, fmt.Errorf("showQuote must be true or false, not %q", text)
+		}
+		return text == "true", nil
+	case "topN":
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("topN must be a whole number, not %q", text)
+		}
+		return n, nil
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+		return nil, fmt.Errorf("%s must be a number, not %q", name, text)
+	}
+	return n, nil
 }
 
 // parseVariants returns the variants that flags describe, or nil without flags.

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 func TestVariantsShowExactCreditsAndFallbacks(t *testing.T) {
@@ -20,4 +22,23 @@ func TestVariantsShowExactCreditsAndFallbacks(t *testing.T) {
 	require.Contains(t, text, "away: 12 of 12 answers by a fallback (small), because the chosen model was unavailable\n")
 	require.NotContains(t, text, "small: ")
 	require.Equal(t, "0.000012", formatCredits(0.000012))
+}
+
+func TestVariantFlagsSetSettings(t *testing.T) {
+	t.Parallel()
+	got, err := parseVariant("cold:model=small temperature=0 topN=3 showQuote=false rerankModel= topP=0.5")
+	require.NoError(t, err)
+	require.Equal(t, client.Variables{"label": "cold", "model": "small",
+		"llmSettings":    client.Variables{"temperature": 0.0, "topP": 0.5},
+		"promptSettings": client.Variables{"topN": int64(3), "showQuote": false, "rerankModel": ""}}, got)
+	for text, want := range map[string]string{
+		"a:temperature=hot": `temperature must be a number, not "hot"`,
+		"a:topP=NaN":        `topP must be a number, not "NaN"`,
+		"a:topN=1.5":        `topN must be a whole number, not "1.5"`,
+		"a:showQuote=yes":   `showQuote must be true or false, not "yes"`,
+		"a:top_n=1":         "one of frequencyPenalty, keywordsSimilarityWeight, presencePenalty",
+	} {
+		_, err := parseVariant(text)
+		require.ErrorContains(t, err, want)
+	}
 }

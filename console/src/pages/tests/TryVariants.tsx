@@ -13,7 +13,10 @@ import { RunAnyway, inputOf, useRun, type Chosen } from "./RunButtons";
 
 const ChoicesQuery = graphql(`
   query VariantChoices($agentId: ID!) {
-    agent(id: $agentId) { id promptVersion model promptVersions(first: 50) { nodes { id version } } }
+    agent(id: $agentId) {
+      id promptVersion model promptVersions(first: 50) { nodes { id version } }
+      knowledgeBaseChat { id llmSettings { temperature } promptSettings { topN } }
+    }
     server { model models { name } }
   }
 `);
@@ -26,12 +29,17 @@ interface Variant {
   version: string;
   /** The name of a model, "default" with a colon before it, or empty for the agent's own. */
   model: string;
+  /** Numbers as they are typed, or empty for those of the agent's knowledge base chat. */
+  temperature: string;
+  topN: string;
 }
+
+const unchanged: Variant = { label: "", version: "", model: "", temperature: "", topN: "" };
 
 /** Chooses the variants of a new execution, and starts it. */
 export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => void }) {
   const answer = usePage(ChoicesQuery, { agentId: chosen.agentId });
-  const [variants, setVariants] = useState<Variant[]>([{ label: "now", version: "", model: "" }, { label: "", version: "", model: "" }]);
+  const [variants, setVariants] = useState<Variant[]>([{ ...unchanged, label: "now" }, unchanged]);
   const [, go] = useLocation();
   const run = useRun((id) => go(`/compare?variants=${id}`));
   const draft = keptDraft(chosen.agentId);
@@ -40,10 +48,12 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
   const isUnique = new Set(labels).size === labels.length;
   const input = {
     ...inputOf(chosen),
-    variants: variants.map(({ version, model }, i) => ({
+    variants: variants.map(({ version, model, temperature, topN }, i) => ({
       label: labels[i] ?? "",
       ...(version === "draft" ? { prompt: draft?.text } : { promptVersion: version ? Number(version) : null }),
       model: model === ":default" ? "" : model || null,
+      llmSettings: temperature ? { temperature: Number(temperature) } : null,
+      promptSettings: topN ? { topN: Number(topN) } : null,
     })),
   };
   const { agent, server } = answer.data ?? {};
@@ -89,6 +99,33 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
                 value={variant.model}
                 set={(model) => set(i, { model })}
               />
+              <label className="row tight">
+                Temperature
+                <input
+                  type="number"
+                  aria-label={`Temperature of variant ${i + 1}`}
+                  placeholder={String(agent.knowledgeBaseChat?.llmSettings.temperature ?? "")}
+                  min={0}
+                  max={2}
+                  step="any"
+                  value={variant.temperature}
+                  onChange={(event) => set(i, { temperature: event.target.value })}
+                />
+              </label>
+              {agent.knowledgeBaseChat && (
+                <label className="row tight">
+                  Chunks
+                  <input
+                    type="number"
+                    aria-label={`Chunks of variant ${i + 1}`}
+                    placeholder={String(agent.knowledgeBaseChat.promptSettings.topN)}
+                    min={1}
+                    max={100}
+                    value={variant.topN}
+                    onChange={(event) => set(i, { topN: event.target.value })}
+                  />
+                </label>
+              )}
               {variants.length > 2 && (
                 <button type="button" className="quiet only" aria-label={`Remove variant ${i + 1}`} title="Remove" onClick={() => setVariants(variants.filter((_, other) => other !== i))}>
                   <Icon name="close" />
@@ -98,7 +135,7 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
           ))}
           {!isUnique && <p className="note warn">Each variant needs its own label.</p>}
           <div className="row">
-            <button type="button" disabled={variants.length === most} onClick={() => setVariants([...variants, { label: "", version: "", model: "" }])}>
+            <button type="button" disabled={variants.length === most} onClick={() => setVariants([...variants, unchanged])}>
               <Icon name="plus" />
               Add variant
             </button>
@@ -116,6 +153,7 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
 }
 
 /** The label of a variant that the user has not named. */
-function usualLabel({ version, model }: Variant): string {
-  return [version === "draft" ? version : version && `v${version}`, model.replace(":", "")].filter(Boolean).join(" ") || "as it is";
+function usualLabel({ version, model, temperature, topN }: Variant): string {
+  const changes = [version === "draft" ? version : version && `v${version}`, model.replace(":", ""), temperature && `temperature ${temperature}`, topN && `${topN} chunks`];
+  return changes.filter(Boolean).join(" ") || "as it is";
 }

@@ -51,8 +51,8 @@ func decideChecks(
 	return results, first
 }
 
-// checkFilled returns a *rules.Fault if a text or an expression that the check at an index searches for became empty by
-// its placeholders. Nothing or everything would contain it.
+// checkFilled returns a *rules.Fault if the check searches for a text or an expression that is empty once its
+// placeholders are filled. Such a check would always pass, or always fail.
 func checkFilled(index int, given, filled *model.TestExpectation) error {
 	sought := filled.Sought()
 	for i, text := range given.Sought() {

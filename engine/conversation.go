@@ -14,7 +14,7 @@ import (
 )
 
 // turn is the shared state of the conversations in one turn: the conversation of the chat's agent with the contact, and
-// those that it starts with its sub-agents.
+// the conversations with sub-agents.
 type turn struct {
 	// chooseModel returns the model that speaks for an agent.
 	chooseModel func(*model.Agent) (llm.Model, error)

@@ -175,7 +175,7 @@ func (r *claimParser) readVerb(t token) {
 	case r.kind == 0 || r.kind == callNoun || r.kind == useVerb:
 		r.kind, r.verb = t.class, t.folded
 	case r.kind != t.class && t.class != useVerb:
-		r.countUnknown() // two verbs
+		r.countUnknown() // the parser reads only one verb
 	}
 }
 
@@ -195,7 +195,7 @@ func (r *claimParser) readActor(t token) {
 
 func (r *claimParser) readObject(t token) {
 	if r.object != 0 {
-		r.countUnknown() // two objects
+		r.countUnknown() // the parser reads only one object
 		return
 	}
 	r.object = t.class

@@ -31,7 +31,7 @@ func (s *chatTurn) awaitApproval(ctx context.Context, call *model.ToolCall, text
 	return callError(model.DeniedError(call.ApprovalNote))
 }
 
-// isSuspended reports whether a turn failed only because a call waits for a person, and the client or the process ended
+// isSuspended reports whether a turn ended while a call waits for a person: the client disconnected, the process stops,
 // or a worker answers. Such a turn continues after the person's answer.
 func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
 	return s.openCalls.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))

@@ -275,7 +275,7 @@ func TestGivenUpCallsAreDenied(t *testing.T) {
 	}
 }
 
-// An approved call that the agent did not make again is never made.
+// The agent answers without repeating the approved call, so the call is never made.
 func TestGivenUpCallsMayBeApproved(t *testing.T) {
 	t.Parallel()
 	sayOnly := newEngine(actor(func(context.Context, llm.Request) (llm.Answer, error) {

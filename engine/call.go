@@ -15,7 +15,7 @@ const (
 	maxCalls = 64
 	// maxCallsAtOnce bounds the calls that run concurrently.
 	maxCallsAtOnce = 8
-	// maxName bounds a name that the model invented, in bytes.
+	// maxName bounds the name of an invalid call in an error message, in bytes.
 	maxName = 100
 	// maxTechnicalName bounds the recorded name of a call whose target does not exist, in characters.
 	maxTechnicalName = 64
@@ -27,7 +27,7 @@ const (
 
 type call struct {
 	requested llm.ToolCall
-	// target is nil if the model was not offered such a call.
+	// target is nil if the model called a name that it was not offered.
 	target    *target
 	arguments content.Values
 	// argumentsJSON has the arguments as JSON, the text that is sent and stored.

@@ -25,11 +25,12 @@ type chatTurn struct {
 	// agent is the chat's own agent, and meter counts the tokens of the turn.
 	agent *model.Agent
 	meter Meter
-	// openCalls counts the calls that wait for a person. isWorkers is set if a worker answers, which does not wait. The
-	// function stop ends the turn with a cause.
+	// openCalls counts the calls that wait for a person.
 	openCalls atomic.Int32
+	// isWorkers is set if a worker runs the turn. A worker does not wait for a person.
 	isWorkers bool
-	stop      context.CancelCauseFunc
+	// The function stop ends the turn with a cause.
+	stop context.CancelCauseFunc
 }
 
 // saveTimeout bounds writing the outcome of a turn, even after the client has disconnected.
@@ -97,7 +98,7 @@ func (s *chatTurn) modelName() string {
 	return s.model.Name()
 }
 
-// warn logs a problem of the turn, with its request.
+// warn logs a problem of the turn, with the ids of the chat and of the request's trace.
 func (s *chatTurn) warn(ctx context.Context, message string, attributes ...any) {
 	s.log.WarnContext(ctx, message, slices.Concat([]any{"chat", s.turn.Chat.ID}, attributes,
 		[]any{"traceId", s.traceID(ctx)})...)

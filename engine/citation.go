@@ -23,15 +23,15 @@ var (
 	citedRange = lazyregexp.New(`(\d+)(?:\s*[-–]\s*(\d+))?`)
 )
 
-// cite removes citations of chunks that the model did not see. It returns the sources of the others, each number once,
-// lowest first. If the contact may not see sources, cite removes all citations.
+// cite removes citations of chunks that the model did not see. It returns the sources of the remaining citations, each
+// number once, lowest first. If the contact may not see sources, cite removes all citations.
 func (c *conversation) cite(text string) (string, []model.Citation) {
 	r := c.knowledge
 	var citations []model.Citation
 	var kept strings.Builder
 	copied := 0
 	for _, at := range citing().FindAllStringIndex(text, -1) {
-		// This is the text of a link.
+		// The brackets hold the text of a link, not a citation.
 		if strings.HasPrefix(text[at[1]:], "(") {
 			continue
 		}

@@ -82,9 +82,9 @@ func once(namesAndArguments ...string) actor {
 // depends on timing. It also lets some statements fail.
 type reads struct {
 	atomic.Int64
-	// Statements that begin with broken fail. It may be nil.
+	// broken is the prefix of statements that must fail. Nil means none.
 	broken atomic.Pointer[string]
-	// Statements that contain holding fail. It may be nil.
+	// holding is a part of statements that must fail. Nil means none.
 	holding atomic.Pointer[string]
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // turn is the shared state of the conversations in one turn: the conversation of the chat's agent with the contact, and
-// those that it starts with its sub-agents.
+// the conversations with sub-agents.
 type turn struct {
 	// chooseModel returns the model that speaks for an agent.
 	chooseModel func(*model.Agent) (llm.Model, error)
@@ -57,7 +57,7 @@ type effects struct {
 	wait func(context.Context, time.Duration) error
 	// call calls a tool that has an endpoint, and returns the response.
 	call func(context.Context, *model.Tool, model.JSONObject) (string, error)
-	// reload returns a tool of an MCP server as it is stored now, after refreshing an outdated list of its server.
+	// reload returns a tool of an MCP server as it is stored now. It refreshes an outdated list of tools first.
 	reload func(context.Context, *model.Tool) (*model.Tool, error)
 	// The function open returns the agent behind a sub-agent.
 	open func(context.Context, *model.SubAgent) (*Speaker, error)
@@ -97,9 +97,9 @@ type Reply struct {
 	Text string
 	// EndReason is why the agent ends the conversation with this reply. It is nil if the conversation continues.
 	EndReason *string
-	// failure is the model's mistake after the end of the conversation, only for the log. It may be nil.
+	// failure is the model's error after the conversation had ended. It is only for the log, and may be nil.
 	failure error
-	// citations are the sources of the numbers in the text.
+	// citations are the sources of the citation numbers in the text.
 	citations []model.Citation
 	// Usage is the usage of the answer, without the tokens.
 	Usage model.AnswerUsage
@@ -113,7 +113,7 @@ type conversation struct {
 	model llm.Model
 	// usage is the usage of the answer so far.
 	usage model.AnswerUsage
-	// The instructions begin with prompt and end with instruction.
+	// req.System begins with prompt and ends with instruction. Found chunks come between them.
 	prompt, instruction string
 	// knowledge is the agent's knowledge base chat, or nil.
 	knowledge *retrieval
@@ -123,8 +123,7 @@ type conversation struct {
 	// unknown lists the placeholders of the prompt without a value.
 	unknown []string
 	// channel is the channel of the agent that talks to the contact.
-	channel model.Channel
-	// language is the agent's language.
+	channel  model.Channel
 	language string
 	// path has the ids of the agents that wait for an answer, from the chat's own agent to this one.
 	path []string

@@ -13,7 +13,7 @@ import (
 )
 
 // delegate lets a sub-agent answer a request in its own conversation, and returns the answer. The sub-agent gets the
-// known facts about the contact, under the same names, and values for its own system fields. Subscribers do not see its
+// known facts about the contact, under the same names, and values for its own system fields. Followers do not see its
 // text, but its calls are announced and recorded.
 func (c *conversation) delegate(ctx context.Context, call *call, emit func(event)) (string, error) {
 	sub := call.target.subAgent

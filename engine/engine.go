@@ -35,9 +35,9 @@ type Options struct {
 	// ReplyTimeout bounds one answer of the language model. Zero means a minute.
 	ReplyTimeout time.Duration
 	// MaxModelCalls bounds the requests to the language model in one turn, and in each conversation with a sub-agent. Zero
-	// means 25. The bound for all of them together is 5 times as high. The calls in the last possible answer are
-	// not carried out, because the model could not read their results. Only a transfer and the end of the conversation
-	// still are.
+	// means 25. A turn and its conversations with sub-agents together can make 5 times as many requests. The calls in the
+	// last possible answer are not carried out, because the model could not read their results. The exceptions are a
+	// transfer and the end of the conversation.
 	MaxModelCalls int
 	// Caller calls the endpoints of tools and the telephony provider. Nil means a Caller with default settings.
 	Caller *endpoint.Caller
@@ -98,7 +98,7 @@ func New(m llm.Model, o Options) *Engine {
 		e.choices[each.Name()] = each
 	}
 	if e.caller == nil {
-		// New fails only for an invalid allow list.
+		// endpoint.New fails only for an invalid allow list.
 		e.caller, _ = endpoint.New(endpoint.Options{})
 	}
 	if e.traceID == nil {

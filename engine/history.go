@@ -5,8 +5,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// history returns the messages of a chat, with the calls that its agent made before each answer. Each call appears with
-// its result, in the order of their starts, because concurrency is not recorded.
+// history returns the messages of a chat, with the calls that its agent made before each answer. The calls appear one
+// by one in the order of their starts, each followed by its result, because concurrency is not recorded.
 func history(messages []*model.SimulationChatMessage, calls []*model.ToolCall) []llm.Message {
 	callsByMessage := map[int32][]*model.ToolCall{}
 	for _, call := range calls {

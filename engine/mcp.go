@@ -69,8 +69,8 @@ func (e *Engine) reload(ctx context.Context, t *db.Tenant, tool *model.Tool) (*m
 	return t.Tool(ctx, tool.ID)
 }
 
-// callMcp calls a tool of an MCP server. If the call fails although the server answered, the server says during the
-// call that its list of tools changed, or the stored list is older than offersKept, callMcp updates the stored tools.
+// callMcp calls a tool of an MCP server. It also updates the stored tools in three cases: the stored list is older than
+// offersKept, the server says during the call that its list changed, or the call fails although the server answered.
 func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, arguments model.JSONObject) (string,
 	error) {
 	server, err := t.McpServer(ctx, *tool.McpServerID)

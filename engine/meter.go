@@ -103,8 +103,8 @@ func (e *Engine) Spent(agent *model.Agent, m *Meter, messages int32) *model.Usag
 type Choice struct {
 	llm.Model
 	Prices model.Prices
-	// Provider is the protocol of its provider. Fallback is the name of the model that answers while it is unavailable,
-	// or "".
+	// Provider is the protocol of the model's provider. Fallback is the name of the model that answers while this one is
+	// unavailable, or "".
 	Provider, Fallback string
 }
 

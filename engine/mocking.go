@@ -7,7 +7,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// MockingOf returns the mocking of a chat with its defaults.
+// MockingOf returns a mocking with the defaults for what is not given. given may be nil.
 func MockingOf(given *model.ToolMocking) *model.ToolMocking {
 	mocking := *cmp.Or(given, &model.ToolMocking{})
 	mocking.SideEffects = cmp.Or(mocking.SideEffects, model.SideEffectsAllow)

@@ -259,7 +259,7 @@ func TestUnreadableArgumentsAreAnnouncedAsNull(t *testing.T) {
 		if len(results(req)) == 0 {
 			return do("book", `{"day":`)
 		}
-		<-release // until then, messages do not replace the events
+		<-release // after the turn, a follower may get the messages instead of TurnStarted
 		return say("Sorry.")
 	}), engine.Options{})
 	chat := c.start(t, e, nil)

@@ -56,7 +56,7 @@ func RetrievedBy(call *model.ToolCall) []RetrievedChunk {
 
 // searchKnowledge searches the knowledge base for the contact's last message, and adds the found chunks to the
 // instructions. If nothing is found and the chat has a text for that, searchKnowledge returns the text as the reply,
-// without asking the model. Subscribers see a call like any other, but mocks and denied side effects do not apply.
+// without asking the model. Followers see a call like any other, but mocks and denied side effects do not apply.
 func (c *conversation) searchKnowledge(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	chat := c.knowledge.chat
 	question := c.question(ctx)

@@ -23,8 +23,8 @@ type speakerKey struct {
 	tenant             *db.Tenant
 }
 
-// speakers batches the reads of agents for runs that start at about the same time. It caches nothing: each request gets
-// rows that were read after it.
+// speakers batches the reads of agents for runs that start at about the same time. It caches nothing: a request never
+// gets rows that were read before the request.
 type speakers = dataloader.Loader[speakerKey, *Speaker]
 
 func newSpeakers() *speakers {

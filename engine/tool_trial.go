@@ -47,7 +47,8 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 	}
 	call.record.Arguments = call.argumentsJSON
 	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}}
-	c.effects.approve = func(context.Context, *model.ToolCall) error { return nil } // the caller is the person
+	// The caller of CallTool is the person who approves the call.
+	c.effects.approve = func(context.Context, *model.ToolCall) error { return nil }
 	began := c.effects.now()
 	result, err := c.execute(ctx, call, func(event) {})
 	outcome := &model.CallToolPayload{Tool: tool, DurationMs: int32(c.effects.now().Sub(began) / time.Millisecond),

@@ -29,7 +29,7 @@ func reasonIn(a content.Values) *string {
 	return &reason
 }
 
-// handOver transfers the contact to a human, or simulates that. A turn does so at most once.
+// handOver transfers the contact to a human, or simulates a transfer. A turn makes at most one transfer.
 func (c *conversation) handOver(ctx context.Context, call *call) (string, error) {
 	c.transfer.mutex.Lock()
 	defer c.transfer.mutex.Unlock()

@@ -33,9 +33,9 @@ func afterThoughts(text string) string {
 	return text
 }
 
-// objectIn returns the last complete JSON object in a text, or list with an object, without thoughts, drafts,
-// surrounding words or code fences. Objects within other objects or lists do not count. A text that has none, or ends
-// within one, is returned whole.
+// objectIn returns the last complete JSON object in a text, or the list that contains it. It drops thoughts, drafts,
+// surrounding words and code fences. Objects within other objects do not count. If the text has no object, or ends
+// within one, objectIn returns the whole text.
 func objectIn(text string) []byte {
 	objects := objectsIn(text)
 	return objects[len(objects)-1]
@@ -45,7 +45,8 @@ func objectIn(text string) []byte {
 // has no object or ends within one.
 func objectsIn(text string) [][]byte {
 	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") { // otherwise a quote in the thoughts may look like a tag
+	// In an answer that starts with JSON or a code block, an end tag is part of a string.
+	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "`") {
 		text = strings.TrimSpace(afterThoughts(text))
 	}
 	objects := [][]byte{[]byte(text)}

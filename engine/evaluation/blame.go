@@ -118,7 +118,7 @@ func meanCredits(credits map[string]model.Credits, runs ...*model.AgentTestRun) 
 	return new(sum / known)
 }
 
-// promptDiffs are the changes between versions, which several tests may share.
+// promptDiffs caches the changes between two versions of an agent's prompt, because several tests may need them.
 type promptDiffs map[[2]db.AgentVersion][]read.SentenceChange
 
 // changes returns the changes between the prompts of two runs, and marks those that most likely broke the failed run.
@@ -150,8 +150,8 @@ func (d promptDiffs) changes(ctx context.Context, prompts map[db.AgentVersion]st
 	return changes
 }
 
-// changeOf returns a changed sentence with the words in it that are needed. whole records the needs that the failing
-// prompt meets anywhere.
+// changeOf returns a changed sentence. It marks the words that failed checks and criteria look for. whole says which
+// needs the failing prompt meets in any of its sentences.
 func changeOf(ctx context.Context, s read.SentenceChange, n needs, whole needed) *model.PromptChange {
 	c := &model.PromptChange{At: s.At, BeforePieces: []model.PromptPiece{}, AfterPieces: []model.PromptPiece{},
 		Needed: []string{}}

@@ -36,8 +36,8 @@ var (
 // needs are what the failed checks and criteria of a run look for in a conversation.
 type needs struct {
 	texts []neededText
-	// words are folded words of checks and criteria that name no text or call. They include words of the quotes that
-	// showed that these held in the passed run.
+	// words are folded words of checks and criteria that name no text or call. They include the words of the evidence for
+	// the same checks and criteria in the passed run.
 	words []string
 }
 
@@ -185,9 +185,9 @@ func (n needs) findIn(ctx context.Context, text string) needed {
 	return found
 }
 
-// suspicion weighs what a change removed, and what it added. A wanted text that was removed weighs as much as an
-// unwanted one that was added. It weighs half as much if the failing prompt has it elsewhere, as does an unwanted text
-// that was removed. A wanted text that was added weighs a quarter.
+// suspicion weighs the texts and words that a change removed and added. An added text has the full weight if it is
+// unwanted, and otherwise a quarter. A removed text has the full weight if it is wanted and the failing prompt has it
+// nowhere else. Other removed texts have half the weight.
 func (n needs) suspicion(before, after, whole needed) int {
 	sum, ofWords := 0, 0
 	for i, text := range n.texts {

@@ -16,8 +16,8 @@ import (
 // checksTimeout bounds the work on the checks of a run, without calls of language models.
 const checksTimeout = 5 * time.Second
 
-// decideChecks decides checks, in order. If it cannot decide some, it returns the *rules.Fault of the first and the
-// results of the others. Once ctx has ended, it returns ctx's error.
+// decideChecks decides checks, in order. If it cannot decide some of them, it returns the results of the others, and
+// the first *rules.Fault. Once ctx has ended, it returns ctx's error.
 func decideChecks(
 	ctx context.Context, c *rules.Checker, all []model.TestCheck, values content.Values, held *rules.Conversation,
 ) ([]model.CheckResult, error) {
@@ -51,8 +51,8 @@ func decideChecks(
 	return results, first
 }
 
-// checkFilled returns a *rules.Fault if a text or an expression that the check at an index searches for became empty by
-// its placeholders. Nothing or everything would contain it.
+// checkFilled returns a *rules.Fault if the check searches for a text or an expression that is empty once its
+// placeholders are filled. Such a check would always pass, or always fail.
 func checkFilled(index int, given, filled *model.TestExpectation) error {
 	sought := filled.Sought()
 	for i, text := range given.Sought() {

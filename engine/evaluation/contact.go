@@ -88,7 +88,7 @@ func contactView(messages []model.TestMessage) []llm.Message {
 	head, tail := ends(heard, maxTranscript, func(m llm.Message) int { return len(m.Text) })
 	if head < tail {
 		for heard[tail].Role != llm.RoleUser && tail < len(heard)-1 {
-			tail++ // the contact did not write the note below
+			tail++ // the note below must be in a message of the agent
 		}
 		heard[tail].Text = fmt.Sprintf("(%d messages before this one are left out.)\n\n%s", tail-head, heard[tail].Text)
 	}

@@ -26,7 +26,8 @@ func (v *Evaluator) CoverageOfTests(ctx context.Context, t *db.Tenant,
 	return v.engine.Coverage(ctx, t, chats)
 }
 
-// CoverageOfExecution returns the effects of the calls that the input's tests would have if they were run now.
+// CoverageOfExecution returns the calls that the input's tests could make if they were run now, with their effects. The
+// most important effects come first.
 func (v *Evaluator) CoverageOfExecution(ctx context.Context, t *db.Tenant,
 	in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionCoverage, error) {
 	tests, err := t.TestsToRun(ctx, in)

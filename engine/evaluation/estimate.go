@@ -7,8 +7,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// EstimateOfExecution returns what an execution with the input would take, by the last runs of its tests, and what a
-// comparison with it could show. It returns the errors of db.Tenant.TestsToRun.
+// EstimateOfExecution estimates the runs, time and credits of an execution with the input, by the last runs of its
+// tests. It also returns the falls of the pass rate that a comparison with the execution would notice. It returns the
+// errors of db.Tenant.TestsToRun.
 func (v *Evaluator) EstimateOfExecution(ctx context.Context, t *db.Tenant,
 	in model.StartAgentTestExecutionInput) (*model.AgentTestExecutionEstimate, error) {
 	tests, err := t.TestsToRun(ctx, in)
@@ -77,8 +78,8 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 	return e
 }
 
-// noticedFalls returns the falls that comparisons notice: with the given repeats, and with the maximum of repeats. All
-// comparisons have the same base.
+// noticedFalls returns the smallest fall of the pass rate that each comparison notices: first with the given repeats,
+// then with the maximum of repeats. All comparisons have the same base.
 func noticedFalls(repeats int32, stop *model.StopRepeating, comparisons int) []*model.NoticedFall {
 	falls := []*model.NoticedFall{noticedFall(repeats, stop, comparisons)}
 	if repeats < model.MaxRepeats {

@@ -125,7 +125,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 		return postponeIfDown(err)
 	}
 	if len(found[0]) == 0 {
-		return nil // deleted concurrently
+		return nil // the chat was deleted concurrently
 	}
 	chat := found[0][0].(*model.SimulationChat)
 	agents, err := t.AgentsByID(ctx, []string{chat.AgentID})
@@ -146,7 +146,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 	defer cancel()
 	err = t.SaveExtracted(writing, id, extracted, failureOf(fault), v.engine.Spent(agents[0], counted, 0))
 	if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.NotFound {
-		return nil // deleted concurrently
+		return nil // the chat was deleted concurrently
 	}
 	if err != nil {
 		return postponeIfDown(err)

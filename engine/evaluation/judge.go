@@ -60,8 +60,9 @@ type question struct {
 
 // judge judges each criterion separately, and returns the verdicts in the order of the criteria. Rules decide as many
 // criteria as they can from held, the conversation, which may be nil. The model of p decides the others. weights are
-// the criteria's weights in the same order. If the judge fails on some criteria, judge returns the error of the first
-// and the other verdicts. The error is a *rules.Fault, or ctx's error if ctx ended before that criterion was judged.
+// the criteria's weights in the same order. If the judge fails on some criteria, judge returns the verdicts on the
+// others, and the first error. The error is a *rules.Fault, or ctx's error if ctx ended before that criterion was
+// judged.
 func judge(ctx context.Context, held *rules.Conversation, p modelRole, criteria []string, t transcript,
 	weights ...*int32) ([]model.CriterionResult, error) {
 	shown := t.bounded(maxTranscript)
@@ -176,8 +177,8 @@ func readGrounds(evidence *[]givenEvidence, rationale *string) (*verdict, error)
 	return &verdict{evidence: *evidence, rationale: text}, err
 }
 
-// readVerdict parses a verdict and checks its quotes against the transcript. If the transcript has a text or call of
-// the agent, evidence that a criterion holds needs a quote of one. Only a negative criterion can hold without evidence.
+// readVerdict parses a verdict and checks its quotes against the transcript. If the agent wrote or called anything in
+// the run, evidence that a criterion holds must quote the agent. Only a negative criterion can hold without evidence.
 func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, error) {
 	verdict, err := parseVerdict(text)
 	if err == nil {

@@ -43,8 +43,9 @@ func readList[T any](t *testing.T, name string) (list []T) {
 	return list
 }
 
-// requireDocumented requires that a row of agent-tests.md has the figures. The share own is of the lists that the rules
-// were written with, and kept is of the lists that were set aside. With AGENTGRAPH_LISTS it only logs them.
+// requireDocumented requires that a row of agent-tests.md has the figures. The share own comes from the lists that the
+// rules were written with. The share kept comes from the lists that were set aside. With AGENTGRAPH_LISTS,
+// requireDocumented only logs the figures.
 func requireDocumented(t *testing.T, row string, own, kept share) {
 	t.Helper()
 	t.Logf("%s: %v; %v kept apart", row, own, kept)

@@ -59,8 +59,8 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	return obstacles, nil
 }
 
-// readStarts reads the messages that tests start with, by the tests' ids. They may be megabytes, and have placeholders
-// only in tests with rows.
+// readStarts reads the messages that the tests start with into tests. The caller passes only tests with rows: the
+// messages may be megabytes, and have placeholders only in such tests.
 func readStarts(ctx context.Context, t *db.Tenant, tests map[string]*model.AgentTestRow) error {
 	if len(tests) == 0 {
 		return nil

@@ -45,8 +45,8 @@ type checkedCall struct {
 	role string
 }
 
-// checkedCalls returns the calls that an expectation names, without conditions. A kind of calls that must never occur
-// names none.
+// checkedCalls returns the calls that an expectation names, without the conditions on their arguments. An expectation
+// that forbids a whole kind of calls names none.
 func checkedCalls(e model.TestExpectation) (calls []checkedCall) {
 	add := func(role string, name *string, kind *model.ToolCallKind) {
 		calls = append(calls, checkedCall{model.NeverCalledExpectation{TechnicalName: name, Kind: kind}, role})

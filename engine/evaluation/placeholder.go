@@ -17,8 +17,8 @@ const (
 	maxVariable  = 500
 )
 
-// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions, values
-// are quoted.
+// filledExpectation returns an expectation with the placeholders of its texts filled. In regular expressions, it
+// escapes the values.
 func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpectation {
 	if e.Called != nil {
 		called := *e.Called

@@ -11,9 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// find returns the part of the message or of its calls that read.Cite accepts as the quote. The judge can
-// put the speaker before a quote. It can quote a call's name with its arguments, its result, its error, its whole JSON,
-// and its excerpts from the knowledge base. callID is the call of the quote, preferably one that was not cited. It is
+// find returns the part of the message or of its calls that read.Cite accepts as the quote. The judge can put the
+// speaker before a quote. Of a call, the judge can quote the name with the arguments, the result, the error, the whole
+// JSON, or excerpts from the knowledge base. callID is the call of the quote, preferably one that was not cited. It is
 // nil for the message's text.
 func (m transcriptMessage) find(quote string, cited map[string]bool) (found string, callID *string) {
 	texts := m.pieces
@@ -61,7 +61,8 @@ func (c transcriptCall) find(quote string) string {
 var called = regexp.MustCompile(`(?s)^\s*([\pL\d_.-]*)\s*\(?\s*(\{.*\}|[\pL\d_]+\s*=.*?)\s*\)?\s*$`)
 
 // findObject returns the arguments or the result of the call if the quote has some of their members, in any order. If
-// the quote has a name, it returns the name and the arguments, or "".
+// the quote also names the call, findObject reads only the arguments, and returns the name with them. It returns "" if
+// the quote does not match.
 func (c transcriptCall) findObject(quote string) string {
 	parts := called.FindStringSubmatch(quote)
 	if parts == nil {

@@ -80,8 +80,8 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, givenCount
 // isOfContact reports whether the contact's model wrote the message in the run.
 func (m transcriptMessage) isOfContact() bool { return m.Speaker == rules.Contact && !m.IsGiven }
 
-// readReview returns what went wrong with a simulation, in words that follow "it", or "". An answer that finds a fault
-// must quote the contact, unless the fault is an early end.
+// readReview returns what the contact did wrong, or "". The text completes a sentence that begins with "it". An answer
+// that finds a fault must quote the contact, unless the fault is an early end.
 func readReview(text string, t transcript, mayLeave bool) (string, error) {
 	var said struct {
 		Evidence  *[]givenEvidence `json:"evidence"`

@@ -14,8 +14,8 @@ import (
 )
 
 // The rules below recognize texts that no real contact would write. Most go by the shape of a text, in any language.
-// They reject only certain cases: a rejected contact is asked again, and a second rejection ends the run. The review
-// after the conversation finds the others.
+// They reject only texts that are certainly wrong, because a second rejection ends the run. After the first one, the
+// contact is asked again. The review after the conversation finds the other wrong texts.
 var (
 	// artifact matches marks of a model's template.
 	artifact = lazyregexp.New(`(?i)<\|.{0,60}\|>|\[/?inst\]|</?s>|</?(?:end|eos|bos|think|thinking|user|assistant|system)>|` +
@@ -116,7 +116,8 @@ func isJSON(text string) bool {
 	return strings.HasPrefix(text, "{") && json.Valid([]byte(text))
 }
 
-// nameIn returns the person's name in a scenario, its first part, and the words before it, or "".
+// nameIn returns the words before the person's name in a scenario, the name, and the first word of the name. All three
+// are "" if there is no name.
 func nameIn(scenario string) (before, name, first string) {
 	if found := introduction().FindStringSubmatch(strings.TrimSpace(scenario)); found != nil {
 		before, name = found[1], found[2]

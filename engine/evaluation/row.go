@@ -62,7 +62,7 @@ type rowFilling struct {
 // text fills a text, unless the texts have exceeded the bound.
 func (f *rowFilling) text(text string) string { return *f.optional(&text, identity) }
 
-// optional is text for a text that may be nil. write encodes each value.
+// optional is like the method text, but the text may be nil. write encodes each value.
 func (f *rowFilling) optional(text *string, write func(string) string) *string {
 	if f.size > content.MaxRendered {
 		return text
@@ -115,7 +115,7 @@ func (f *rowFilling) rules(rules []model.MockRule) []model.MockRule {
 	return filled
 }
 
-// filledConditions fills the values that conditions compare with. In regular expressions, values are quoted.
+// filledConditions fills the values that conditions compare with. In regular expressions, it escapes the values.
 func filledConditions(conditions []model.MockCondition,
 	fill func(text *string, write func(string) string) *string) []model.MockCondition {
 	filled := slices.Clone(conditions)

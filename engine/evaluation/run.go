@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// claimDelay is how long a run waits if the database was unavailable when it should have been claimed.
+	// claimDelay is how long a job waits for its next attempt after the database did not answer.
 	claimDelay = time.Second
 	// finishTimeout bounds writing the outcome. A worker writes it even while it is being stopped.
 	finishTimeout = 10 * time.Second
@@ -25,15 +25,16 @@ const (
 	finishBackoff, lastFinishBackoff = 50 * time.Millisecond, 200 * time.Millisecond
 )
 
-// RunTest claims a run of an agent test, runs it and stores its outcome. attempt counts from 1 how often a worker was
-// given the run. RunTest returns nil if the run is finished or there is nothing to do. If ctx ends before there is an
-// outcome, it releases the run for another worker and returns ctx's error. A run that took too long is finished, with
-// the status Error. The error is a db.Later if the database does not answer. If that happens after the claim, the run
-// is released, too.
+// RunTest claims a run of an agent test, runs it and stores its outcome. attempt is the number of times that a worker
+// was given the run, including this time. RunTest returns nil if the run is finished or there is nothing to do. If ctx
+// ends before there is an outcome, it releases the run for another worker and returns ctx's error. A run that took too
+// long is finished, with the status Error. The error is a db.Later if the database does not answer. If that happens
+// after the claim, RunTest also releases the run.
 func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attempt int32) error {
 	run, err := t.ClaimRun(ctx, id, attempt)
 	if pg.IsUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
-		return &db.Later{In: claimDelay, Err: err} // no failed attempt: the run was not claimed
+		// The run was not claimed, so this is not a failed attempt.
+		return &db.Later{In: claimDelay, Err: err}
 	}
 	if err != nil || run == nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 // These words help wantsSaid to recognize criteria about what the agent says, in English, French and German.
 var (
-	// Base forms of verbs need an obliging word like "must" before them.
+	// Base forms of verbs count only after a word such as "must".
 	verbsPresent = read.Set(
 		`says tells mentions states informs explains announces quotes reads dit mentionne indique annonce
 		explique précise informe sagt nennt erwähnt erklärt informiert`)

@@ -27,13 +27,12 @@ type tester struct {
 	// targets returns what the agent can call.
 	targets func() []rules.Target
 	// now returns the time of a message.
-	now func() time.Time
-	// checker decides the checks of tests.
+	now     func() time.Time
 	checker *rules.Checker
-	// The function skippedDelay returns the sum of the simulated delays that were skipped. The function costOf returns
-	// the cost of a conversation with this number of turns.
+	// The function skippedDelay returns the sum of the simulated delays that were skipped.
 	skippedDelay func() time.Duration
-	costOf       func(turns int32) model.Credits
+	// The function costOf returns the cost of the conversation so far, which had this number of turns.
+	costOf func(turns int32) model.Credits
 	// answerTime counts the agent's time for its answers in the run.
 	answerTime time.Duration
 }
@@ -63,7 +62,7 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	held := &model.HeldConversation{EndedBy: end.By, IsMeasured: true,
 		TookMs: float64(t.answerTime) / float64(time.Millisecond), SpentMicro: int64(t.costOf(run.TurnCount))}
 	if t.reviewsContact {
-		// Without a successful review, the run gets no end and no Held: there is nothing to judge, now or later.
+		// If the review fails, EndReason and Held stay nil, and the conversation is not judged now or later.
 		if err := t.review(ctx, run, givenCount, *end, opening.Values); err != nil {
 			return conclude(ctx, run, false, err)
 		}

@@ -88,7 +88,7 @@ func leave(text, reason string) line {
 			Arguments: content.Encode(map[string]any{"reason": reason})}}}
 }
 
-// as returns a part that the model plays. cause is the cause of its errors.
+// as returns a role that the model plays in a test run. cause is the cause of its errors.
 func as(m llm.Model, cause model.RunErrorCause) modelRole {
 	return modelRole{Model: m, name: "the " + string(cause), cause: cause, timeout: time.Minute}
 }
@@ -97,7 +97,7 @@ func written(role model.MessageRole, text string) model.TestMessage {
 	return model.TestMessage{Role: role, Text: text}
 }
 
-// requireRunFault requires that an error is the fault of a part, and returns its text.
+// requireRunFault requires that an error is the fault of the role with this cause, and returns the error's text.
 func requireRunFault(t *testing.T, err error, cause model.RunErrorCause) string {
 	t.Helper()
 	var fault *rules.Fault

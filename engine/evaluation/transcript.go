@@ -71,8 +71,7 @@ type transcriptCall struct {
 	// Result is absent if the call failed. Then Error says why.
 	Result *string `json:"result,omitempty"`
 	Error  *string `json:"error,omitempty"`
-	// id is the call's id.
-	id string
+	id     string
 	// excerpts are the whole chunks of a retrieval, which can be quoted.
 	excerpts []string
 }

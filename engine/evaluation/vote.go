@@ -10,9 +10,9 @@ import (
 // laterVotes is the temperature of all votes after the first. At 0, the model would only repeat its answer.
 const laterVotes = 1.0
 
-// vote asks the judge about a criterion for each of its votes. The verdict needs two thirds of the votes; its rationale
-// and evidence are those of the first such vote. Without that majority the error is a *rules.Fault. A failed vote
-// counts for no verdict.
+// vote asks the judge about a criterion once for each vote. A verdict needs two thirds of the votes. Its rationale and
+// evidence come from the first of these votes. Without that majority, the error is a *rules.Fault. A failed vote counts
+// for no verdict.
 func vote(ctx context.Context, p modelRole, criterion string, t transcript) (*model.CriterionResult, error) {
 	if p.votes <= 1 {
 		return judgeOne(ctx, p, criterion, t, llm.Settings{})

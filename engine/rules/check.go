@@ -142,7 +142,7 @@ func fitted(fault string, at []model.Evidence) Finding {
 func schemaFault(ctx context.Context, schema *model.JSONSchema, text string) (string, error) {
 	value, err := content.ParseJSON(text)
 	if err != nil {
-		return "it is not JSON", nil //nolint:nilerr // which is what was asked
+		return "it is not JSON", nil //nolint:nilerr // the fault is the result
 	}
 	var invalid *jsonschema.ValidationError
 	switch err := schema.Validate(ctx, value); {
@@ -151,7 +151,7 @@ func schemaFault(ctx context.Context, schema *model.JSONSchema, text string) (st
 	case errors.As(err, &invalid):
 		return "it does not match the schema: " + faultsIn(invalid), nil
 	case err != nil:
-		return err.Error(), nil //nolint:nilerr // which is what was asked
+		return err.Error(), nil //nolint:nilerr // the fault is the result
 	}
 	return "", nil
 }

@@ -22,7 +22,7 @@ type claim struct {
 	text string
 	// minTimes and maxTimes bound how often the claimed event happens. A negative maxTimes means no bound.
 	minTimes, maxTimes int
-	// position is first or last if only this message of the agent counts.
+	// position is first or last if only the first or last message of the speaker counts.
 	position    class
 	hasPosition bool
 	// order says whether the claim comes before or after another.
@@ -31,7 +31,9 @@ type claim struct {
 	// isUnsure is set if the part has words that the parser does not know. isStartKnown is set if all of these words
 	// follow the called target or the said text. Then the part cannot hold if the target was never called, or the text
 	// never said.
-	isUnsure, isStartKnown, isHedged bool
+	isUnsure, isStartKnown bool
+	// isHedged is set if the whole criterion is left to the judge.
+	isHedged bool
 	// isOpen is set if the part ends before its object, as in "calls nothing". The next part may name an exception:
 	// "nothing but X".
 	isOpen bool
@@ -173,7 +175,7 @@ func (r *claimParser) readVerb(t token) {
 	case r.kind == 0 || r.kind == callNoun || r.kind == useVerb:
 		r.kind, r.verb = t.class, t.folded
 	case r.kind != t.class && t.class != useVerb:
-		r.countUnknown() // two verbs
+		r.countUnknown() // the parser reads only one verb
 	}
 }
 
@@ -193,11 +195,11 @@ func (r *claimParser) readActor(t token) {
 
 func (r *claimParser) readObject(t token) {
 	if r.object != 0 {
-		r.countUnknown() // two objects
+		r.countUnknown() // the parser reads only one object
 		return
 	}
 	r.object = t.class
-	isWord := !strings.ContainsAny(t.text, " .,!?") // as names of tools are
+	isWord := !strings.ContainsAny(t.text, " .,!?") // names of tools have none of these
 	if r.object == quotation && (r.kind == callVerb || r.kind == callNoun && r.isPassive) && isWord {
 		r.object = nameToken
 	}

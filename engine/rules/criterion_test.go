@@ -168,7 +168,7 @@ func TestOtherCriteriaAreLeftToAModel(t *testing.T) {
 		"Is polite", `says Monday`, `says ""`, `always says "no"`, `calls the customer by name`, `says something like "no"`,
 		`transfers the call to sales if the contact asks`, `calls book_slot with day`, "calls a-b", "",
 		`calls book_slot politely`, `calls book_slot before cancel_slot`, `says "no" in a friendly way`,
-		// One part is open, or holds only if nothing happened.
+		// The unknown word "politely" is in one of two parts, or in a negated part.
 		"calls book_slot politely and calls find_slots", "never calls cancel_slot politely",
 		// The reading depends on the language.
 		"no book_slot",

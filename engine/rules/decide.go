@@ -14,7 +14,8 @@ import (
 
 // event is something in a conversation that a claim is about, such as a call or a sentence, and its position.
 type event struct {
-	// message is the index of the agent's message. step orders the calls before the message, and its quotes after them.
+	// message is the index of the message that has the sentence or follows the call. step is the position among the
+	// events of the same message: first the calls, then the quotes.
 	message, step int
 	cited         []model.Evidence
 }
@@ -46,8 +47,8 @@ func truthOf(holding bool) truth {
 	return fails
 }
 
-// decideClaims decides the claims of a criterion: parts that are joined by "or" need one that holds. It returns the
-// finding that decides.
+// decideClaims decides the claims of a criterion. All claims must hold, but of claims joined by "or", one is enough. If
+// a claim fails, decideClaims returns its finding. If all hold, it returns one finding for all of them.
 func (c *Conversation) decideClaims(claims []*claim) (truth, Finding) {
 	var all []string
 	var cited []model.Evidence
@@ -98,8 +99,8 @@ func (c *Conversation) decideAny(claims []*claim) (truth, Finding) {
 	return result, last
 }
 
-// decideClaim decides one claim. A claim with words that the parser does not know never holds. It fails if isStartKnown
-// is set, it is not negated, and the claimed event never happened. Otherwise the judge must decide.
+// decideClaim decides one claim. A claim with words that the parser does not know fails if isStartKnown is set, it is
+// not negated, and the claimed event never happened. Otherwise the judge must decide such a claim.
 func (c *Conversation) decideClaim(claim *claim) (truth, Finding) {
 	if claim.isJudged() {
 		return undecided, Finding{}
@@ -228,8 +229,8 @@ func (c *Conversation) eventsOfCalls(calls []*model.ToolCall) (events []event) {
 	return events
 }
 
-// hasArgumentOf reports whether a call has an argument of a claim. If no call has an argument with that name, only the
-// value counts.
+// hasArgumentOf reports whether a call has an argument of a claim. The name counts if the author certainly named an
+// argument, or if the target has an argument with that name. Otherwise only the value counts.
 func (c *Conversation) hasArgumentOf(call *model.ToolCall, a argument) bool {
 	arguments := []byte(content.Encode(call.Arguments))
 	if a.name != "" && (a.isNamed || c.hasArgument(call.TechnicalName, a.name)) {
@@ -273,7 +274,7 @@ func (c *Conversation) sayings(claim *claim) (events []event) {
 	return events
 }
 
-// absent is the finding for something that never happened. It quotes what is nearest.
+// absent is the finding for something that never happened. It quotes what comes closest, such as a failed call.
 func (c *Conversation) absent(claim *claim) Finding {
 	found := Finding{Passed: claim.isNegated}
 	switch claim.kind {

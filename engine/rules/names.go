@@ -47,7 +47,7 @@ func (n targetNames) hasParameter(target, name string) bool {
 // isSameName reports whether two names have the same words: "orderId" and "order id".
 func isSameName(one, other string) bool { return wordsOfName(one) == wordsOfName(other) }
 
-// wordsOfName returns the words of a name, or a name without words in lower case.
+// wordsOfName returns the words of a name, separated by spaces. If there are none, it returns the name in lower case.
 func wordsOfName(name string) string {
 	if words := read.NameWords(name); len(words) > 0 {
 		return strings.Join(words, " ")

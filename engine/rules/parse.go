@@ -37,7 +37,7 @@ type parser struct {
 	unknownWords int
 	isHedged     bool
 	isOrdered    bool
-	// joined is and, or or, if this joins the parts of the current sentence.
+	// joined is the class of "and" or "or" if one of these words joins the parts of the current sentence.
 	joined   class
 	sentence int
 }
@@ -100,7 +100,8 @@ func (p *parser) claims(tokens []token) (claims []*claim) {
 		p.isHedged = p.isHedged || each.isContrast && c.isInherited && c.isNegated && each.link == and
 		c.link = each.link
 		switch {
-		case each.link == without && last != nil && last.isNegated && last.order == 0: // not X without Y before it
+		// "never calls X without Y" means that Y comes before X.
+		case each.link == without && last != nil && last.isNegated && last.order == 0:
 			last.order, last.relatedClaim = before, c
 			continue
 		case each.link == without, each.link == nor:
@@ -117,7 +118,7 @@ func (p *parser) claims(tokens []token) (claims []*claim) {
 					break
 				}
 			}
-			if each.link == then { // both are claimed, and the next part may follow the second one
+			if each.link == then { // "X then Y" also claims Y, and "then Z" may follow
 				c.link = and
 				claims = append(claims, c)
 				last = c
@@ -246,7 +247,7 @@ func (p *parser) numberOf(word string) (int, bool) {
 	return n, err == nil
 }
 
-// split splits a criterion where its parts are joined. A comma joins like the next word that joins.
+// split splits a criterion where its parts are joined. A comma joins like the next "and" or "or".
 func (p *parser) split(tokens []token) (parts []criterionPart) {
 	current, depth := criterionPart{}, 0
 	add := func(link class) {

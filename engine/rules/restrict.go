@@ -43,8 +43,8 @@ func (r *claimParser) readRestrictions(tokens []token, link class, previous *cla
 	r.parser.isHedged = r.parser.isHedged || isRestricted
 }
 
-// isRange reports whether a number is followed by a word such as "to", another number and "times", or
-// "twice", which is two words in most languages: "une à deux fois".
+// isRange reports whether a number begins a range of counts, such as "1 to 3 times". In most languages, the word for
+// "twice" is two words, which form one token: "une à deux fois".
 func isRange(tokens []token) bool {
 	if len(tokens) < 3 || tokens[1].class != filler {
 		return false

@@ -63,8 +63,8 @@ func faultsIn(invalid *jsonschema.ValidationError) string {
 
 var english = message.NewPrinter(language.English)
 
-// leaves appends the innermost faults of a validation error, each with its path in the arguments, until the bytes that
-// left counts are used up.
+// leaves appends the innermost faults of a validation error, each with its path in the arguments. left is the number of
+// bytes that may still be appended.
 func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string {
 	for _, cause := range e.Causes {
 		if *left > 0 {

@@ -19,7 +19,7 @@ const (
 	// said. callNoun is a call of a tool if there is no other verb.
 	callVerb
 	useVerb
-	// startVerb is a call of a tool, but nothing that is said: a text "starts with" another.
+	// startVerb is a call of a tool. Unlike useVerb, it never means that something is said: a text "starts with" another.
 	startVerb
 	sayVerb
 	transferVerb

@@ -66,8 +66,8 @@ func readVariants(ctx context.Context, server *client.Client, execution executio
 
 var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version)=`)
 
-// parseVariant returns the variant that a flag describes: a label alone, or LABEL: with some of model=NAME, version=N
-// and prompt=@FILE.
+// parseVariant parses the variant that a flag describes: LABEL alone, or LABEL: followed by one or more of model=NAME,
+// version=N and prompt=@FILE.
 func parseVariant(text string) (client.Variables, error) {
 	label, changeText, _ := strings.Cut(text, ":")
 	variant := client.Variables{"label": label}

@@ -176,8 +176,8 @@ func (m listedModel) key() (string, error) {
 	return "", nil
 }
 
-// withDefaultPrices returns the models with the prices of the default model where the file has none. It does not set
-// the price of cached tokens.
+// withDefaultPrices replaces prices that the file omits by those of the default model. It does not set the price of
+// cached tokens.
 func withDefaultPrices(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
 	models = slices.Clone(models)
 	for i := range models {

@@ -7,7 +7,7 @@ COPY . .
 ARG VERSION=
 ARG TARGETOS
 ARG TARGETARCH
-# Static: nothing of a system is in the image, not even a shell.
+# The program must be static, because the final image has no libraries, and not even a shell.
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -gcflags=github.com/agentgraph/agentgraph/graph=-l \
     -ldflags "-s -w -X main.release=$VERSION" -o /agentgraph ./cmd/agentgraph
 

@@ -7,8 +7,8 @@ GOLANGCI_LINT_VERSION := v2.15.0
 # The compiler flags of all targets here. With equal flags, targets share the build cache. Debugging information would
 # take an eighth of the time of a first compilation. Stack traces and profiles do not need it, and debuggers compile
 # with their own flags. Inlining in the generated executor would add 5 s and 1.6 MB, and saves no measurable time.
-# Without C, the program is static, as in the container image, and takes 1 to 3 MB less memory when idle. Only the race
-# detector needs C.
+# Without cgo, the program is static, as in the container image, and takes 1 to 3 MB less memory when idle. Only the
+# race detector needs cgo.
 export CGO_ENABLED ?= 0
 race e2e: export CGO_ENABLED := 1
 COMPILING := -gcflags=all=-dwarf=false '-gcflags=github.com/agentgraph/agentgraph/graph=-dwarf=false -l'
@@ -30,13 +30,13 @@ run: postgres ## the gateway with everything it needs; ARGS are flags of agentgr
 	@GO="$(GO)" scripts/build.sh
 	@exec bin/agentgraph dev $(ARGS)
 
-# The binary is stripped: stack traces have names, but debuggers find none. VERSION=v1.2.3 sets the version that it
-# reports.
+# The binary is stripped: stack traces have names, but debuggers find no symbols. VERSION=v1.2.3 sets the version that
+# it reports.
 build: ## a release build, bin/agentgraph
 	$(GO) build -trimpath -ldflags "-s -w -X main.release=$(VERSION)" -o bin/agentgraph ./cmd/agentgraph
 
-# Tests and the linker create many files that live for a moment. Memory holds them, if there is room: on a disk, all tests
-# take a sixth longer. Many tests wait, so one more package than there are processors is tested at once.
+# Tests and the linker create many short-lived files. They are in memory if there is room. On a disk, all tests take a
+# sixth longer. Tests often wait, so the number of packages tested at once is one more than the number of processors.
 ROOM_IN_KB := 6000000
 IN_MEMORY := $(shell [ "$$(df -Pk /dev/shm 2>/dev/null | awk 'NR == 2 { print $$4 }')" -gt $(ROOM_IN_KB) ] 2>/dev/null && echo /dev/shm)
 test test-fast race: export TMPDIR := $(or $(TMPDIR),$(IN_MEMORY),/tmp)
@@ -115,7 +115,8 @@ microbench-compare: postgres ## compare the benchmarks of this tree with those o
 eval-knowledge: postgres ## how well retrieval answers known questions
 	EVAL_KNOWLEDGE=1 EVAL_KNOWLEDGE_SETS="$(SETS)" $(GO) test -count=1 -v -timeout 2h -run '^TestRetrievalQuality$(if $(SETS),OfSets$$)' ./cmd/agentgraph/demo
 
-# Asks questions of datasets of CHUNKS chunks, such as CHUNKS=100000,1000000; a million takes 4 GB of memory and a quarter of an hour.
+# Measures retrieval in datasets of CHUNKS chunks, such as CHUNKS=100000,1000000. A million chunks take 4 GB of memory
+# and a quarter of an hour.
 bench-knowledge: postgres ## how fast retrieval answers in large datasets
 	BENCH_KNOWLEDGE="$(or $(CHUNKS),100000)" $(GO) test -count=1 -v -timeout 2h -run '^TestSpeed$$' ./engine/knowledge
 

@@ -35,7 +35,7 @@ discard() { # REASON
 	fail "$1. Nothing was installed in $prefix/bin"
 }
 
-# The whole script is a function, so that a connection that breaks runs no half of it.
+# The whole script is a function. If the download is cut short, the shell runs none of it.
 main() {
 	releases=${RELEASES:-https://github.com/agentgraph/agentgraph/releases}
 	prefix=${PREFIX:-/usr/local}

@@ -18,8 +18,9 @@ log=$(mktemp)
 shown=
 trap 'rm -f "$log"; [ -z "$shown" ] || kill "$shown"' EXIT
 trap 'exit 130' INT TERM
-# progress rewrites a line each second, until it is killed. The line shows the number of fetched libraries or, once
-# compilation has started, of compiled packages and of all to compile. The elapsed time follows.
+# progress rewrites a line each second, until it is killed. The line shows the number of fetched libraries. Once
+# compilation has started, it shows the number of compiled packages instead, and how many there are. The elapsed time
+# follows.
 progress() {
 	started=$(date +%s)
 	all=

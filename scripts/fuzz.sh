@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Fuzzes every native target of the module in turn. The argument is go test's -fuzztime, by default 20s. Interesting
+# Runs each of the module's Go fuzz targets in turn. The argument is go test's -fuzztime, by default 20s. Interesting
 # inputs stay in Go's build cache, so the next run continues with them. Failing inputs are written to testdata/fuzz of
 # the package. Commit them as seeds. Go minimizes each input for at most one second, because minimizing would otherwise
 # take most of the time. On busy machines, Go before 1.27 can report the end of the time as a failure (golang/go#75804).
-# A target that reports nothing else runs again, at most twice. The target of app is compiled without -fuzz, which would
-# compile the whole program again, with counters of coverage. Its input is the seed of a generator, so coverage cannot
-# guide it.
+# A target that reports nothing else runs again, at most twice. The target of app is compiled without -fuzz. That flag
+# would compile the whole program again, to count coverage. The input of the target is the seed of a generator, so
+# coverage cannot guide it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 time=${1:-20s}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs concurrent tests with the race detector. It runs all tests of small packages that synchronize goroutines. In large
-# packages, it runs only the tests that start goroutines, directly or through a helper. `make race` runs all tests of
-# all packages.
+# Runs concurrent tests with the race detector. It runs all tests of small packages that synchronize goroutines. In
+# large packages, it runs only the tests that start goroutines, directly or through a helper. `make race` runs all tests
+# of all packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

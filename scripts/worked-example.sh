@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Carries out docs/internals/adding-a-type.md on a copy of the tree: it writes blocks that name a file, applies diffs and runs
-# blocks of shell. It fails if the page no longer fits the tree.
+# Carries out docs/internals/adding-a-type.md on a copy of the tree: it writes blocks that name a file, applies diffs
+# and runs blocks of shell. It fails if the page no longer fits the tree.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ export GOFLAGS="${GOFLAGS:-} -trimpath -vet=off"
 # If the copy were inside a repository, git apply would resolve paths from the root of that repository.
 export GIT_CEILING_DIRECTORIES=${copy%/*}
 
-# Some migrations are Go code. The program gives them names like those of files.
+# Some migrations are Go code. In the code they have names like those of files.
 newest=$({ basename -a db/migrations/*.sql; grep -oh '"[0-9]\{4\}_[a-z_]*\.go"' db/schema/migrate*.go | tr -d '"'; } | sort | tail -n 1)
 next=$(printf %04d $((10#${newest%%_*} + 1)))
 

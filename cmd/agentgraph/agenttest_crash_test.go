@@ -55,7 +55,7 @@ func TestKilledReplicasLoseNoRun(t *testing.T) {
 	t.Logf("workers were lost %d times with one of %d runs", lost(), runs)
 }
 
-// A stopping replica returns its runs to the queue. However often a run is returned, it does not count as lost.
+// A stopping replica returns its runs to the queue. A returned run does not count as lost.
 func TestStoppedReplicasReturnTheirRuns(t *testing.T) {
 	t.Parallel()
 	const runs = 20

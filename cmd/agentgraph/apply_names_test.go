@@ -45,7 +45,8 @@ func TestTestsWithTheSameNameKeepTheirIDs(t *testing.T) {
 	require.Equal(t, []string{"updateSimulationTest"}, c.mutations)
 }
 
-// A dataset may have different documents with the same name. Files give the second one its name.
+// A dataset may have different documents with the same name. Pull writes the second one to another file, and its name
+// next to that file.
 func TestDocumentsWithTheSameNameArePulled(t *testing.T) {
 	t.Parallel()
 	c := newApplyServer(t)

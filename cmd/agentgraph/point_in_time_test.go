@@ -92,7 +92,7 @@ func archivingPostgres(t *testing.T, dir, archive string) string {
 			require.NoError(t, err)
 		}
 		require.NoError(t, conn.Close(t.Context()))
-		require.NoError(t, server.Stop()) // archive_mode counts from the next start
+		require.NoError(t, server.Stop()) // archive_mode takes effect at the next start
 	}
 	return ""
 }

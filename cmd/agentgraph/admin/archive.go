@@ -187,7 +187,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 	return printV1Report(cmd.ErrOrStderr(), report)
 }
 
-// printPaused prints how many schedules and campaigns were active at export, and are not active after the import.
+// printPaused prints how many schedules and campaigns were active at the export, but are paused now.
 func printPaused(log io.Writer, m *archive.Manifest) (err error) {
 	if m.PausedSchedules > 0 {
 		_, err = fmt.Fprintf(log, "%d enabled test schedules are disabled now: enable the ones that this server should run\n",

@@ -18,7 +18,8 @@ type DatabaseFlag struct {
 	DatabaseURL, SessionDatabaseURL string
 }
 
-// address returns the address of Postgres itself, which commands use.
+// address returns the address that commands connect to: SessionDatabaseURL, which bypasses a pooler, or else
+// DatabaseURL.
 func (f DatabaseFlag) address() string { return cmp.Or(f.SessionDatabaseURL, f.DatabaseURL) }
 
 // Declare returns the flags.
@@ -62,8 +63,8 @@ func (f SecretKeyFlag) Key() ([]byte, error) {
 	return key, nil
 }
 
-// CheckSchema returns an error if the program cannot use the database's schema. With migrate it applies missing
-// migrations first, and calls progress, unless it is nil, with the progress.
+// CheckSchema returns an error if the program cannot use the database's schema. With migrate, it applies missing
+// migrations before it checks. progress receives messages about the migrations, and may be nil.
 func CheckSchema(ctx context.Context, f DatabaseFlag, migrate bool, progress func(string)) error {
 	return withMigrator(ctx, f, func(m *schema.Migrator) error {
 		m.Progress = progress

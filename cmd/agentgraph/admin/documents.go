@@ -41,7 +41,7 @@ func (f BucketFlag) Bucket() (*bucket.Bucket, error) {
 	return b, nil
 }
 
-// Use sets the bucket of a Store, if there is one.
+// Use sets o.Bucket if the flag names a bucket.
 func (f BucketFlag) Use(o *db.Options) error {
 	b, err := f.Bucket()
 	if b != nil { // a nil pointer in the interface would not equal nil

@@ -59,7 +59,7 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 	})
 }
 
-// confirmed asks for the number again unless --confirm has it. Numbers match in any spelling.
+// confirmed reports whether --confirm or the answer to a prompt has the number. Numbers match in any format.
 func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
 	if c.Confirm == "" {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s permanently. \"--dry-run\" counts the affected "+

@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 )
 
-// Sizes in bytes, as measured on the demo's agents; see docs/guides/scale-out.md. Names that end in Bytes are the sizes
-// of a stored object with its indexes. Names that end in WAL are the sizes of its records in the write-ahead log, from
-// creation to deletion.
+// Sizes in bytes, as measured on the demo's agents; see docs/guides/scale-out.md. A constant that ends in Bytes is the
+// size of one stored object with its indexes. A constant that ends in WAL is the size of the object's records in the
+// write-ahead log, from its creation to its deletion.
 const (
 	agentBytes   = 41_000 // with a prompt, tools and eight tests
 	messageBytes = 1_140
@@ -22,7 +22,7 @@ const (
 	usageBytes   = 390
 	usageWAL     = 620
 	itemBytes    = 1_330
-	itemWAL      = 4_000 // 1,650 for the addition, the rest for three changes
+	itemWAL      = 4_000 // 1,650 to add the item, the rest for three changes to it
 )
 
 const (

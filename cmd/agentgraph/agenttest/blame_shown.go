@@ -133,7 +133,8 @@ func (b *blameShown) suspects() []changeShown {
 // maxSuspects is how many suspected changes are shown.
 const maxSuspects = 5
 
-// describe shows what was lost, both answers, and the price of a search.
+// describe shows the suspected changes, the answers of the passed and the failed run, the result of the last search,
+// and the price of a new one.
 func (t *blamedTest) describe(style client.Style) string {
 	var text strings.Builder
 	b := t.Blame
@@ -237,7 +238,8 @@ func (s *searchShown) step(i int) string {
 		*step.Judged)
 }
 
-// describeRestored names the restored changes by their numbers, or those that are not restored if they are fewer.
+// describeRestored names the restored changes by their numbers. If most changes are restored, it names the exceptions
+// instead.
 func (s *searchShown) describeRestored(numbers []int) string {
 	var others []int
 	for _, c := range s.Changes {

@@ -196,7 +196,8 @@ func (c *comparisonShown) nothingInCommon() string {
 	return "nothing to compare: no test was judged both in " + c.baseIDs() + " and in " + c.Head.ID
 }
 
-// gateConclusion returns the conclusion for a gate, which asks only whether something got worse.
+// gateConclusion returns the overall conclusion for a gate, which asks only whether something got worse. If all runs
+// passed, nothing got worse, even if there are too few runs to compare.
 func (c *comparisonShown) gateConclusion() string {
 	if c.Conclusion == "CannotDecide" && !c.isEmpty() && c.HeadCounts.Failed == 0 {
 		return "not worse, because every run passed"
@@ -210,8 +211,9 @@ func (c *comparisonShown) isUndecided() bool {
 		!slices.ContainsFunc(c.Tests, func(test comparedShown) bool { return test.Conclusion != "CannotDecide" })
 }
 
-// summary describes the comparison in lines: first the overall result with this conclusion, then the tests that failed
-// on a side or were not judged, then those that ran on one side only.
+// summary describes the comparison in lines. The first line has the overall result with the given conclusion. The next
+// lines have the tests that failed on either side or were not judged. The last lines have the tests that ran on one
+// side only.
 func (c *comparisonShown) summary(conclusion string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),

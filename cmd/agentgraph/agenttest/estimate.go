@@ -36,8 +36,8 @@ func readEstimate(ctx context.Context, server *client.Client, input client.Varia
 	return read.AgentTestExecutionEstimate, err
 }
 
-// String returns what the execution takes and, in a second sentence, what a comparison can show. Without noticed falls,
-// there is only the first sentence.
+// String returns the number of runs, the time and the credits. With NoticedFalls, a second sentence says which drops a
+// comparison detects.
 func (e executionEstimate) String() string {
 	text := pluralizeAs(e.Runs, "run", "runs")
 	if e.Runs < e.RunsAtMost {

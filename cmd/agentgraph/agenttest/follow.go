@@ -24,7 +24,7 @@ type executionShown struct {
 	Counts   countsShown    `json:"counts"`
 	PassRate *float64       `json:"passRate"`
 	Interval *intervalShown `json:"passRateInterval"`
-	// These two are read only at the end of an execution. Corrected is nil if there are too few labels.
+	// Corrected and Variants are read only once the execution has ended. Corrected is nil if there are too few labels.
 	Corrected     *correctedShown `json:"correctedPassRate,omitempty"`
 	Variants      []variantShown  `json:"variants,omitempty"`
 	PassHatK      []float64       `json:"passHatK"`
@@ -194,8 +194,8 @@ const (
 	cancelTimeout = 15 * time.Second
 )
 
-// follower follows an execution until its end. It reads the rows again whenever the event stream ends: events are
-// faster, but only the rows are complete.
+// follower follows an execution until its end. Events arrive early, but some may be missed. So the follower queries the
+// execution again whenever the event stream ends.
 type follower struct {
 	server    *client.Client
 	execution executionShown
@@ -213,7 +213,7 @@ type follower struct {
 func (f *follower) follow(ctx context.Context) error {
 	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		// Why the stream ended does not matter: the rows are read next. Without events, this loop polls.
+		// It does not matter why the stream ended, because the execution is queried next. Without events, this loop polls.
 		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
 			Variables: client.Variables{"id": f.execution.ID}}, func(data json.RawMessage) error {
 			var event struct{ AgentTestRunUpdated runShown }
@@ -264,7 +264,8 @@ func (f *follower) cancel(ctx context.Context) error {
 	return nil
 }
 
-// readExecution reads the execution, and its runs if it is finished or the known ones are out of date.
+// readExecution queries the execution. If it is finished, or if the follower has missed the end of a run, readExecution
+// queries its runs too.
 func (f *follower) readExecution(ctx context.Context) error {
 	var now struct{ AgentTestExecution *executionShown }
 	if err := f.server.Query(ctx, executionDocument, client.Variables{"id": f.execution.ID}, &now); err != nil {

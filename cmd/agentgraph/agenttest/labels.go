@@ -60,7 +60,7 @@ const figuresDocument = `query ($agent: ID!) { judgeFigures(agentId: $agent) {
 	disagreements { runId criterion passed labels { person holds note } }
 } }`
 
-// countedShown is a share with its numbers.
+// countedShown is a share with its numerator Count and its denominator Of.
 type countedShown struct {
 	Count    int            `json:"count"`
 	Of       int            `json:"of"`
@@ -75,7 +75,7 @@ func (c countedShown) String() string {
 	return fmt.Sprintf("%d of %d%s", c.Count, c.Of, c.Interval)
 }
 
-// figuresShown are the figures of a judge, or of one of its criteria.
+// figuresShown measures how well a judge agrees with people, for all of its criteria or for one.
 type figuresShown struct {
 	JudgeModel        *string      `json:"judgeModel"`
 	JudgePrompt       *string      `json:"judgePrompt"`

@@ -95,7 +95,7 @@ func (e *lineError) Error() string {
 	var pairs []string
 	for i, label := range e.labels {
 		line := fmt.Sprintf("line %d:", label.line)
-		// The server names a run that does not exist by its id alone.
+		// If a run does not exist, the server's error has only the id of the run, not the index of the label.
 		if client.CodeOf(e.err) == model.NotFound && strings.Contains(text, fmt.Sprintf("%q", label.input["runId"])) {
 			return fmt.Sprintf("%s: %s %s", e.file, line, text)
 		}

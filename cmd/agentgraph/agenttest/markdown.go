@@ -38,7 +38,7 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 		switch {
 		case test.Blame != nil:
 			text.WriteString("\n" + test.markdown())
-		case run.Variant == nil: // otherwise a table has the passed runs of each variant
+		case run.Variant == nil: // the passed runs of a variant are in a table instead
 			text.WriteString("\n" + r.markdownWithoutBlame(test))
 		}
 	}

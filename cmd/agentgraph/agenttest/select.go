@@ -86,7 +86,8 @@ func (c *runCommand) target(ctx context.Context, server *client.Client) (name st
 	return "testIds", testIDs, nil
 }
 
-// nameEmpty replaces the server's error about an agent or a folder without tests by one that has its name.
+// nameEmpty replaces the server's error about an agent or a folder without tests. The new error has the name of that
+// agent or folder.
 func (c *runCommand) nameEmpty(err error) error {
 	switch {
 	case len(c.Agent) == 1 && err.Error() == "agentId has no tests":

@@ -62,7 +62,7 @@ func (e executionShown) summary() string {
 		fmt.Fprintf(&text, "Corrected for the judge's errors: %s%s, by %s of people\n", percent(c.Rate), c.Interval,
 			pluralize(c.Labels, "label"))
 	}
-	if len(e.Variants) == 0 { // otherwise a table has the usage of each
+	if len(e.Variants) == 0 { // the usage of variants is in a table instead
 		text.WriteString(e.Usage.summary())
 	}
 	if a := e.Agreement; a != nil {

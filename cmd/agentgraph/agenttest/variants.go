@@ -77,8 +77,8 @@ var triedSettings = map[string]string{
 var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version|` +
 	strings.Join(slices.Sorted(maps.Keys(triedSettings)), "|") + `)=`)
 
-// parseVariant returns the variant that a flag describes: a label alone, or LABEL: with some of model=NAME, version=N,
-// prompt=@FILE and SETTING=VALUE.
+// parseVariant parses the variant that a flag describes: LABEL alone, or LABEL: followed by one or more of model=NAME,
+// version=N, prompt=@FILE and SETTING=VALUE.
 func parseVariant(text string) (client.Variables, error) {
 	label, changeText, _ := strings.Cut(text, ":")
 	variant := client.Variables{"label": label}

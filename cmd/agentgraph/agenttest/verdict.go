@@ -28,9 +28,8 @@ type report struct {
 	isLost bool
 }
 
-// decide sets the outcome. The first match wins: the connection to the server was lost, the execution was cancelled, a
-// run failed, the corrected pass rate is missing, a rate is too low or a test regressed, an error occurred, the result
-// is inconclusive, or enough passed.
+// decide sets the outcome. The first case that applies wins, so the order of the cases matters. For example, a rate
+// that is too low outweighs runs that could not be judged.
 func (r *report) decide(connErr error) {
 	counts, set := r.Execution.Counts, func(code int, format string, args ...any) {
 		r.Outcome = [...]string{client.ExitDone: "Passed", client.ExitFailed: "Failed", client.ExitServer: "Error",
@@ -77,9 +76,9 @@ func (r *report) decide(connErr error) {
 	}
 }
 
-// rate returns the mean of the pass rates of the tests and rows, with its name. Runs of all tests together would give a
-// test that stopped early less weight than the others. The mean is computed exactly and rounded once: 7 of 100 is not
-// below 0.07.
+// rate returns the mean of the pass rates of the tests and rows, with its name. The share of all runs that passed would
+// be wrong: a test that stopped early has fewer runs, so it would count less than the others. The mean is computed
+// exactly and rounded once: 7 of 100 is not below 0.07.
 func (r *report) rate() (rate float64, name string) {
 	type tally struct{ passed, judged int64 }
 	tallies := map[string]tally{}

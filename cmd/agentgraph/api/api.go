@@ -26,7 +26,7 @@ func (f *outputFlag) Declare() cli.Flags {
 // isHumanReadable reports whether the output is a terminal and JSON was not requested.
 func (f outputFlag) isHumanReadable(out io.Writer) bool { return !f.JSON && cli.IsTerminal(out) }
 
-// truncate cuts text to at most that many characters.
+// truncate cuts text to at most limit characters. An ellipsis marks the cut. A limit below 1 means no limit.
 func truncate(text string, limit int) string {
 	if utf8.RuneCountInString(text) <= limit || limit < 1 {
 		return text

@@ -59,7 +59,6 @@ type knowledgeChat struct {
 	Datasets []struct{ ID, Name string }
 }
 
-// evaluationFigures has the figures of an evaluation.
 type evaluationFigures struct {
 	Asked              int                 `json:"asked"`
 	HitAt1             float64             `json:"hitAt1"`
@@ -68,7 +67,7 @@ type evaluationFigures struct {
 	Missed             []evaluatedQuestion `json:"missed"`
 }
 
-// evaluatedQuestion is a question that the first chunk does not answer.
+// evaluatedQuestion is a question whose answer is not in the first chunk found.
 type evaluatedQuestion struct {
 	Rank             *int    `json:"rank"`
 	Reason           *string `json:"reason"`
@@ -141,8 +140,8 @@ func (c *KnowledgeEvaluate) tried() client.Variables {
 	return settings
 }
 
-// dataset returns the id of the named dataset. Without a name it returns the only dataset if one is needed, otherwise
-// nil.
+// dataset returns the id of the named dataset. If no dataset is named, it returns the only dataset if isNeeded is set,
+// and nil otherwise.
 func (c *KnowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string, error) {
 	names := make([]string, len(chat.Datasets))
 	for i, d := range chat.Datasets {
@@ -214,8 +213,8 @@ func measure(ctx context.Context, server *client.Client, chatID string, datasetI
 	return all, nil
 }
 
-// show prints the figures in columns, and then the questions that the settings of the last column missed. tried may be
-// nil.
+// show prints the figures in columns. Then it prints the questions that were missed with the tried settings or, if
+// tried is nil, with the saved settings.
 func show(out io.Writer, saved, tried *evaluationFigures) error {
 	rows := [][]string{{fmt.Sprintf("OF %d QUESTIONS", saved.Asked), "SAVED"}, {"hit@1"}, {"hit@6"},
 		{"mean reciprocal rank"}}

@@ -96,7 +96,7 @@ func (p *mcpProxy) forward(ctx context.Context, text []byte) {
 		err = cmp.Or(err, errors.New("the server closed the connection before it answered: try again"))
 		refused = &mcpError{Code: serverError, Message: err.Error()}
 	}
-	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": message.ID, "error": refused}) // the id was decoded
+	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": message.ID, "error": refused}) // the id is valid JSON
 	p.write(answer)
 }
 

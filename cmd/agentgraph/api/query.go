@@ -122,7 +122,7 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 		if err := json.Unmarshal(text, &request.Variables); err != nil {
 			return client.Request{}, "", errors.New("--variables must name a file that contains a JSON object")
 		}
-		if request.Variables == nil { // the file has null
+		if request.Variables == nil { // the file contains null
 			request.Variables = client.Variables{}
 		}
 	}

@@ -70,7 +70,7 @@ type terminal struct {
 	out   io.Writer
 	style client.Style
 	agent string
-	// turn is the attempt whose text is in the open line, and written is that text.
+	// turn is the id of the attempt to answer whose text is on the open line. written is that text.
 	turn    string
 	written string
 	// line wraps the text of the agent.
@@ -152,7 +152,7 @@ func (s *terminal) call(arrow, text string) {
 // message shows the part of the message that is not on the screen yet.
 func (s *terminal) message(m chatMessage) {
 	if m.Role == "user" {
-		return // The contact has typed it.
+		return // The user has typed this message, so it is on the screen.
 	}
 	rest, isShown := strings.CutPrefix(m.Text, s.written)
 	if s.written == "" || !isShown {

@@ -125,7 +125,7 @@ func shortenNames(rows [][]string, width int) {
 	}
 }
 
-// rows returns the table: the total, then each axis below its name.
+// rows returns the table: the total, the credits by channel, month and agent, and the plan.
 func (u usageShown) rows() [][]string {
 	used := u.ConsumptionBreakdown
 	rows := [][]string{{"", "CREDITS"}, {"Total", used.TotalCredits.String()}}

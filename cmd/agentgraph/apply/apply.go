@@ -75,7 +75,7 @@ func (c *compareFlags) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *chan
 	return server, made, err
 }
 
-// connect returns the server that the flags name, and its resources of the kinds.
+// connect returns the server that the flags name, and its resources of the selected kinds.
 func connect(cmd *cobra.Command, flags client.Flags, selectedKinds []*kind) (*api, *company, error) {
 	connected, err := flags.Connect(cmd)
 	if err != nil {

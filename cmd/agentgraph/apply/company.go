@@ -21,7 +21,7 @@ func newCompany() *company {
 	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, reported: map[reportedList]bool{}}
 }
 
-// reportedList is a list of the files, which belongs to an agent if it has tests or folders.
+// reportedList is a list in the files. A list of folders or tests belongs to an agent.
 type reportedList struct {
 	kind  *kind
 	agent *resource
@@ -33,7 +33,7 @@ type declaration struct {
 	raw   object
 	at    path
 	agent string // the key of its agent, if it has one
-	// lists are the kinds of the lists in a group of tests.
+	// lists has the kinds whose lists a group of tests has, even if they are empty.
 	lists []*kind
 }
 
@@ -157,7 +157,7 @@ func (c *company) lookup(k *kind, key string, owner *resource, at path) *resourc
 	return nil
 }
 
-// normalize sets the normal form of the resource in the files, which can be compared.
+// normalize sets the normal form of a resource in the files. Normal forms can be compared.
 func (c *company) normalize(t *resource) {
 	raw := t.raw
 	switch t.kind {

@@ -43,7 +43,7 @@ func documentsIn(t *resource, wrong *faults) []document {
 		if !isText {
 			file, d.name = entry.(object).text("file"), entry.(object).text("name")
 		}
-		// Pull writes the name of each document whose file has another name, also if two documents have the same name.
+		// A second document with the same name must have its name next to its file, as pull writes it.
 		if seen[d.name] && isText {
 			wrong.addFault(at, "is a second document with the name %q", d.name)
 		}
@@ -94,15 +94,15 @@ func (d document) content() ([]byte, error) {
 	return content, nil
 }
 
-// storedAs returns the index of the first of some documents of the server with the same name and content, or -1.
+// storedAs returns the index of the first stored document with the same name and content, or -1.
 func (d document) storedAs(stored []storedDocument) int {
 	return slices.IndexFunc(stored, d.equals)
 }
 
 func (d document) equals(s storedDocument) bool { return s.name == d.name && s.digest == d.digest }
 
-// compareDocuments sets the documents to add and to delete. Documents of the server with the name of a file, but other
-// content, are deleted. With prune, so are those that the files do not name.
+// compareDocuments sets the documents to add and to delete. It deletes a stored document if a file has its name but
+// other content. With prune, it also deletes stored documents that are missing from the list in the files.
 func (ch *change) compareDocuments(prune bool) {
 	t := ch.resource
 	named := map[string]bool{}
@@ -141,8 +141,8 @@ const questionsQuery = `query ($id: ID!) { dataset(id: $id) { labelledQuestions 
 // questionsPerRequest bounds the questions of one request, so that the longest ones fit in its body.
 const questionsPerRequest = 50
 
-// moveQuestions moves the labeled questions of the documents that will be deleted to the documents that keep their
-// names, given by id.
+// moveQuestions moves the labeled questions of documents that will be deleted to the documents that replace them. kept
+// has the ids of the remaining documents by name.
 func (ch *change) moveQuestions(ctx context.Context, w *writer, kept map[string]string) error {
 	newIDs := map[string]string{}
 	for _, s := range ch.deletedDocuments {

@@ -108,7 +108,7 @@ func (t *importedTest) conditions(test object) {
 	}
 }
 
-// calls imports the expected tool call with its arguments, or that the call must not be made.
+// calls imports the expected tool call with its arguments, or the condition that the tool is not called.
 func (t *importedTest) calls(test object) {
 	wanted := test.object("tool_call_parameters")
 	tool := wanted.object("referenced_tool")

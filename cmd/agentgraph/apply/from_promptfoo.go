@@ -20,7 +20,7 @@ func fromPromptfoo(c *importedTests) error {
 	}
 	if tests, isList := value.(list); isList {
 		value = object{{"tests", tests}}
-		at.path = "-" // the list itself is at this place
+		at.path = "-" // an invented path, because the file has no member "tests"
 		at.in.lines["-"] = 1
 		for i := range tests {
 			at.in.lines[fmt.Sprintf("-/tests/%d", i)] = at.in.lines[fmt.Sprintf("/%d", i)]

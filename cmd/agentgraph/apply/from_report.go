@@ -20,7 +20,7 @@ const (
 	carriedOver outcome = iota
 	approximated
 	leftOut
-	// notNeeded parts configure the other tool itself, or have no effect there either.
+	// notNeeded parts configure the other tool itself, or have no effect in it.
 	notNeeded
 )
 

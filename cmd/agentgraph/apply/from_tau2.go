@@ -210,8 +210,8 @@ func looseNumberPattern(text string) string {
 var digitPairs = regexp.MustCompile(`[0-9]{2,}`)
 
 // checkExactWrites adds checks that the agent makes the same writes as the reference solution, each equally often, and
-// no others. A check of a call also counts the solution's calls with more arguments, because it ignores those. Failed
-// calls of the solution's tools do not count. Reads are not checked.
+// no others. A check ignores arguments that it does not name, so it also counts the solution's calls with additional
+// arguments. Failed calls of the solution's tools do not count. Reads are not checked.
 func (t *importedTest) checkExactWrites(gold []object, writes []string) {
 	for _, name := range writes {
 		var actions, expectedCalls []object

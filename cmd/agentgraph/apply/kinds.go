@@ -21,7 +21,7 @@ func (k *kind) isTest() bool { return k == simulation || k == classification }
 
 func (k *kind) member(name string) field { return k.shape().member(name) }
 
-// member returns the member with the name, or no field.
+// member returns the member with the name, or the zero field if there is none.
 func (s shape) member(name string) field {
 	for _, f := range s.members {
 		if f.name == name {

@@ -190,7 +190,8 @@ func originOf(endpoint object) string {
 	return address.Scheme + "://" + address.Host
 }
 
-// checkCampaignFields refuses changes of existing fields. It drops the difference between the fields unless one is new.
+// checkCampaignFields refuses changes of a campaign's existing fields. If no field is new, it drops the difference,
+// because fields that are missing from the files stay on the server.
 func (c *company) checkCampaignFields(ch *change) {
 	ch.separate = slices.DeleteFunc(ch.separate, func(d difference) bool {
 		old, _ := d.old.(list)

@@ -158,7 +158,7 @@ func (t *resource) file(withIDs bool) object {
 		switch {
 		case f.name == "agentId" && t.agent != nil:
 			continue
-		case t.kind == tool && mcp != nil && f.name == "parameters": // the MCP server gives them
+		case t.kind == tool && mcp != nil && f.name == "parameters": // the MCP server defines them
 			continue
 		case t.kind == tool && mcp == nil && (f.name == "mcpServerId" || f.name == "mcpName"):
 			continue
@@ -235,7 +235,7 @@ func (t *resource) pulledDocuments() (all []pulledDocument) {
 	return all
 }
 
-// noteDocuments notes documents with the name of another one and different content, and their files.
+// noteDocuments notes each document that has the name of another one but different content. The note names its file.
 func (c *company) noteDocuments() {
 	for _, t := range c.resources[dataset] {
 		all := t.pulledDocuments()

@@ -8,15 +8,16 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// If a resource is missing from the files and a new one is similar to it, it was probably renamed. An id in the files
-// confirms that.
+// If the files lack a resource of the server but have a similar new one, the resource was probably renamed. An id in
+// the files confirms that.
 
-// similarity is the share of equal text from which two resources are similar. Lines of lists and objects shorter than
-// longLine do not count, because most of them contain only the name of a member.
+// similarity is the minimum share of equal text that makes two resources similar. Lines of lists and objects are
+// ignored if they are shorter than longLine bytes, because most of those lines contain only the name of a member.
 const similarity, longLine = 0.6, 20
 
-// maxRenamedTests is how many notes there are about tests of a kind. Many tests are alike, so a note needs a test whose
-// whole content is the same, unless the old test would be deleted.
+// maxRenamedTests is the maximum number of notes about renamed tests of a kind. Many tests are alike. So a note about a
+// test requires that its whole content is unchanged, except for the name. With --prune, a similar test is enough,
+// because the old test would be deleted.
 const maxRenamedTests = 3
 
 // commonMembers lists members that many resources share, such as the name of an agent and the shared settings of its

@@ -60,7 +60,7 @@ func checkSource(s *source) (wrong faults) {
 	return slices.Compact(wrong)
 }
 
-// addInfinite adds the numbers that JSON does not have, such as ".inf".
+// addInfinite adds a fault for each number that JSON does not have, such as ".inf".
 func (f *faults) addInfinite(at path, value any) {
 	switch v := value.(type) {
 	case object:

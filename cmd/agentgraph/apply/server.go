@@ -59,7 +59,7 @@ func (a *api) readResources(ctx context.Context, query string, isWhole bool) (no
 	return nodes, err
 }
 
-// load returns the server's resources of the kinds, which must be in the order of their dependencies.
+// load returns the server's resources of the selected kinds. The kinds must be in the order of their dependencies.
 func (a *api) load(ctx context.Context, selectedKinds []*kind) (*company, error) {
 	c := newCompany()
 	for _, k := range selectedKinds {
@@ -97,7 +97,7 @@ func (a *api) loadDocuments(ctx context.Context, c *company) error {
 	return err
 }
 
-// normalizeNodes sets the normal form of the server's resources, which can be compared.
+// normalizeNodes sets the normal form of each resource on the server. Normal forms can be compared.
 func (c *company) normalizeNodes() {
 	for _, t := range c.resources[agent] {
 		t.subAgents = map[string]*resource{}

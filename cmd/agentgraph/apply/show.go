@@ -128,8 +128,8 @@ func (d difference) show(out io.Writer, isNew bool) {
 
 func withNewline(text string) string { return strings.TrimSuffix(text, "\n") + "\n" }
 
-// textOf returns a value for people: a text that is long or has several lines as it is, anything else as YAML on one or
-// several lines.
+// textOf returns a value for people. A text that is long or has several lines is shown as text. Any other value is
+// shown as YAML, on one line if onOneLine is set.
 func (d difference) textOf(value any, onOneLine bool) string {
 	written := d.shape.fileValue(value)
 	if text, ok := written.(string); ok && (strings.Contains(text, "\n") || len(text) > longest) {

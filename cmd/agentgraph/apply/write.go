@@ -269,7 +269,6 @@ func (ch *change) writeDocuments(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// delete deletes the resource.
 func (ch *change) delete(ctx context.Context, w *writer) error {
 	typeName := ch.resource.kind.typeName
 	if ch.resource.kind.isTest() {

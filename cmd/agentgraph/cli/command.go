@@ -1,4 +1,4 @@
-// Package cli adds to cobra. Commands declare each flag once, with its environment variable, default and help. Values
+// Package cli extends cobra. Commands declare each flag once, with its environment variable, default and help. Values
 // come from the command line, the environment, secret files and a settings file. Errors are one sentence. Start reading
 // at New.
 package cli
@@ -31,7 +31,7 @@ type UsageError struct{ err error }
 func (e *UsageError) Error() string { return strings.ReplaceAll(e.err.Error(), "\n", "; ") }
 func (e *UsageError) Unwrap() error { return e.err }
 
-// errAnswered is returned instead of running a command when --version has been answered.
+// errAnswered is returned after --version was answered, so that the command does not run.
 var errAnswered = errors.New("the version was printed")
 
 // Annotations of commands: the version of the program, and a line for each argument, with a tab before its help.
@@ -74,8 +74,8 @@ func AddGroup(program *cobra.Command, title string, commands ...*cobra.Command) 
 func Version(cmd *cobra.Command) string { return cmd.Root().Annotations[versionKey] }
 
 // New completes a command that can be run. cmd has its name, help and examples. The flags and arguments set fields of
-// c, and the help lists them in their order. Then the command calls the Validate method of c, if it has one. It refuses
-// missing flags and arguments, and calls Run.
+// c, and the help lists them in their order. The command first calls the Validate method of c, if there is one. Then it
+// refuses missing flags and arguments. Last, it calls Run.
 func New(c Runner, cmd *cobra.Command, arguments []Argument, flags ...Declarer) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	for _, group := range flags {

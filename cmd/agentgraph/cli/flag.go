@@ -80,9 +80,9 @@ type Argument struct {
 type value struct {
 	pflag.Value
 	Flag
-	// isSet is set once the flag has a value. repeated is the flag that was given twice although it takes one value, or
-	// the name that two of its pairs have. A repetition is refused only when the command runs, because completion sets
-	// flags twice.
+	// isSet is set once the flag has a value. repeated names a flag that was given twice although it takes one value, or a
+	// pair whose name was given twice. A repetition is refused only when the command runs, because completion sets flags
+	// twice.
 	isSet    bool
 	repeated string
 	// isEmpty is set if the flag was given without a value although it needs one.
@@ -147,7 +147,8 @@ func (v *value) Set(text string) error {
 	return nil
 }
 
-// noteRepetition records whether the text replaces a value of the flag, or of the same name in its pairs.
+// noteRepetition sets repeated if the text would replace the value of the flag or, in NAME=VALUE pairs, the value of
+// the same name.
 func (v *value) noteRepetition(text string) {
 	if pairs, isMap := v.Into.(*map[string]string); isMap {
 		name, _, _ := strings.Cut(text, "=")

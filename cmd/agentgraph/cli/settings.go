@@ -15,8 +15,8 @@ import (
 // configFlag is the name of the flag for the settings file.
 const configFlag = "config"
 
-// SettingsOf is the annotation of a command that also uses the settings of another command, which it names. Both are
-// at the top of the program.
+// SettingsOf is the annotation of a command that also uses the settings of another command. Its value is the name of
+// that command. Both are subcommands of the root command.
 const SettingsOf = "settings-of"
 
 // settings is a settings file: values of flags by name. Values at the top apply to all commands. Values below the name
@@ -82,7 +82,8 @@ func (s settings) valueOf(command []string, flag string) (text string, found boo
 	return strings.Join(parts, ","), true
 }
 
-// inherit gives the command the values for the command that its annotation SettingsOf names. Its own take precedence.
+// inherit adds the values of the command that cmd's annotation SettingsOf names. The values for cmd itself take
+// precedence.
 func (s settings) inherit(cmd *cobra.Command) {
 	if cmd.Annotations[SettingsOf] == "" {
 		return
@@ -123,7 +124,7 @@ func childNamed(cmd *cobra.Command, name string) *cobra.Command {
 	return nil
 }
 
-// hasFlag reports whether the command or one of its subcommands has the flag, and settings may set it.
+// hasFlag reports whether the command or one of its subcommands has a flag with the name that settings may set.
 func hasFlag(cmd *cobra.Command, name string) bool {
 	if flag := cmd.Flags().Lookup(name); flag != nil && name != configFlag {
 		if _, isDeclared := flag.Value.(*value); isDeclared {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Wrap wraps a text at words into lines of at most that many columns. It breaks longer words.
+// Wrap wraps a text at words into lines of at most limit columns. It breaks longer words.
 func Wrap(text string, limit int) (lines []string) {
 	for _, line := range wrap(text, limit) {
 		for Columns(line) > limit {
@@ -19,7 +19,7 @@ func Wrap(text string, limit int) (lines []string) {
 	return lines
 }
 
-// wrap wraps a text at words into lines of at most that many columns. A longer word gets a line of its own.
+// wrap wraps a text at words into lines of at most limit columns. A longer word gets a line of its own.
 func wrap(text string, limit int) []string {
 	lines := []string{""}
 	for _, word := range strings.Fields(text) {
@@ -36,7 +36,7 @@ func wrap(text string, limit int) []string {
 	return lines
 }
 
-// fitting returns how many bytes of a text fit the columns, with at least one character.
+// fitting returns how many bytes of a text fit into limit columns, at least those of the first character.
 func fitting(text string, limit int) int {
 	columns := 0
 	for at, r := range text {

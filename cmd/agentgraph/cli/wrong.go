@@ -113,8 +113,8 @@ func refuseUnknownCommands(program *cobra.Command, words []string) error {
 	return nil
 }
 
-// flagOf returns the flag that this word names without a value, or nil. If NoOptDefVal of the flag is "", the next word
-// is its value.
+// flagOf returns the flag that the word names, such as --name or -n. It returns nil for other words, such as
+// --name=VALUE. If NoOptDefVal of the flag is "", the next word is its value.
 func flagOf(cmd *cobra.Command, word string) *pflag.Flag {
 	name, isLong := strings.CutPrefix(word, "--")
 	switch {
@@ -148,8 +148,8 @@ func didYouMean(word string, names []string) string {
 // serviceVariable matches the variables that Kubernetes sets in every container for a service.
 var serviceVariable = regexp.MustCompile(`_SERVICE_(HOST|PORT)(_\w+)?$|_PORT(_\d+_(TCP|UDP|SCTP)(_\w+)?)?$`)
 
-// UnknownVariables returns the environment variables with the prefix that no flag of the program reads, except those
-// with the names. Each has a suggestion if there is a similar one.
+// UnknownVariables returns the environment variables that begin with prefix, except those in names and those that a
+// flag of the program reads. Each has a suggestion if there is a similar variable.
 func UnknownVariables(program *cobra.Command, prefix string, names ...string) (unknown []string) {
 	var collect func(*cobra.Command)
 	collect = func(cmd *cobra.Command) {

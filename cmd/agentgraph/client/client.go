@@ -168,8 +168,8 @@ func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) 
 	return response.StatusCode, response.Header, text, nil
 }
 
-// Subscribe calls the function each with the data of every event. It returns nil when the server completes the stream.
-// If the stream ends in any other way, it returns an error.
+// Subscribe calls each with the data of every event. It returns nil when the server completes the stream. If the stream
+// ends in any other way, it returns an error.
 func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.RawMessage) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -46,8 +46,8 @@ func (f Flags) Connect(cmd *cobra.Command) (*Client, error) {
 }
 
 // server returns the server from the first of these: the flags, a named context, the environment, the current context.
-// The key of a context is only sent to the address of that context. Flags and environment may each have a part of the
-// other server: an address, a key, or both.
+// The key of a context is only sent to the address of that context. Without a context, the address and the key may come
+// from different sources: one from a flag, the other from the environment.
 func (f Flags) server(cmd *cobra.Command) (Server, error) {
 	// The command line overrides the environment.
 	isGiven := cmd.Flags().Changed

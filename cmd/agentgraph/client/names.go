@@ -19,7 +19,7 @@ type Kind struct {
 	noun, typeName string
 	// list is a query for a page of the objects whose names contain the text. The query of Folders returns all folders.
 	list string
-	// advice tells the user how to list all of them, or is "".
+	// advice tells the user how to list all objects of the kind, or is "".
 	advice string
 	// hasAgent is set if each object belongs to an agent.
 	hasAgent bool
@@ -130,7 +130,7 @@ func filter(all []Object, isKept func(Object) bool) []Object {
 	return slices.DeleteFunc(slices.Clone(all), func(n Object) bool { return !isKept(n) })
 }
 
-// candidates lists objects for an error by name. With withIDs it adds their ids and agents.
+// candidates lists the names of objects for an error. With withIDs it adds their ids and agents.
 func candidates(all []Object, withIDs bool) string {
 	var texts []string
 	for _, n := range all[:min(len(all), maxCandidates)] {

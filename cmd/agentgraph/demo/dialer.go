@@ -151,7 +151,7 @@ func (d *dialer) last(to stage, count int) time.Time {
 	case to == evaluating:
 		return d.now.Add(-span(d.random, 4*time.Minute, 6*time.Minute))
 	case to == retrying && d.content.Status == model.CampaignStatusRunning:
-		// For most of these items, the next attempt is still due.
+		// The next attempt of most of these items is in the future.
 		return d.now.Add(-d.pace().missed - span(d.random, time.Minute, d.apart()))
 	}
 	// Each attempt takes at most this long, even if it is moved into the calling hours.

@@ -157,7 +157,7 @@ func takeOf(t *testing.T, run *model.AgentTestRun) recordedRun {
 	return recorded
 }
 
-// sameTake describes how two takes differ, apart from durations and numbers.
+// sameTake describes how two recorded runs differ. It ignores durations, usage and Times.
 func sameTake(a, b recordedRun) string {
 	return cmp.Diff(a, b, cmpopts.IgnoreFields(recordedRun{}, "Times", "DurationMs"),
 		cmpopts.IgnoreFields(model.TestMessage{}, "Usage"), cmpopts.IgnoreFields(recordedCall{}, "DurationMs"),
@@ -173,7 +173,7 @@ func separator(n int, before string) string {
 	return ",\n" + strings.TrimLeft(before, "{\n")
 }
 
-// lines returns the recording as JSON with one line per take.
+// lines returns the recording as JSON with one line for each recordedRun.
 func lines(t *testing.T, r recording) []byte {
 	t.Helper()
 	var text bytes.Buffer

@@ -224,7 +224,7 @@ func TestUsageVariesByMonth(t *testing.T) {
 		require.NoError(t, err)
 		between(t, len(entries), 3_000, 6_000, now.String())
 		months := map[string]bool{}
-		// sum has the credits of each agent in each month, and days the number of its entries. Both omit weekends.
+		// sum has the credits of each agent in each month, and days has the number of entries. Both omit weekends.
 		type month struct {
 			agent string
 			month time.Month

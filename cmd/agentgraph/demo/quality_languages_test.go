@@ -136,9 +136,9 @@ func misspelled(question string) string {
 // leads are the margins by which other rankings may be better, in hit@6 and mean reciprocal rank.
 type leads struct{ hits, reciprocal float64 }
 
-// conceded are larger margins that are accepted. In English, alone and among all languages, other rankings find one
-// more answer (63 of 64): agentgraph takes the "camp" of one question for "ramp". Among all languages, the mean
-// reciprocal ranks are 0.941 and 0.954: long product texts contain "month" and "turned" too, and their length hardly
+// conceded are larger margins that are accepted. In English, other rankings find one more answer (63 of 64), both alone
+// and among all languages: agentgraph takes the word "camp" of that question for "ramp". Among all languages, the mean
+// reciprocal ranks are 0.941 and 0.954. Long product texts contain "month" and "turned" too, and their length hardly
 // lowers their rank.
 var conceded = map[string]leads{
 	"en alone":     {1.0 / 64, 0.01},

@@ -26,7 +26,7 @@ type testFolder struct {
 	model.CreateAgentTestFolderInput
 }
 
-// about has the test's keys in the file that the API's input does not have.
+// about has the members of a test in the demo's files that the API's input lacks.
 type about struct {
 	Key string `json:"key"`
 	// Expect is the expected status with the offline models.
@@ -124,7 +124,8 @@ func (s seeding) addTestRows(rows *testRows, group agentTests, at time.Time) err
 // defaultMaxTurns is the schema's default.
 const defaultMaxTurns = 10
 
-// simulation returns the input with ids instead of keys, except that of the folder, and with the agent's defaults.
+// simulation completes a test of the files. It replaces keys by ids, except the key of the folder, and applies the
+// agent's defaults.
 func (s seeding) simulation(group agentTests, in model.CreateSimulationTestInput) (model.CreateSimulationTestInput,
 	error) {
 	in.AgentID = s.agents[group.Agent]

@@ -57,7 +57,7 @@ func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand,
 	return entries, nil
 }
 
-// creditsOn returns the credits of a day without growth.
+// creditsOn returns the credits of a day before growth is applied.
 func (u agentUsage) creditsOn(day time.Time) float64 {
 	credits := u.PerDay * u.Seasons[day.Month()-1]
 	if weekday := day.Weekday(); weekday == time.Saturday || weekday == time.Sunday {

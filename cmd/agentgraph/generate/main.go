@@ -78,7 +78,7 @@ var (
 // markdown returns a description as one line for a table cell. Both GitHub and Vue render it as text.
 func markdown(text string) string {
 	parts := strings.Split(strings.Join(strings.Fields(text), " "), "`")
-	for i := 0; i < len(parts); i += 2 { // The others are code.
+	for i := 0; i < len(parts); i += 2 { // Parts with odd indexes are code.
 		part := strings.NewReplacer("<", "&lt;", "{{", "&#123;&#123;").Replace(parts[i])
 		parts[i] = literal.ReplaceAllStringFunc(part, func(found string) string {
 			if strings.HasPrefix(found, "]") {

@@ -11,9 +11,9 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/program"
 )
 
-// writeRelease writes into dir the files that packages install with the program: a manual page for each command below
-// man/, and completion scripts below completions/, with the names that their shells expect. The version is that of a
-// release, such as v1.2.3.
+// writeRelease writes the files that packages install with the program. In dir, the folder man gets a manual page for
+// each command. The folder completions gets a completion script for each shell, with the name that the shell expects.
+// version is that of a release, such as v1.2.3.
 func writeRelease(dir, version string) {
 	root := program.New(version)
 	root.DisableAutoGenTag = true // so that two builds of one release are equal

@@ -46,8 +46,8 @@ func (c *completionCommand) Run(cmd *cobra.Command) error {
 	return fmt.Errorf("there is no script for %s", c.Shell)
 }
 
-// bashNames completes names, which may contain spaces. It replaces the handling of candidates without descriptions in
-// cobra's script, which inserts a common prefix unescaped and compares names case-sensitively.
+// bashNames completes names, which may contain spaces. It replaces the part of cobra's script that handles candidates
+// without descriptions. That part inserts a common prefix unescaped, and compares names case-sensitively.
 const bashNames = `
 __agentgraph_complete_names() {
     local name

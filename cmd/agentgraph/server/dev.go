@@ -115,7 +115,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	defer discard()
 	companies := sync.OnceValues(demo.Read)
 	if c.Ephemeral {
-		go func() { _, _ = companies() }() // needed soon, and the database takes a while to start
+		go func() { _, _ = companies() }() // reads the companies while the database starts
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -267,7 +267,8 @@ func demoKey(ctx context.Context, store *db.Store, demos func() (demo.Companies,
 // sessionTTL is the lifetime of the session that an invitation starts.
 const sessionTTL = 12 * time.Hour
 
-// invite returns an invitation to the console. Its session belongs to the demo's key. Without that key it returns nil.
+// invite returns an invitation to the console, or nil if key is nil. The session that the invitation starts belongs to
+// the demo's key.
 func invite(store *db.Store, key *string) *console.Invitation {
 	if key == nil {
 		return nil

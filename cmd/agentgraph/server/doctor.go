@@ -150,7 +150,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 		return []finding{problem("database", err.Error(), "check that the database runs, and that DATABASE_URL has the "+
 			"right host, name, user and password")}
 	}
-	// The server read its clock between the request and the answer.
+	// The database read its clock between the request and the answer.
 	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
 	findings := []finding{server(contents), c.connections(contents), c.schema(ctx, contents)}
 	if contents.IsOurs {

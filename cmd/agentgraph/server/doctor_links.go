@@ -11,7 +11,7 @@ import (
 
 // connections compares the connections of a replica with those that the server allows.
 func (c *Doctor) connections(contents schema.Contents) finding {
-	// Writes, reads, and three for notifications, locks and the queue.
+	// MaxConnections for writes, as many for reads, and three for notifications, locks and the queue.
 	perReplica := 2*int(c.MaxConnections) + 3
 	found := fmt.Sprintf("the server allows %d, and a replica opens at most %d", contents.MaxConnections, perReplica)
 	if contents.MaxConnections < perReplica {

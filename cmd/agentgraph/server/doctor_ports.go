@@ -46,7 +46,8 @@ func (c *Doctor) port(ctx context.Context, name, address string, err error) find
 		"stop the program that uses the address, or choose another one with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
 }
 
-// serves reports whether an agentgraph serves its API at the address, or its metrics if that is the name.
+// serves reports whether an agentgraph serves its API at the address. With the name "metrics", it reports whether one
+// serves its metrics there.
 func serves(ctx context.Context, name, address string) bool {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -86,8 +86,8 @@ func isOrigin(text string) bool {
 		text == address.Scheme+"://"+address.Host && !strings.Contains(strings.TrimPrefix(address.Host, "*."), "*")
 }
 
-// costPerWork relates the cost limit of operations to the limit of values in a response, which settings computes from
-// it.
+// costPerWork is the ratio of --query-cost to the limit of work for a response. The method settings computes that
+// limit.
 const costPerWork = 20
 
 // settings returns the gateway's settings.

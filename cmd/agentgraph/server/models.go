@@ -39,7 +39,8 @@ type listedModel struct {
 	Fallback string
 }
 
-// listedPrice is a price in the operator's file. It keeps its fault for an error that names the model.
+// listedPrice is a price in the operator's file. It keeps its parse error, so that a later error can also name the
+// model.
 type listedPrice struct {
 	credits model.Credits
 	fault   error
@@ -52,7 +53,8 @@ func (p *listedPrice) UnmarshalText(text []byte) error {
 }
 
 // modelsIn returns a setter that reads the list of models in a YAML or JSON file. Prices that the file omits are
-// noPrice, but that of cached tokens is nil. The names of the variables with keys go to keyVariables.
+// noPrice, except that an omitted price of cached tokens is nil. The names of the variables with keys go to
+// keyVariables.
 func modelsIn(into *[]app.ModelOptions, keyVariables *[]string) func(string) error {
 	return func(path string) error {
 		text, err := os.ReadFile(cli.ExpandPath(path))
@@ -174,8 +176,8 @@ func (m listedModel) key() (string, error) {
 	return "", nil
 }
 
-// withDefaultPrices returns the models with the prices of the default model where the file has none. It does not set
-// the price of cached tokens.
+// withDefaultPrices replaces prices that the file omits by those of the default model. It does not set the price of
+// cached tokens.
 func withDefaultPrices(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
 	models = slices.Clone(models)
 	for i := range models {

@@ -31,7 +31,8 @@ const (
 const (
 	maxManifest = 1 << 20
 	maxLine     = 32 << 20
-	// maxRatio bounds the ratio of decompressed to compressed size, once freeBytes were decompressed.
+	// maxRatio bounds the ratio of decompressed to compressed size. It applies after the first freeBytes decompressed
+	// bytes.
 	maxRatio  = 250
 	freeBytes = 64 << 20
 )
@@ -46,7 +47,8 @@ type Manifest struct {
 	Company Company `json:"company"`
 	// ExportedAt is the time of the exported snapshot.
 	ExportedAt time.Time `json:"exportedAt"`
-	// Rows is the number of rows of each table, and Files the number of files. Import compares both if Rows is given.
+	// Rows is the number of rows of each table, and Files the number of files. If Rows is given, Import compares both with
+	// what it reads.
 	Rows  map[string]int64 `json:"rows,omitempty"`
 	Files int64            `json:"files,omitempty"`
 	// LeftOut are the tools and MCP servers whose headers are not in the archive.
@@ -102,7 +104,7 @@ func (m *Manifest) total() int64 {
 	return total
 }
 
-// order is the order of an archive's entries.
+// order lists the tables and filesName in the order of an archive's entries.
 var order = func() []string {
 	names := db.ArchivedTables()
 	return slices.Insert(names, slices.Index(names, filesAfter)+1, filesName)

@@ -25,7 +25,7 @@ type ExportOptions struct {
 	Secrets bool
 	// Program is the version of the exporting program.
 	Program string
-	// Progress is called with the number of exported rows and files and the total. It may be nil.
+	// Progress is called with the number of rows and files exported so far, and with their total number. It may be nil.
 	Progress func(done, all int64)
 }
 
@@ -93,7 +93,6 @@ func (w *writer) writeAll(ctx context.Context, snapshot *db.Snapshot, secrets bo
 	return nil
 }
 
-// writeManifest writes the manifest.
 func (w *writer) writeManifest() error {
 	text, err := json.MarshalIndent(w.manifest, "", "  ")
 	if err != nil {

@@ -65,7 +65,8 @@ func entryError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, withFields(err))
 }
 
-// withFields returns the error's message, with all fields if there are several.
+// withFields returns an error with only the message of a model.Error. It adds the faults of all fields if there are
+// several.
 func withFields(err error) error {
 	var known *model.Error
 	switch {
@@ -80,8 +81,8 @@ func withFields(err error) error {
 // maxRefused bounds the refused lines that an error lists. An import with more of them stops.
 const maxRefused = 50
 
-// refusal returns an error that lists the refused lines, and the error that ended the import, if any. It returns only
-// the latter if it is about the database.
+// refusal returns an error that lists the refused lines, and the error that ended the import, if any. If the import
+// ended because of the database, it returns only that error.
 func (r *reader) refusal(err error) error {
 	if len(r.refused) == 0 || pg.IsUnavailable(err) || errors.Is(err, context.Canceled) {
 		return err

@@ -68,8 +68,8 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 	return r.manifest, err
 }
 
-// checkRepeatedImport reads the rest of the archive. If its contents are those of the archive that was imported before,
-// it returns the given error, and otherwise CONFLICT.
+// checkRepeatedImport reads the rest of the archive. If an archive with the same contents was imported before, it
+// returns the given error. Otherwise it returns CONFLICT.
 func (r *reader) checkRepeatedImport(before *db.ImportedBeforeError) error {
 	for {
 		header, err := r.next()
@@ -216,7 +216,7 @@ func (r *reader) readManifest() error {
 	return nil
 }
 
-// importAll imports the entries. After a refused line it only looks for further ones.
+// importAll imports the entries. After a refused line it only looks for more refused lines.
 func (r *reader) importAll(ctx context.Context, in *db.CompanyImport) error {
 	for len(r.refused) < maxRefused {
 		header, err := r.next()

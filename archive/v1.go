@@ -28,7 +28,8 @@ type V1Options struct {
 	// Agents and Campaigns are ids to read, because a v1 server lists neither agents nor campaigns. FromV1 also reads
 	// those that occur in tests, folders and the consumption.
 	Agents, Campaigns []string
-	// Progress is called with the number of entries read and the total of a list. It may be nil.
+	// Progress is called while a list is read, with the number of entries so far and in total. what names the list.
+	// Progress may be nil.
 	Progress func(what string, read, total int64)
 	// Pause is the delay before the first retry of a request. 0 means half a second.
 	Pause time.Duration
@@ -85,7 +86,8 @@ type v1Move struct {
 	campaigns map[string]string
 	// added has "table id" for each row that was added.
 	added map[string]bool
-	// unknown counts the rows with a member that this version does not know, by "table column member".
+	// unknown counts the rows in which JSON has a member that this version does not know. Its keys are "table column
+	// member".
 	unknown map[string]int
 	rows    map[string][]map[string]any
 }
@@ -259,7 +261,6 @@ func (m *v1Move) readAgents(ctx context.Context) error {
 	return nil
 }
 
-// write writes the archive.
 func (m *v1Move) write(to io.Writer) error {
 	if len(m.agents) == 0 {
 		return errors.New("the v1 server lists no test, folder or usage of an agent for this key: name the agents with " +

@@ -62,8 +62,8 @@ func (o v1Object) timestamp(name string) any {
 	return at.Format(time.RFC3339Nano)
 }
 
-// conversation cleans JSON in which the path leads to messages, and writes their times in the archive's format. It
-// removes times before 1970, and leaves values that are not times for the import to refuse.
+// conversation cleans JSON that has messages at the path, and writes the times of the messages in the archive's format.
+// It removes times before 1970. It does not change values that are not times: the import refuses them.
 func conversation(text json.RawMessage, path ...string) json.RawMessage {
 	text = clean(text)
 	if len(path) > 0 {
@@ -233,7 +233,7 @@ func (m *v1Move) test(test v1Object) {
 		}
 		row["conversation_messages"] = conversation(test.raw("conversationMessages"))
 		row["checks"] = clean(test.raw("checks"), "description")
-		// In these lists null has a meaning.
+		// These lists are not cleaned, because null has a meaning in them.
 		row["criteria_weights"], row["contact_says"] = test.raw("criteriaWeights"), test.raw("contactSays")
 	case test.raw("conversationContext") != nil:
 		row["kind"], row["tag_expected"] = model.AgentTestKindClassification, test.text("tagExpected")

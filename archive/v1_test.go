@@ -55,7 +55,7 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case times == 1 && all%5 == 4:
 		w.Header().Set("Content-Length", "1000")
-		_, _ = w.Write([]byte(`{"data":[`)) // and the connection is cut
+		_, _ = w.Write([]byte(`{"data":[`)) // the server then cuts the connection
 		return
 	}
 	if text, isOne := s.ones[r.URL.Path]; isOne {
@@ -247,5 +247,5 @@ func TestImportReportsMissingV1Data(t *testing.T) {
 	} {
 		require.Contains(t, left, says)
 	}
-	require.Len(t, report.Left, 10, left) // and both sub-agents, and the unknown member
+	require.Len(t, report.Left, 10, left) // the other three are two sub-agents and the unknown member
 }

@@ -115,8 +115,8 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	return nil, ctx.Err()
 }
 
-// takeEvent takes the next event of the log. It returns isBehind if the log no longer holds that event. Then there can
-// be values to read up to the returned position.
+// takeEvent takes the next event of the log. isBehind is true if the log no longer holds that event. The follower must
+// then read the values up to the position known.
 func (f *Follower[E]) takeEvent() (event *Event, known Position, isBehind bool, err error) {
 	l := f.log
 	l.mu.Lock()

@@ -112,7 +112,6 @@ func (o *Observer) Reranks() func(ctx context.Context, model string) (context.Co
 	}
 }
 
-// modelCall is a call of a model.
 type modelCall struct {
 	*Observer
 	ctx              context.Context

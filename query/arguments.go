@@ -82,7 +82,8 @@ func input[T any](r *argumentParser, name string) *T {
 	})
 }
 
-// withEmptyLists returns a value in which empty lists are not nil. They are nil in literals: gqlparser reads them so.
+// withEmptyLists returns a value in which empty lists are not nil. gqlparser returns nil for an empty list in the text
+// of an operation.
 func withEmptyLists(given any) any {
 	switch v := given.(type) {
 	case []any:
@@ -202,7 +203,7 @@ func runsThat(r *argumentParser) pg.Filter {
 func itemsThat(r *argumentParser) pg.Filter {
 	more := filterOf[model.CampaignItemFilter](r)
 	if more != nil && more.PhoneNumberPrefix != nil {
-		r.check(errUnplanned) // a generic plan of Postgres would read all items whose number begins with any text
+		r.check(errUnplanned) // a generic plan of Postgres does not know the prefix, and would read all items
 	}
 	return db.ItemsMatching(text[model.CampaignItemStatus](r, "runningStatus"),
 		optional(r, "isArchived", graphql.UnmarshalBoolean), more)

@@ -31,7 +31,7 @@ type planCache struct {
 type cachedPlans struct {
 	// conditions are the variables of @skip and @include.
 	conditions []string
-	// text is the length of the document.
+	// text is the length of the document in bytes.
 	text int
 
 	mu sync.Mutex

@@ -37,7 +37,7 @@ func (c *clinic) principal() model.Principal {
 	return model.Principal{CompanyID: c.tenant.CompanyID(), Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}}
 }
 
-// Plans check no reach, and change nothing.
+// Plans do not check the reach of a caller, and change nothing. The executor answers restricted callers and mutations.
 func TestPlansAnswerQueriesOfUnrestrictedCallers(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)
@@ -100,7 +100,7 @@ func inFieldOf(ctx context.Context, operation *graphql.OperationContext, typeNam
 	return graphql.WithFieldContext(ctx, &graphql.FieldContext{Object: typeName, Field: field})
 }
 
-// Two fields with other selections lead to rows with other columns.
+// Fields with different selections read different columns of the same rows.
 func TestLoadersReadTheSelectedColumns(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)
@@ -132,7 +132,8 @@ func TestMutationsHaveFreshLoaders(t *testing.T) {
 	}
 }
 
-// A response that only reads uses a few connections. A mutation never waits for one that it holds itself.
+// A response that only reads uses a few connections. A mutation has no such limit, because it would wait for
+// connections that it holds itself.
 func TestOnlyReadingResponsesShareSlots(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)

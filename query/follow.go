@@ -56,8 +56,8 @@ func (c *compiler) child(rel *relation, from *read, field *ast.Field) *read {
 	return c.addRead(child)
 }
 
-// isOneRow reports whether the read finds at most one row, by a key that is an argument, or that the same round trip
-// looks up.
+// isOneRow reports whether the read finds at most one row, by a single key. The key is an argument, or the same round
+// trip looks it up.
 func (r *read) isOneRow() bool {
 	return r.relation.shape == toOne && (r.argument != "" || r.isLookup)
 }

@@ -87,7 +87,7 @@ func (f *lookup) open(r *read) {
 		}
 	}
 	if r.relation.shape == toPage || r.relation.shape == toTotal || len(f.keys) <= 1 {
-		return // their rows contain the index of their key, or there is only one key
+		return // the rows contain the index of their key, or there is only one key
 	}
 	if f.keyIndexes == nil {
 		f.keyIndexes = make(map[string]int32, keys)

@@ -30,7 +30,7 @@ func (c *compiler) joins(rel *relation, from *read, field graphql.CollectedField
 			continue
 		}
 		if member, known := goField(row, selected.Name); !known || !isShort(member) {
-			return false // no column has the name of a computed field
+			return false // a computed field is not known: no column has its name
 		}
 	}
 	return true

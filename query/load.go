@@ -115,8 +115,8 @@ func loaderOf[V any](l *loaders, cacheKey loaderKey, keys func() []string, read 
 	return loader
 }
 
-// load returns the dependent value of the row. The first call for a row of a batch loads it for all rows of the
-// batch.
+// load returns the value for the key of the row. The first call for a row of a batch loads the values of all rows of
+// the batch.
 func load[V any](l *loaders, row any, cacheKey loaderKey, keyOf func(row any) string, read readKeys[V]) (V, error) {
 	key := keyOf(row)
 	if key == "" {

@@ -30,7 +30,7 @@ type queryPlan struct {
 	failing sync.Once
 }
 
-// requirement is a requirement of @requires.
+// requirement is what the directive @requires of a field demands of the caller.
 type requirement struct {
 	scope   model.APIKeyScope
 	keyOnly bool
@@ -88,7 +88,7 @@ type read struct {
 	columns   []string
 	// joins are rows that the same statement reads by joins.
 	joins []pg.Join
-	// host is the read whose statement joins these rows, as alias. Nil for a read with its own statement.
+	// host is the read whose statement joins these rows, under the name alias. Nil for a read with its own statement.
 	host  *read
 	alias string
 	// wantsRows is set if the operation selects the rows of a page, wantsNext if it selects whether another page

@@ -75,7 +75,7 @@ func (r relation) computedFrom(column string) relation {
 	return r
 }
 
-// identity identifies the rows that a relation leads to.
+// identity returns the same value for relations that lead from a row to the same rows. Such relations can share a read.
 func (r *relation) identity() any {
 	if r.key != nil {
 		return r

@@ -119,7 +119,7 @@ func (p *queryPlan) run(ctx context.Context, tenant *db.Tenant, variables map[st
 	if a.isMeasuring && !a.isFallback {
 		length := a.measured + len(dst)
 		a.isMeasuring, a.measured = false, 0
-		const ending = 16 // space for the transport
+		const ending = 16 // the transport appends a few bytes
 		dst = a.write(append(make([]byte, 0, length+ending), (*buffer)[:start]...), start, ends)
 	}
 	if a.isFallback {

@@ -64,8 +64,8 @@ func (c *compiler) column(fieldType *ast.Type, goType reflect.Type, set ast.Sele
 	}
 }
 
-// stored returns the writer of a JSON column's value, or of a part of it, that encoding/json made from the Go type.
-// It returns nil when the value has parts that cannot be planned.
+// stored returns the writer of a JSON column's value, or of a part of the value. encoding/json must have made it from
+// the Go type. stored returns nil when the value has parts that cannot be planned.
 func (c *compiler) stored(fieldType *ast.Type, in reflect.Type, set ast.SelectionSet) writeValue {
 	optional := in.Kind() == reflect.Pointer
 	if optional {
@@ -250,9 +250,9 @@ func headOf(n int, alias string) string {
 	return `"` + alias + `":`
 }
 
-// goField returns the struct field that a GraphQL field is bound to, or false. No method of a row or of its columns has
-// the name of a field, because gqlgen would prefer the method. goField does not look up methods, since the linker would
-// then keep the methods of all types.
+// goField returns the struct field that a GraphQL field is bound to, or false. gqlgen would prefer a method with the
+// name, so a test checks that there is none. goField does not look for methods itself, because the linker would then
+// keep the methods of all types.
 func goField(in reflect.Type, name string) (reflect.StructField, bool) {
 	return in.FieldByNameFunc(func(field string) bool { return token.IsExported(field) && strings.EqualFold(field, name) })
 }

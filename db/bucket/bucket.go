@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	// timeout bounds a transfer of an object, with all its attempts, and deletionTimeout a deletion. The latter is short,
-	// because workers that delete many objects would keep other jobs waiting while the bucket does not answer.
+	// timeout bounds all attempts to transfer an object, and deletionTimeout all attempts to delete one. deletionTimeout
+	// is short: while the bucket does not answer, a worker that deletes many objects keeps other jobs waiting.
 	timeout, deletionTimeout = 2 * time.Minute, 15 * time.Second
-	// dialTimeout bounds the connection, and headerTimeout the wait for the response to one attempt.
+	// dialTimeout bounds the opening of a connection, and headerTimeout the wait for the response to one attempt.
 	dialTimeout, headerTimeout = 5 * time.Second, 30 * time.Second
 	// attempts is how often a request is made before it fails.
 	attempts = 3
@@ -171,8 +171,8 @@ func (b *Bucket) Check(ctx context.Context) error {
 	return errors.Join(err, b.DeleteAll(ctx, key))
 }
 
-// explain returns UNAVAILABLE with the server's code, or fs.ErrNotExist. The original error follows in the chain. It
-// has no secrets, because these are in headers. It returns nil and context.Canceled unchanged.
+// explain returns UNAVAILABLE with the server's code, or fs.ErrNotExist. It returns nil and context.Canceled unchanged.
+// All other results wrap the original error, which has no secrets, because requests have them only in headers.
 func explain(err error) error {
 	var answer minio.ErrorResponse
 	switch {

@@ -17,7 +17,7 @@ func SimulateNodeDown(t testing.TB, conn interface {
 }, table, companyID string) {
 	t.Helper()
 	SkipIfSharded(t)
-	// The function is expensive, so that Postgres calls it last, for rows that satisfy all other conditions.
+	// The high COST makes Postgres call the function last, for rows that satisfy all other conditions.
 	for _, statement := range []string{
 		fmt.Sprintf(`CREATE FUNCTION is_near(company text) RETURNS bool LANGUAGE plpgsql COST 100000 AS $$ BEGIN
 				IF company = '%s' THEN

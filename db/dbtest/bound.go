@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A sameCompany has these members in addition to aliases of tables. No alias contains a space.
+// The members of a sameCompany are aliases of tables and these constants. No alias contains a space.
 const (
 	oneCompany = "a constant"
 	outerTable = "an outer table"
 )
 
-// sameCompany is a union-find structure of aliases.
+// sameCompany is a union-find structure. Two members in the same set have the same company.
 type sameCompany map[string]string
 
 func (s sameCompany) find(alias string) string {
@@ -110,8 +110,8 @@ func (l *level) tablesNamed(names []string) (found []tableRef) {
 	return found
 }
 
-// insertsFrom returns the member that has the companies of the new rows of an INSERT: the constant, or the table that
-// the rows are read from. It returns "" for anything else.
+// insertsFrom returns the member that an INSERT takes the company of its rows from: a constant, or the table that it
+// selects from. It returns "" for anything else.
 func (l *level) insertsFrom(sharded []string) (from string) {
 	columns := slices.IndexFunc(l.tokens, func(t token) bool { return t.is("(") })
 	if l.verb() != "insert" || l.tokenAt(columns+1).text != companyID {
@@ -146,8 +146,8 @@ func readsOneCompany(levels []*level, sharded []string) bool {
 	})
 }
 
-// readsAllCompanies reports whether a statement reads the rows of all companies in a way that each node can do for its
-// companies: it joins only rows of the same company, locks no rows, and has no reference table.
+// readsAllCompanies reports whether a statement about all companies can run on each node separately, for the companies
+// of that node. Such a statement joins only rows of the same company, locks no rows, and uses no reference table.
 func readsAllCompanies(levels []*level, sharded, reference []string) bool {
 	for _, l := range levels {
 		if l.isChange() || l.has("for") || len(l.tablesNamed(reference)) > 0 ||
@@ -165,7 +165,7 @@ func readsAllCompanies(levels []*level, sharded, reference []string) bool {
 	return true
 }
 
-// namesCompany reports whether a level has a constant company.
+// namesCompany reports whether one of the levels restricts a sharded table to a constant company.
 func namesCompany(levels []*level, sharded []string) bool {
 	return slices.ContainsFunc(levels, func(l *level) bool {
 		same := l.company(sharded)
@@ -178,7 +178,7 @@ func anyTable(levels []*level, find func(tableRef) bool) bool {
 	return slices.ContainsFunc(levels, func(l *level) bool { return slices.ContainsFunc(l.tables, find) })
 }
 
-// readsRiver reports whether a statement has a table of the queue, which only the coordinator has.
+// readsRiver reports whether a statement uses a table of the queue. Only the coordinator has these tables.
 func readsRiver(levels []*level) bool {
 	return anyTable(levels, func(t tableRef) bool { return strings.HasPrefix(t.name, "river_") })
 }

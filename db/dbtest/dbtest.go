@@ -1,7 +1,7 @@
 // Package dbtest gives each test a fresh, migrated database on a real Postgres.
 //
-// Each test binary starts a server of its own on first use, in memory where it can, unless DBTEST_NODES names the nodes
-// of a cluster. Its TestMain stops the server:
+// Each test binary starts its own server on first use, in memory if possible. If DBTEST_NODES names the nodes of a
+// cluster, it uses the cluster instead. Its TestMain stops the server:
 //
 //	func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 package dbtest

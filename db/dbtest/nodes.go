@@ -17,8 +17,8 @@ import (
 // shards is small, because each test copies all tables.
 const shards = 2
 
-// nodes returns the addresses of a Citus cluster in DBTEST_NODES, separated by commas, the coordinator first. If there
-// are any, the databases of tests are created there.
+// nodes returns the addresses of the nodes of a Citus cluster, the coordinator first. DBTEST_NODES has them, separated
+// by commas. If there are any, the databases of tests are created on them.
 func nodes() []string {
 	if addresses := os.Getenv("DBTEST_NODES"); addresses != "" {
 		return strings.Split(addresses, ",")
@@ -30,7 +30,8 @@ func nodes() []string {
 // judge for them. Copies of the databases on all nodes are a cluster, too.
 func makeTemplateOnNodes(ctx context.Context, name string) (*judge, error) {
 	for _, node := range nodes() {
-		// Citus creates a role on other nodes only if it is new in the database that the extension is in.
+		// Citus copies a role to the other nodes only when CREATE ROLE runs in a database with the extension. It does not
+		// copy a role that exists already. So this creates the roles on each node.
 		for _, role := range []string{pg.GatewayRole, pg.ProgramRole} {
 			err := executeAt(ctx, node, fmt.Sprintf("DO $$ BEGIN IF to_regrole('%[1]s') IS NULL THEN CREATE ROLE %[1]s; "+
 				"END IF; END $$", role))

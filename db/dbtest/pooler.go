@@ -53,7 +53,7 @@ func PooledBySessions(t testing.TB, address, settings string) string {
 	return ofSessions.address(t, address, "pool_mode = session\n"+settings)
 }
 
-// address returns the address of the database through the pooler, which it starts with the settings at the first call.
+// address returns the address of the database through the pooler. The first call starts the pooler with the settings.
 func (p *pooler) address(t testing.TB, address, settings string) string {
 	t.Helper()
 	p.once.Do(func() { p.err = p.start(context.Background(), address, settings) })
@@ -99,7 +99,7 @@ max_client_conn = 1000
 `, config.Host, config.Port, config.User, port, more)
 	file := filepath.Join(cluster.dir, fmt.Sprintf("pgbouncer-%d.ini", port))
 	if err := os.WriteFile(file, []byte(text),
-		0o644); err != nil { //nolint:gosec // It runs as another user, and the file contains no secret.
+		0o644); err != nil { //nolint:gosec // PgBouncer runs as another user, and the file contains no secret.
 		return err
 	}
 	running, kill := context.WithCancel(ctx)

@@ -132,7 +132,7 @@ func afterLiteral(text string) string {
 
 func (j *judge) canRunWithoutLiterals(text string, isForOneCompany bool) bool {
 	levels := levelsOf(text)
-	// Citus would send the result of a subquery that changes rows to all nodes.
+	// A subquery must not change rows, because Citus would send its result to all nodes.
 	isChanging := func(l *level) bool { return l.outer != nil && l.isChange() }
 	switch {
 	case emptyRows.MatchString(text):

@@ -35,8 +35,8 @@ const (
 type token struct {
 	kind kind
 	text string
-	// group is the innermost pair of parentheses that the token is in, or all of its level. That of a subquery is not a
-	// group.
+	// group is the innermost pair of parentheses that the token is in, or all of its level. The parentheses around a
+	// subquery are not a group.
 	group *group
 }
 
@@ -197,7 +197,7 @@ func (l *level) addTable(i int) {
 	l.tables = append(l.tables, table)
 }
 
-// isCommonTable reports whether the name is that of a common table expression.
+// isCommonTable reports whether a common table expression has the name.
 func (l *level) isCommonTable(name string) bool {
 	return l != nil && (slices.Contains(l.common, name) || l.outer.isCommonTable(name))
 }

@@ -78,7 +78,7 @@ func (g *Gate) releaseSlot(tenant string) {
 	if g.inUse[tenant]--; g.inUse[tenant] == 0 {
 		delete(g.inUse, tenant)
 	}
-	// Before this, no waiting tenant was allowed a free slot, so this slot admits at most one waiter.
+	// Until now, no waiting tenant could take a free slot. So the slot that is freed here admits at most one waiter.
 	if next, ok := g.next(); ok {
 		e := g.waiting[next][0]
 		g.removeWaiter(next, e)

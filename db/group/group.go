@@ -10,7 +10,7 @@ import (
 // Group commits members: one commit per key at a time, different keys in parallel.
 type Group[K comparable, M any] struct {
 	// Commit commits members of the key in order of arrival. A member that conflicts with one of them waits for a later
-	// commit. Do returns its error for each of them.
+	// commit. Do returns the error of Commit to the caller of each member.
 	Commit func(ctx context.Context, key K, members []M) error
 	// Limit is the maximum number of members in one commit. 0 means no limit.
 	Limit int

@@ -307,9 +307,9 @@ func (c *cluster) chownToServerUser(path string) error {
 // postmaster returns the process id in the cluster's pid file, or 0 if there is none, and whether the server accepts
 // connections.
 func (c *cluster) postmaster() (pid int, ready bool) {
-	text, _ := os.ReadFile(filepath.Join(c.data, pidFile)) // missing: no server
+	text, _ := os.ReadFile(filepath.Join(c.data, pidFile)) // no file means no server
 	lines := strings.Split(string(text), "\n")
-	pid, _ = strconv.Atoi(lines[0]) // incomplete: not a server yet
+	pid, _ = strconv.Atoi(lines[0]) // 0 while the file is incomplete
 	if len(lines) < statusLine {
 		return pid, false
 	}
@@ -325,7 +325,7 @@ var (
 
 // reason returns the last error that this start logged, or the path of the log.
 func (c *cluster) reason() string {
-	text, _ := os.ReadFile(c.logFile()) // missing: nothing was logged
+	text, _ := os.ReadFile(c.logFile()) // no file means that nothing was logged
 	said := complaint.FindAllSubmatch(text, -1)
 	for i := len(said) - 1; i >= 0; i-- {
 		if !refusal.Match(said[i][1]) {

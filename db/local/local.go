@@ -32,8 +32,9 @@ const (
 
 // Options configure where the database is stored, and how durably.
 type Options struct {
-	// Dir is created if it is missing, and never removed. If the program runs as root, the server runs as another user,
-	// who must be able to reach Dir: the cluster's owner or, for a new cluster, postgres or nobody.
+	// Dir is created if it is missing, and never removed. If the program runs as root, the server runs as the cluster's
+	// owner. The owner of a new cluster is postgres or, if there is no such user, nobody. The owner must be able to reach
+	// Dir.
 	Dir string
 	// Durable makes commits survive a crash of the machine. Without it the server never waits for the disk, which suits
 	// tests. Commits always survive a killed program.

@@ -128,7 +128,7 @@ func (c *cluster) stopStale(ctx context.Context) error {
 	return nil
 }
 
-// awaitNone waits for the server processes in dir to end, and returns those that are left after its patience.
+// awaitNone waits for the server processes in dir to end, and returns those that still run after patience.
 func awaitNone(ctx context.Context, dir string, patience time.Duration) ([]int, error) {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()

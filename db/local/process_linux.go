@@ -33,7 +33,7 @@ func serversIn(_ context.Context, dir string) ([]int, error) {
 		}
 		proc := filepath.Dir(name)
 		if cwd, err := os.Readlink(filepath.Join(proc, "cwd")); err != nil || cwd != dir {
-			continue // or it is a zombie, or belongs to another user
+			continue // another directory, a zombie, or a process of another user
 		}
 		if pid, err := strconv.Atoi(filepath.Base(proc)); err == nil {
 			pids = append(pids, pid)

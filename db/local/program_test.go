@@ -86,5 +86,5 @@ func (c *child) end() {
 func (c *child) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, c.cmd.Process.Kill())
-	_ = c.cmd.Wait() // reports that it was killed
+	_ = c.cmd.Wait() // the error says that the process was killed
 }

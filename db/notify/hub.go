@@ -16,8 +16,8 @@ type Key struct{ CompanyID, ID string }
 
 // Bus carries signals between the hubs of all replicas. Signals of one hub arrive in order, or are lost.
 type Bus interface {
-	// send sends the signals to all hubs that are subscribed to their keys, including its own. After an error, some of
-	// them may be lost.
+	// send sends the signals of the hub to all hubs that are subscribed to their keys, including this hub. After an error,
+	// some signals may be lost.
 	send(ctx context.Context, h *Hub, signals []signal) error
 	// listen delivers signals to the hub until ctx ends.
 	listen(ctx context.Context, h *Hub)
@@ -75,9 +75,9 @@ func (h *Hub) Wake(key Key) { h.outbox.wake(key) }
 // once. Consecutive pieces may arrive merged or split.
 func (h *Hub) Write(key Key, piece model.MessageDelta) { h.outbox.write(key, piece) }
 
-// Announce sends an event of the message with the given sequence number, in order with the text: a model.TurnStarted,
-// model.ToolCallStarted, model.ToolApprovalChanged, model.ToolCallFinished or model.TurnFailed. It omits large
-// arguments, and cuts large results and reasons.
+// Announce sends an event of the message with the given sequence number. Events and text keep their order. The event is
+// a model.TurnStarted, model.ToolCallStarted, model.ToolApprovalChanged, model.ToolCallFinished or model.TurnFailed. It
+// omits large arguments, and cuts large results and reasons.
 func (h *Hub) Announce(key Key, sequence int32, event model.SimulationChatEvent) {
 	h.outbox.announce(key, sequence, event)
 }
@@ -100,12 +100,13 @@ type Subscription struct {
 	alert  func(isMissed bool)
 	mu     sync.Mutex
 	pieces []Piece
-	// started has the turn whose text is still incomplete here.
+	// started is the turn whose first part has arrived, until the rest of its text has arrived too.
 	started model.TurnStarted
 }
 
 const (
-	// A subscription stores heldPieces for a slow reader before it drops text, and maxPieces before it also drops calls.
+	// A subscription stores pieces for a slow reader. From heldPieces on, it drops text. From maxPieces on, it drops all
+	// pieces.
 	heldPieces = 256
 	maxPieces  = 16_384
 )

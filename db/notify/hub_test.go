@@ -85,7 +85,8 @@ func listening(t *testing.T, hub *notify.Hub, key notify.Key) *notify.Subscripti
 	return s
 }
 
-// settle waits until all earlier signals have been delivered. Text to a new subscription may be lost.
+// settle waits until all earlier signals have been delivered. It writes repeatedly, because text to a new subscription
+// may be lost.
 func settle(t testing.TB, from, to *notify.Hub) {
 	t.Helper()
 	key := notify.Key{CompanyID: "company_0", ID: rand.Text()} // signals of an earlier key may still arrive
@@ -223,7 +224,7 @@ func TestTextsOfSeveralMessagesStaySeparate(t *testing.T) {
 		again := delta(5, 0, "ha")
 		again.TurnID = "turn_2"
 		hub.Write(ours, again)
-		again.Offset = 3 // a character was dropped
+		again.Offset = 3 // one character before it was dropped
 		hub.Write(ours, again)
 		var got string
 		var deltas []model.MessageDelta
@@ -298,7 +299,7 @@ func TestHubListensAgainAfterAnOutage(t *testing.T) {
 			WHERE datname = current_database() AND query LIKE 'LISTEN %'`).Scan(&killed)
 		require.NoError(t, err)
 		require.Positive(t, killed)
-		dbtest.Receive(t, s.Woken()) // because signals may have been lost
+		dbtest.Receive(t, s.Woken()) // a wake, because signals may have been lost
 		hub.Wake(ours)
 		dbtest.Receive(t, s.Woken())
 	}

@@ -29,7 +29,7 @@ func TestHubReconnectsToNATS(t *testing.T) {
 	drain(far)
 	for range 3 {
 		require.NoError(t, server.Cut())
-		dbtest.Receive(t, near.Woken()) // because signals may have been lost
+		dbtest.Receive(t, near.Woken()) // a wake, because signals may have been lost
 		dbtest.Receive(t, far.Woken())
 		settle(t, one, other)
 		drain(near)

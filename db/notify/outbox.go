@@ -16,7 +16,8 @@ const (
 	// sendInterval is the minimum time between two sends. Signals that arrive in this time are sent together, so that many
 	// writers need few commits.
 	sendInterval = 10 * time.Millisecond
-	// maxPiece, in characters of at most six bytes, keeps a payload below Postgres's limit of 8,000 bytes.
+	// maxPiece is the maximum length of a piece of text, in characters. A character takes at most six bytes in a payload,
+	// which must stay below Postgres's limit of 8,000 bytes.
 	maxPiece = 1_000
 	// maxArguments is the maximum size of announced arguments, in bytes.
 	maxArguments = 1_000

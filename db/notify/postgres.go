@@ -35,7 +35,8 @@ func Postgres(pool *pgxpool.Pool, taking func(context.Context) context.Context) 
 }
 
 func (p *postgres) send(ctx context.Context, _ *Hub, signals []signal) error {
-	// JSON has no line breaks, and a text does not need the quoting of array elements.
+	// The payloads are passed as one text with a payload on each line, because JSON has no line breaks. An array would
+	// need quotes around its elements.
 	texts := strings.Join(payloads(signals), "\n")
 	_, err := p.pool.Exec(p.acquireContext(ctx),
 		"SELECT pg_notify($1, payload) FROM unnest(string_to_array($2, chr(10))) AS "+

@@ -224,7 +224,7 @@ func (b *Batch) Send(ctx context.Context) error {
 	err := b.sendOnce(ctx)
 	for attempt := 0; (isStale(err) || pgconn.SafeToRetry(err)) && !isInTx && attempt < b.maxStale() &&
 		ctx.Err() == nil; attempt++ {
-		err = b.sendOnce(ctx) // nothing was done
+		err = b.sendOnce(ctx) // the failed attempt changed nothing
 	}
 	switch {
 	case isStale(err):

@@ -92,7 +92,8 @@ func ConstraintOf(err *pgconn.PgError) string {
 	return shardNumber.ReplaceAllString(name, "")
 }
 
-// ColumnOf returns the name of the column in which a statement left a value out. Citus has it only in the message.
+// ColumnOf returns the name of the column that a statement set to NULL although it is NOT NULL. The errors of Citus
+// have the name only in the message.
 func ColumnOf(err *pgconn.PgError) string {
 	if quoted := quotedColumn.FindStringSubmatch(err.Message); err.ColumnName == "" && quoted != nil {
 		return quoted[1]

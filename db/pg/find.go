@@ -18,8 +18,8 @@ type Reads struct{ scope Scope }
 func (r Reads) CompanyID() string { return r.scope.companyID }
 
 // Find reads the rows of the keys as structs. It reads the given columns in addition to those that identify and order
-// rows, or all columns when none is given. Each row has its key as ParentID, except rows that are read by their own
-// ids, which come in any order.
+// rows, or all columns when none is given. Each row has its key as ParentID. Rows that are read by their own ids have
+// no ParentID, and come in any order.
 func (r Reads) Find(ctx context.Context, source Rows, keys []string, columns ...string) ([]model.Row, error) {
 	return Find[model.Row](ctx, r.scope, source, keys, columns...)
 }
@@ -94,7 +94,7 @@ func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArg
 	}), nil
 }
 
-// rows runs a query whose rows are of the type of none.
+// rows runs a query whose rows have the type of nilRow.
 func (s Scope) rows(ctx context.Context, nilRow any, q *bun.SelectQuery) ([]model.Row, error) {
 	rows := slice(nilRow)
 	if err := q.Conn(s).Scan(ctx, rows.Interface()); err != nil {
@@ -122,7 +122,7 @@ func JoinBatch[R interface {
 	return rows
 }
 
-// slice returns a pointer to an empty slice of pointers to rows of the type of none.
+// slice returns a pointer to an empty slice whose elements have the type of nilRow, a pointer to a struct.
 func slice(nilRow any) reflect.Value {
 	rows := reflect.New(reflect.SliceOf(reflect.TypeOf(nilRow)))
 	rows.Elem().Set(reflect.MakeSlice(rows.Elem().Type(), 0, 0))

@@ -151,8 +151,8 @@ func (c *reservingConn) PrepareContext(context.Context, string) (driver.Stmt, er
 	return nil, errors.New("a connection that is bound to a company prepares no statements")
 }
 
-// bind binds the connection to the company of the context, or to all companies. Behind a pooler, a statement outside
-// a transaction gets one of its own, which bind returns.
+// bind binds the connection to the company of the context, or to all companies. Behind a pooler, bind also begins a
+// transaction for a statement that is outside a transaction, and returns it.
 func (c *reservingConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 	conn := c.Conn.Conn().PgConn()
 	if c.db.scopes.isPooled && conn.TxStatus() == 'I' {
@@ -161,21 +161,21 @@ func (c *reservingConn) bind(ctx context.Context) (tx driver.Tx, err error) {
 		err = c.db.scopes.bind(ctx, conn, companyOf(ctx))
 	}
 	if err != nil && pgconn.SafeToRetry(err) {
-		// database/sql takes another one. After its last attempt, it returns this error.
+		// ErrBadConn makes database/sql try again with another connection. After the last attempt, it returns this error.
 		return nil, c.db.Translate(errors.Join(driver.ErrBadConn, err))
 	}
 	return tx, c.db.Translate(err)
 }
 
-// ofOneMoment has the options of a read-only transaction that reads from one snapshot.
-var ofOneMoment = driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelRepeatableRead), ReadOnly: true}
+// snapshotTxOptions has the options of a read-only transaction that reads from one snapshot.
+var snapshotTxOptions = driver.TxOptions{Isolation: driver.IsolationLevel(sql.LevelRepeatableRead), ReadOnly: true}
 
 // BeginTx begins a transaction and binds the connection, in one round trip.
 func (c *reservingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
 	begin := "begin"
 	switch opts {
 	case driver.TxOptions{}:
-	case ofOneMoment:
+	case snapshotTxOptions:
 		begin = "begin isolation level repeatable read, read only"
 	default:
 		return nil, fmt.Errorf("begin: transactions have no such options here: %+v", opts)

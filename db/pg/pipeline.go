@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// pipelineDepth bounds the requests in flight on one connection. pipelineShare bounds those of one company while
-	// other companies wait.
+	// pipelineDepth bounds the requests in flight on one connection. pipelineShare bounds the requests of one company on
+	// it while other companies wait.
 	pipelineDepth = 16
 	pipelineShare = 4
 	// maxQueued bounds the requests that wait for a pipeline. Further requests read on their own connections.

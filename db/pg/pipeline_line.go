@@ -25,7 +25,7 @@ type pipeline struct {
 func (l *pipeline) run() {
 	for isServed := true; isServed; {
 		isServed = l.serve()
-		for _, r := range l.sent { // after an error
+		for _, r := range l.sent { // the requests without a result, after an error
 			r.finishRead(ErrUnshared)
 		}
 		l.sent = nil

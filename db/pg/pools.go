@@ -116,7 +116,7 @@ func advise(ctx context.Context, config *pgxpool.Config, err error) error {
 
 func configOf(address string, o Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
-	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash
+	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash ends up in Database
 		return nil, InvalidAddress(err)
 	}
 	// bun writes arguments into the SQL text, so few texts repeat, and a statement cache would only cost round trips.

@@ -88,8 +88,8 @@ func (r *Reader) Read(ctx context.Context, reads []Read, receive Receive) error 
 	}
 }
 
-// readOnce is Read on the current connection. isCut is true if the connection was used before and is now unusable,
-// for a reason that another connection does not have.
+// readOnce is Read on the current connection. isCut is true if a connection that was used before is now closed, and
+// another connection may succeed.
 func (r *Reader) readOnce(ctx context.Context, reads []Read, receive Receive) (err error, isCut bool) {
 	pg := r.conn.Conn().PgConn()
 	isUsed := isUsed(pg)

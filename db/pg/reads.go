@@ -79,7 +79,7 @@ func (s Scope) receive(ctx context.Context, conn *pgconn.PgConn, reads []Read, r
 			err = closing
 		}
 		if isStale(err) || err != nil && send.isPreparing {
-			_ = conn.Close(context.WithoutCancel(ctx)) // its prepared statements are unknown
+			_ = conn.Close(context.WithoutCancel(ctx)) // it is unknown which statements the connection has prepared
 		}
 		scope.applied(conn, err)
 	}()

@@ -103,7 +103,7 @@ const setRepeatableRead = "SET transaction_isolation = 'repeatable read'"
 // noRows drops a row.
 func noRows([][]byte) error { return nil }
 
-// rows receives the next result, which must be that of the statement, and passes its rows to receive.
+// rows receives the next result and passes its rows to receive. The next result must belong to the statement.
 func (s *sender) rows(statement Statement, receive func(values [][]byte) error) error {
 	var rows *pgconn.ResultReader
 	for rows == nil {

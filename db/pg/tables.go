@@ -40,7 +40,7 @@ func closed() *sql.DB {
 	return db
 }
 
-// Type describes a struct of rows where its columns do not.
+// Type describes how rows of a struct type are read, if this does not follow from the columns of the struct.
 type Type struct {
 	// Visible is the condition that leaves out deleted rows, with ?0 for the company. It is empty if rows are never
 	// marked as deleted.

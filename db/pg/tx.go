@@ -10,7 +10,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Tx is a transaction across the companies of a DB.
+// Tx is a transaction. It can read and change the rows of several companies.
 type Tx struct {
 	db   *DB
 	bun  bun.Tx

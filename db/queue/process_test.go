@@ -63,7 +63,7 @@ func workerProcess(url string) int {
 		}
 		fmt.Println("working")
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		return nil // the jobs remain unchanged
+		return nil // without Stop, so that the jobs remain unchanged
 	}()
 	if err != nil {
 		fmt.Println(err)
@@ -101,7 +101,7 @@ func startProcess(t *testing.T, url string) *process {
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, p.cmd.Process.Kill())
-	_ = p.cmd.Wait() // reports that it was killed
+	_ = p.cmd.Wait() // the error says that the process was killed
 }
 
 func createTables(t *testing.T, pool *pgxpool.Pool) {

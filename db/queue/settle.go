@@ -30,7 +30,7 @@ func (w *worker) settle(ctx context.Context, o *outcome) {
 		w.queue.log.Error("could not save the outcome of a job", "company", o.CompanyID, "job", o.ID, "error", err)
 		select {
 		case <-w.working.Done():
-			o.next = nil // the sweep that finds this job lost also finds the next one lost
+			o.next = nil // if the next job was assigned, the sweep recovers it too
 			return
 		case <-time.After(backoff):
 		}

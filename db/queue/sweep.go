@@ -86,9 +86,9 @@ func (q *Queue) sweepUnfilled(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. The
-// order of the reads matters, because earlier results must not be newer than later ones. Companies that cannot be
-// read are left out, with an error.
+// lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. It
+// reads the jobs, then their River jobs, and then the locks. In another order, a job that was just admitted could seem
+// lost. Companies that cannot be read are left out, with an error.
 func (q *Queue) lost(ctx context.Context) (map[string][]int64, error) {
 	admitted, unread := queryCompanies[struct {
 		CompanyID  string

@@ -34,8 +34,8 @@ type waitingJob struct {
 }
 
 // admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with the
-// longest-waiting jobs. The River jobs of ended jobs carry the first of them. Each statement concerns the jobs of one
-// company, or only River's, so a database that is sharded by company runs it on one machine.
+// longest-waiting jobs. The River jobs of ended jobs carry the first of them. Each statement uses either the jobs of
+// one company or the tables of River. So a database that is sharded by company runs it on one machine.
 func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []*Delivery,
 	changes func(*pgx.Batch)) error {
 	batch := &pgx.Batch{}

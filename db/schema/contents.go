@@ -24,8 +24,7 @@ type Contents struct {
 	IsReadOnly bool
 	// IsOurs is set if the program has migrated the database before.
 	IsOurs bool
-	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of the roles for
-	// that.
+	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of its roles.
 	IsSecured, MayBind bool
 	// Clock is the server's time.
 	Clock time.Time
@@ -33,7 +32,7 @@ type Contents struct {
 	MaxConnections int
 	// Others lists the tables and views of other programs, by name, except those of extensions.
 	Others []string
-	// conflicts lists those of Others whose names the program needs.
+	// conflicts lists the names in Others that the program needs for its own tables.
 	conflicts []string
 }
 
@@ -75,7 +74,7 @@ func CheckSame(ctx context.Context, address, sessionAddress string) error {
 
 func withConnection(ctx context.Context, address string, do func(*pgx.Conn) error) error {
 	config, err := pgx.ParseConfig(address)
-	if err != nil || strings.Contains(config.Database, "@") { // a password with a slash
+	if err != nil || strings.Contains(config.Database, "@") { // a password with a slash ends up in Database
 		return pg.InvalidAddress(err)
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec

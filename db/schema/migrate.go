@@ -55,7 +55,7 @@ func (s State) newer() error {
 // agentgraph needs. Close closes the connections.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	config, err := pgxpool.ParseConfig(address)
-	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash
+	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash ends up in Database
 		return nil, pg.InvalidAddress(err)
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// parse parses an answer. It normalizes numbers, times and the forms of lists, so that answers can be compared value by
-// value.
+// parse parses an answer. It normalizes numbers and times, and turns each way to write a list into an array, so that
+// answers can be compared value by value.
 func parse(answer []byte) (any, error) {
 	var value any
 	if err := json.Unmarshal(answer, &value); err != nil {

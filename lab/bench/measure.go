@@ -102,7 +102,7 @@ func (b *bench) warmUp(ctx context.Context) error {
 	return nil
 }
 
-// measure fills the cells, alternating within each group.
+// measure measures every cell in each round. The servers of a group take turns.
 func (b *bench) measure(ctx context.Context) error {
 	for _, w := range workloads {
 		if !slices.Contains(b.workloads, w.name) {
@@ -119,7 +119,7 @@ func (b *bench) measure(ctx context.Context) error {
 	for i := range b.rounds {
 		b.say("round %d of %d", i+1, b.rounds)
 		for _, g := range b.groups() {
-			if i%2 == 1 { // so that no server has the advantage of going first
+			if i%2 == 1 { // no server goes first in every round
 				slices.Reverse(g.cells)
 			}
 			for _, c := range g.cells {

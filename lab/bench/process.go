@@ -52,7 +52,7 @@ func tree(root int) ([]process, error) {
 		if err != nil {
 			continue
 		}
-		if p, err := readProcess(pid); err == nil { // the others have ended since
+		if p, err := readProcess(pid); err == nil { // an error means that the process has ended
 			children[p.parent] = append(children[p.parent], p)
 		}
 	}
@@ -73,7 +73,7 @@ func cpuOf(root int) (time.Duration, error) {
 	return sum, err
 }
 
-// peakOf returns the peak resident memory since forgetPeak, in bytes. It is that of the process, or the sum over the
+// peakOf returns the peak resident memory since forgetPeak, in bytes. With descendants, it returns the sum over the
 // process and its descendants.
 func peakOf(root int, descendants bool) (int64, error) {
 	all, err := tree(root)

@@ -13,7 +13,7 @@ import (
 // every driver.
 type proxy struct {
 	listener net.Listener
-	target   string // directory of Postgres' socket
+	target   string // path of Postgres's socket
 	// statements counts executed statements. trips counts how often a connection waited for an answer.
 	statements, trips atomic.Int64
 }
@@ -37,7 +37,7 @@ func (p *proxy) serve() {
 	for {
 		server, err := p.listener.Accept()
 		if err != nil {
-			return // closed
+			return // the proxy was closed
 		}
 		go p.join(server)
 	}
@@ -61,7 +61,7 @@ func (p *proxy) join(server net.Conn) {
 		}
 	}}
 	answered := &messages{seen: func(kind byte) {
-		if kind == 'Z' && unanswered.Load() > 0 { // the first one ends the login
+		if kind == 'Z' && unanswered.Load() > 0 { // the first Z ends the login, which is no round trip
 			unanswered.Add(-1)
 		}
 	}}
@@ -73,7 +73,7 @@ func (p *proxy) join(server net.Conn) {
 	_ = postgres.Close()
 }
 
-// messages splits what is written to it into messages of the protocol.
+// messages splits the bytes that are written to it into messages of the protocol.
 type messages struct {
 	startup bool // the first message has no kind
 	seen    func(kind byte)

@@ -8,7 +8,6 @@ import (
 	"strings"
 )
 
-// column is a column of the report.
 type column struct {
 	name, format string
 	value        func(round) float64
@@ -46,7 +45,7 @@ func perSecond(r round) float64 { return r.perSecond }
 // cpu returns the processor time per request, of the server and Postgres together.
 func cpu(r round) float64 { return r.cpu[0] + r.cpu[1] }
 
-// group has the cells that are compared with each other. Those of the first server come first.
+// group has the cells that are compared with each other. The cell of the first server comes first.
 type group struct {
 	workload    int
 	connections int
@@ -76,8 +75,8 @@ func (b *bench) groups() []group {
 	return all
 }
 
-// markdown writes the ratios, and then a table for each group. It has medians. Rates and ratios also have the minimum
-// and maximum of the rounds.
+// markdown writes the ratios, and then a table for each group. All values are medians of the rounds. Rates and ratios
+// also show the minimum and the maximum.
 func (b *bench) markdown(w io.Writer) {
 	fmt.Fprintf(w, "%d processors, %s; %d rounds of %s, pools of %d; medians [min–max].\n",
 		runtime.NumCPU(), runtime.Version(), b.rounds, b.duration, b.pool)
@@ -150,14 +149,13 @@ func withSpread(format string, s spread) string {
 	return fmt.Sprintf(format+" ["+format+"–"+format+"]", s.Median, s.Min, s.Max)
 }
 
-// json writes the results as JSON.
 func (b *bench) json(w io.Writer) error {
 	type entry struct {
 		Workload    string            `json:"workload"`
 		Connections int               `json:"connections"`
 		Server      string            `json:"server"`
-		Ratio       spread            `json:"ratio"`    // of the first server's rate to this one's
-		CPURatio    spread            `json:"cpuRatio"` // of the first server's CPU per request to this one's
+		Ratio       spread            `json:"ratio"`    // the rate of the first server divided by this server's
+		CPURatio    spread            `json:"cpuRatio"` // the same for the CPU per request
 		Values      map[string]spread `json:"values"`
 		Asks        count             `json:"asks"`
 	}

@@ -153,7 +153,6 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), listener.Close()
 }
 
-// build builds a directory's Go package.
 func build(ctx context.Context, directory, pkg, program string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)
 	command.Dir = directory

@@ -56,7 +56,7 @@ func graphql(oneAgent, page string) dialect {
 	}
 }
 
-// withREST adds the third workload.
+// withREST adds the workload W3, which uses the REST API.
 func (d dialect) withREST() dialect {
 	d["W3"] = func(a agent) request { return request{method: http.MethodGet, path: "/Agent/" + a.id} }
 	return d

@@ -6,7 +6,7 @@ import type { components, paths } from "./v1.js";
 
 type AgentTest = components["schemas"]["AgentTest"];
 
-/** Uses each area of REST once, with a new agent. */
+/** Uses each area of the REST API once, with a new agent. */
 export async function useClient(baseUrl: string, key: string, agentId: string): Promise<void> {
   const client = createClient<paths>({ baseUrl, headers: { "X-Api-Key": key } });
 

@@ -58,7 +58,8 @@ func (c *client) try(ctx context.Context, kind, name, document string, variables
 	o := c.ledger.begin(kind, name)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// The key includes the variables: a dialer that claims an item again reports it with another claim id.
+	// The Idempotency-Key includes the variables. A dialer that claims an item again reports it with another claim id, so
+	// that request needs another key.
 	once := fmt.Sprintf("%s %x", kind, sha256.Sum256(fmt.Append(nil, variables)))
 	failures := 0
 	for {

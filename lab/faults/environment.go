@@ -215,7 +215,7 @@ func (r *replica) kill() {
 		return
 	}
 	_ = r.cmd.Process.Kill()
-	_ = r.cmd.Wait() // reports that it was killed
+	_ = r.cmd.Wait() // the error says that the process was killed
 }
 
 // restart ends the process gracefully and starts it with the flags.

@@ -115,7 +115,6 @@ func (b *ledger) confirmEarlier(o *operation, why string) {
 	o.isAcked = true
 }
 
-// current returns the current phase.
 func (b *ledger) current() *phase {
 	b.mu.Lock()
 	defer b.mu.Unlock()

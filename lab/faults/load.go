@@ -110,7 +110,7 @@ func (w *company) startChat(ctx context.Context, n int64) *follower {
 	w.mu.Lock()
 	mayStart := len(w.followers) < maxChats
 	if mayStart {
-		w.followers = append(w.followers, nil) // reserve its index
+		w.followers = append(w.followers, nil) // reserve the index of the chat's follower
 	}
 	place := len(w.followers) - 1
 	w.mu.Unlock()

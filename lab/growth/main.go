@@ -47,7 +47,8 @@ func (s size) scaled(by float64) size {
 // fractions has the sizes of the small and the medium database, as fractions of the large one.
 var fractions = []float64{0.001, 0.075}
 
-// itemsPerSample is the number of items for each measured claim, which takes ten of the pending half.
+// itemsPerSample is the number of items for each measured claim. A claim takes ten pending items, and half of the items
+// are pending.
 const itemsPerSample = 25
 
 func run(ctx context.Context, args []string, out io.Writer) error {

@@ -129,7 +129,7 @@ func (t *trial) conversation() *rules.Conversation {
 					MessageSequence: int32(len(run.Messages) - 1),
 				}
 				if strings.HasPrefix(result, "Error") {
-					made.Error = &result // such a call changes nothing
+					made.Error = &result // a call with an error changes nothing
 				}
 				run.ToolCalls = append(run.ToolCalls, made)
 				if call.Function.Name == "transfer_to_human_agents" {

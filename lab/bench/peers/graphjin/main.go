@@ -1,5 +1,6 @@
 // Command graphjin serves the benchmark's reads with GraphJin as a library, in production mode: GraphJin accepts only
-// operations from its allow list, and compiles each to one statement, once. pgx prepares it for each connection.
+// operations from its allow list, and compiles each of them once, to one statement. pgx prepares the statement for each
+// connection.
 package main
 
 import (

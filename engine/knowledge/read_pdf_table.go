@@ -13,8 +13,8 @@ const (
 	restOfRow
 )
 
-// isTable reports whether the file has the rows one after the other, and enough of them have cells on both sides of a
-// gap that is wider than those in justified text. Columns of text are mostly written one after the other.
+// isTable reports whether the rows follow each other in the file, and enough of them have cells on both sides of a gap
+// that is wider than the gaps in justified text. Most files have columns of text one after the other instead.
 func isTable(rows []pageRow, gap span) bool {
 	n, last := 0, -1
 	for _, row := range rows {

@@ -17,7 +17,7 @@ import (
 const (
 	maxRedirects = 3
 	// maxExcerpt bounds the quote from the body of an error response, in characters. The quote comes from the first
-	// maxExcerptBytes bytes of the body. More bytes are read only to hide a secret that begins in these and ends later.
+	// maxExcerptBytes bytes of the body. More bytes are read only to hide a secret that begins in them and ends later.
 	maxExcerpt      = 500
 	maxExcerptBytes = 16 << 10
 )

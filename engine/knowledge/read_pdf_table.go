@@ -13,8 +13,9 @@ const (
 	restOfRow
 )
 
-// isTable reports whether the rows follow each other in the file, and enough of them have cells on both sides of a gap
-// that is wider than the gaps in justified text. Most files have columns of text one after the other instead.
+// isTable reports whether rows are a table. They must follow each other in the file, because most files have columns of
+// text one after the other instead. Enough of them must have cells on both sides of the gap, which must be wider than
+// the gaps in justified text.
 func isTable(rows []pageRow, gap span) bool {
 	n, last := 0, -1
 	for _, row := range rows {

@@ -268,7 +268,7 @@ func betweenDigits(text string, at int) bool {
 	return unicode.IsNumber(before) && unicode.IsNumber(after)
 }
 
-// isSymbol reports whether a text is a symbol with a meaning, such as of a currency, a unit or a relation.
+// isSymbol reports whether a text is a symbol with a meaning, such as the sign of a currency, a unit or a relation.
 func isSymbol(text string) bool {
 	r, width := utf8.DecodeRuneInString(text)
 	return width == len(text) &&

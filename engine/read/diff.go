@@ -45,8 +45,8 @@ func SplitSentences(text string) []Sentence {
 }
 
 // sentenceEndIn returns the end of the sentence that begins at a position, after the white space that follows it. An
-// end mark ends a sentence before white space, unless the next word begins with a small letter or the mark belongs to
-// the number of an item.
+// end mark before white space ends a sentence. It does not if the next word begins with a lower-case letter, or if the
+// mark belongs to the number of an item.
 func sentenceEndIn(text string, from int) int {
 	begin := from + len(text[from:]) - len(strings.TrimLeft(text[from:], " \t"))
 	begin += len(listMark().FindString(lineAt(text, begin)))

@@ -178,8 +178,8 @@ func latinDigit(r rune) rune {
 // isOtherNumber reports whether a character such as ² or ½ is a number by its form.
 func isOtherNumber(r rune) bool { return unicode.Is(unicode.No, r) }
 
-// isInvisible reports whether a character is invisible, such as joiners, soft hyphens, byte order marks and variation
-// selectors.
+// isInvisible reports whether a character is invisible, such as a joiner, a soft hyphen, a byte order mark or a
+// variation selector.
 func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Variation_Selector) }
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }

@@ -58,9 +58,9 @@ func (v Values) InOrderOf(given model.JSONObject) (model.JSONObject, error) {
 	return model.ObjectOf(object)
 }
 
-// ParseArguments reads the JSON object of a model. It also returns the object as compact JSON with its names in their
-// original order, or {} with an error. Numbers keep their digits, and U+0000 is dropped. If a name is repeated, its
-// last value counts.
+// ParseArguments reads the arguments that a model wrote, a JSON object. It also returns the object as compact JSON with
+// its names in their original order, or {} with an error. Numbers keep their digits, and U+0000 is dropped. If a name
+// is repeated, its last value counts.
 func ParseArguments(written string) (Values, model.JSONObject, error) {
 	none := model.JSONObject("{}")
 	if len(written) > MaxArguments {

@@ -16,8 +16,8 @@ import (
 
 const (
 	maxRedirects = 3
-	// maxExcerpt bounds the quoted part of an error's body, in characters. maxExcerptBytes bounds the part to quote
-	// from, in bytes. More is read only to hide a secret that begins in that part and ends after it.
+	// maxExcerpt bounds the quote from the body of an error response, in characters. The quote comes from the first
+	// maxExcerptBytes bytes of the body. More bytes are read only to hide a secret that begins in them and ends later.
 	maxExcerpt      = 500
 	maxExcerptBytes = 16 << 10
 )
@@ -75,7 +75,8 @@ func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, er
 	return x.secrets.redact(content.Clean(string(body))), nil
 }
 
-// excerpt returns the beginning of a body for the end of a sentence. If isCut, the body is longer.
+// excerpt returns a colon and the beginning of a body, to append to an error message. It returns "" for a blank body.
+// isCut is set if the response continues after body.
 func (x *exchange) excerpt(body []byte, isCut bool) string {
 	whole := content.Clean(string(body))
 	most := len(whole)

@@ -191,7 +191,7 @@ func TestSecretHeadersInResponsesAreHidden(t *testing.T) {
 	}
 }
 
-// No part of a header's value remains at the end of a response's excerpt, whatever its length.
+// No part of a header's value remains at the end of a response's excerpt, however long the value is.
 func TestSecretsAreHiddenBeforeAnswersAreCut(t *testing.T) {
 	t.Parallel()
 	c := local(t)

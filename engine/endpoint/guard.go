@@ -121,8 +121,8 @@ func endsInNumber(host string) bool {
 	return label != "" && strings.Trim(label, "0123456789") == ""
 }
 
-// refuses reports whether a host is, or names, an address that is never connected to. Other names must be resolved
-// first, so dial checks them.
+// refuses reports whether connections to a host are always refused. It resolves no names. If the answer depends on the
+// resolved address, it returns false, and dial checks the address.
 func (g *guard) refuses(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	gate := g.public

@@ -44,7 +44,7 @@ func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[
 	arguments model.JSONObject, isOutdated bool) (text string, offers []model.McpOffer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
-	// The result is JSON within JSON, in which one byte can take six.
+	// The text of a result is a JSON string, in which one byte can take six.
 	s := c.newMcpSession(e, headers, max(maxOfferBytes, 6*c.maxResponse))
 	if err := s.connect(ctx); err != nil {
 		return "", nil, err
@@ -71,7 +71,7 @@ type mcpSession struct {
 	mutex sync.Mutex
 	// lastFailure is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
 	lastFailure error
-	// listed are the tools of the pages of the list that have arrived.
+	// listed has the tools in the pages of the server's list that have arrived.
 	listed []json.RawMessage
 	// isListChanged is set once the server has said that its list of tools changed.
 	isListChanged bool
@@ -200,7 +200,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		body, _ := io.ReadAll(io.LimitReader(res.Body, most))
 		_ = res.Body.Close()
 		res.Body = io.NopCloser(bytes.NewReader(body))
-		// The MCP client itself reads errors of the protocol.
+		// If the body is an error of the protocol, the MCP client returns it.
 		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
 			_ = s.recordFailure(s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
 				http.StatusText(res.StatusCode), s.excerpt(body, int64(len(body)) == most)))

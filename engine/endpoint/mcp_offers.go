@@ -47,7 +47,7 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 	}
 }
 
-// offersOf reads tools. Usable tools come first, so that an odd one with the same name cannot replace them.
+// offersOf reads tools. Tools with usable names come first, so that a tool with an altered name cannot replace them.
 func offersOf(listed []json.RawMessage) []model.McpOffer {
 	usable, odd, count := []model.McpOffer{}, []model.McpOffer{}, map[string]int{}
 	for i, text := range listed {
@@ -138,7 +138,7 @@ func (s *mcpSession) noteListChanged(message []byte) {
 }
 
 // keepListed moves the tools of a message from the message to the session. The MCP client would refuse the whole list
-// because of one odd tool.
+// because of one invalid tool.
 func (s *mcpSession) keepListed(message []byte) []byte {
 	s.noteListChanged(message)
 	if !bytes.Contains(message, []byte(`"tools"`)) {
@@ -165,7 +165,7 @@ type listBody struct {
 	session *mcpSession
 	// lines reads a stream of events. It is nil if the body is one message.
 	lines *bufio.Reader
-	// data is the data of the event that is being read, whose lines are joined.
+	// data has the data of the current event so far, as one line. rest has the bytes that Read has not returned yet.
 	data, rest []byte
 	err        error
 }

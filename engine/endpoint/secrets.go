@@ -63,8 +63,8 @@ func (s secrets) longest() int {
 // redact replaces the secrets in a text, ignoring the case of A to Z. Overlapping secrets are replaced together.
 func (s secrets) redact(text string) string { return s.redactPrefix(text, len(text)) }
 
-// redactPrefix does the same as redact for the first bytes of a text, as many as most says. It also replaces a secret
-// that begins in them and ends later.
+// redactPrefix does the same as redact, but returns only the first bytes of the text, up to the limit. It also replaces
+// a secret that begins in them and ends later.
 func (s secrets) redactPrefix(text string, limit int) string {
 	spelled := lower(text)
 	var found [][2]int

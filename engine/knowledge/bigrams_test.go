@@ -43,7 +43,7 @@ func TestPairsOfCharactersAreFound(t *testing.T) {
 	require.Len(t, l.ask("水"), 1, "a question of one character")
 }
 
-// Chunks that an earlier version indexed get the same pairs as new ones, without a new indexing.
+// Chunks that an earlier version indexed get the same pairs as new ones, without being indexed again.
 func TestOlderChunksGetPairsOfCharacters(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)

@@ -81,8 +81,8 @@ func (c *cutter) table(text Text) string {
 
 var errNoTable = errors.New("no table")
 
-// asRows returns the blocks of a text and the number of rows among them. It reads plain text in the form of a table,
-// such as a pasted one, as a table.
+// asRows returns the blocks of a text and the number of rows among them. If a text without rows has the form of a
+// table, such as a pasted one, asRows returns the rows of that table.
 func asRows(text Text) ([]Block, int) {
 	rows := 0
 	var lines strings.Builder

@@ -113,8 +113,8 @@ func (c *cutter) pack(text string, limit int, keep func(text string, tokens int)
 	flush()
 }
 
-// units cuts text into parts of at most limit tokens: first at delimiters. It cuts parts that are too long into
-// sentences, words, stretches, graphemes and characters. The parts are adjacent and cover the text.
+// units cuts text at delimiters. It cuts a part of more than limit tokens into sentences. Longer sentences are cut into
+// words, and so on down to characters. The parts are adjacent and cover the text.
 func (c *cutter) units(text string, limit, depth int, yield func(unit string, tokens int)) {
 	for text != "" && c.ctx.Err() == nil {
 		part := text[:c.endOfPart(text, depth)]
@@ -144,7 +144,7 @@ const (
 // maxStretch bounds a part of a very long word, in bytes.
 const maxStretch = 32
 
-// endOfPart returns where the first part of a text ends.
+// endOfPart returns where the first part of a text ends. depth is the kind of part, such as ofWords.
 func (c *cutter) endOfPart(text string, depth int) int {
 	switch depth {
 	case ofDelimiters:

@@ -55,7 +55,7 @@ type pairing struct {
 	between strings.Builder
 }
 
-// pair keeps a question with its answer.
+// pair adds the text before a pair, and then the question with its answer.
 func (p *pairing) pair(question, answer string) {
 	p.cutAtDelimiters(p.between.String())
 	p.between.Reset()

@@ -121,12 +121,12 @@ func (c *cutter) bySection(entries []entry, limit int) bool {
 	return true
 }
 
-// head joins a path of headings, the outermost first. It leaves out outermost headings until the head takes at most
-// half a piece, or has one heading.
+// head joins a path of headings, the outermost first. It drops outer headings until the head takes at most half a
+// piece, or has one heading.
 func (c *cutter) head(path []entry, limit int) string {
 	var titles []string
 	for i, e := range path {
-		// The text has an inline label, too, at the beginning of its line.
+		// If the last heading is an inline label, the text itself begins with the label.
 		if !e.inline || i < len(path)-1 {
 			titles = append(titles, e.title())
 		}

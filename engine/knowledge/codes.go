@@ -21,7 +21,8 @@ type code struct {
 }
 
 const (
-	// maxGroups, and maxCode in bytes, bound a code. A longer row of numbers belongs to a table.
+	// maxGroups bounds the groups of a code, and maxCode its length without separators, in bytes. A longer row of numbers
+	// belongs to a table.
 	maxGroups, maxCode = 8, 34
 	// shortest is the minimum number of digits in a code without letters. This minimum keeps 1/2 from matching 12.
 	shortest = 4
@@ -32,8 +33,8 @@ var (
 	// first group may have letters.
 	joined = lazyregexp.New(`[\p{L}\p{N}]+(?:[-‐–.,/_][\p{L}\p{N}]+)+`)
 	spaced = lazyregexp.New(`[\p{L}\p{N}]*\p{N}(?: \p{N}+)+`)
-	// pointed finds a number with decimals, a version or a list. Such texts are not codes, unless grouped matches them as
-	// well. It finds numbers with thousands separators, and dates or telephone numbers with points.
+	// pointed finds a number with decimals, a version or a list. Such a text is not a code, unless grouped matches it as
+	// well. grouped matches numbers with thousands separators, and dates or telephone numbers with points.
 	pointed    = lazyregexp.New(`\p{N}\.\p{N}|,`)
 	grouped    = lazyregexp.New(`^\p{N}{1,3}(?:[.,]\p{N}{3})+$|^\p{N}+(?:\.\p{N}+){2,}$`)
 	separators = lazyregexp.New(`[-‐–.,/_ ]`)

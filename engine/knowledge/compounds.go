@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// minPart is the minimum length of a word in a compound, and minCompound that of a compound, in letters.
+	// minPart is the minimum length of a word in a compound, and minCompound the minimum length of a compound, in letters.
 	minPart, minCompound = 4, 9
 	// minAlone is the minimum length of a word that matches a compound whose rest is unknown, in letters.
 	minAlone = 6
@@ -94,8 +94,8 @@ func split(known []*vocabulary, letters []rune, limit int, lookups *int) []strin
 	return nil
 }
 
-// compoundsWith returns the compounds that consist of a term of a word, which has at least least letters, and a rest
-// for which isRest is true. Their credit is the smallest share of letters that the word has in one of them.
+// compoundsWith returns the compounds that begin or end with one of the terms, if isRest is true for the rest. It skips
+// terms with fewer letters than least. credit is the smallest share that a term has of the letters of its compound.
 func compoundsWith(known []*vocabulary, terms []string, least int,
 	isRest func(rest string, isFirst bool) bool) (compounds []string, credit float64) {
 	credit = 1

@@ -79,7 +79,8 @@ func contentTypeOf(name, declared string, content io.Reader, size int64) (string
 	return byName(name, textPlain), nil
 }
 
-// isReadable reports whether there is a reader for a media type. Bytes of an unknown type have one.
+// isReadable reports whether Read may be able to read a media type. It includes application/octet-stream, because Read
+// reads a file of an unknown type as plain text.
 func isReadable(media string) bool {
 	switch media {
 	case "application/pdf", "application/octet-stream", "application/zip",

@@ -44,7 +44,7 @@ func strangeness(from encoding.Encoding, name string, part []byte) float64 {
 		// Nearly all Japanese text has kana.
 		share += 0.2
 	case kana*2 > count:
-		// No other encoding gives as many characters with the same first byte.
+		// In text of another encoding, the first byte of most characters is not one of kana.
 		share -= 0.1
 	}
 	return share

@@ -8,7 +8,7 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// Narrow returns a copy that scores only as many chunks as the window.
+// Narrow returns a copy with another window, which is how many chunks it scores.
 func (b *Base) Narrow(window int) *Base {
 	narrow := *b
 	narrow.window = window

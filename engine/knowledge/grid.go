@@ -205,8 +205,8 @@ func widest(rows []gridRow) int {
 
 // titles counts the rows above a table. They fill at most half of its columns, have the same text in each cell, or come
 // before a full row of texts above numbers. A row that fills half of the columns can still be a header. It is one if it
-// omits the first of two columns, or if it has only texts and the row below has other cells. A merged cell that omits
-// the first column is also a header.
+// omits the first of two columns, or if it has only texts and the row below does not. A merged cell that omits the
+// first column is also a header.
 func (r *gridReader) titles(rows []gridRow) int {
 	start := maxColumns
 	for _, row := range rows {
@@ -296,7 +296,7 @@ func (r *gridReader) startTable(rows []gridRow) []gridRow {
 			}
 		}
 	}
-	// The name of an index may be in a row of its own.
+	// Some programs, such as pandas, write the name of the index column in a row of its own.
 	if n < len(rows)-1 && rows[n].count() == 1 && rows[n].isText() && !r.isMergedRow(rows[n]) {
 		if name, column := rows[n].first(); column < len(header.cells) && header.cells[column].text == "" {
 			header.cells = slices.Clone(header.cells)

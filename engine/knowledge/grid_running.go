@@ -12,7 +12,7 @@ type runningTable struct {
 	next gridRow
 	// below has, for each column, the number of the row below the merged cell that covers it.
 	below []int
-	// ended counts the merged cells that cannot span further rows.
+	// ended counts the merged cells that endRows has ended.
 	ended int
 	// width counts the columns of the widest row so far.
 	width int
@@ -89,8 +89,8 @@ func (r *runningTable) endRows() {
 	r.ended, r.below = len(r.merged), r.below[:0]
 }
 
-// write adds the table to a text. First rows of one merged cell are its title. The row after them is the header if
-// the function isHeader says so. A header of merged cells has several rows, as in spreadsheets.
+// write adds the table to a text. Rows of one merged cell at the beginning are the title of the table. The row after
+// them is the header if the function isHeader says so. A header of merged cells has several rows, as in spreadsheets.
 func (r *runningTable) write(text *Text, isHeader func(rows []gridRow) bool) {
 	text.pendingSize = 0
 	r.prepare()
@@ -127,7 +127,7 @@ func (g *grid) isMergedRow(row gridRow) bool {
 	})
 }
 
-// markValues marks cells that are no column names: numbers, texts below the name of a single column, and a single text
+// markValues marks cells that are not column names: numbers, texts below the name of a single column, and a single text
 // that is not bold, which is often a title of the rows below.
 func (r *runningTable) markValues(rows []gridRow) {
 	for i := 1; i < min(len(rows), 5); i++ {

@@ -33,10 +33,10 @@ const (
 	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
 
-// Index reads a document, cuts it into chunks and stores them. attempt counts from 1 how often a worker was given the
-// indexing. Index returns nil if the document is Ready or Failed or there is nothing to do. After an error, indexing
-// has to be retried. The error is a db.Later if the embedding model or the database is unavailable. Neither their
-// outage nor the end of ctx counts as a failure of the document.
+// Index reads a document, cuts it into chunks and stores them. attempt is the number of times that workers were given
+// this job, including this time. Index returns nil if the document is Ready or Failed or there is nothing to do. After
+// an error, indexing has to be retried. The error is a db.Later if the embedding model or the database is unavailable.
+// Neither their outage nor the end of ctx counts as a failure of the document.
 func (b *Base) Index(ctx context.Context, t *db.Tenant, indexingID string, attempt int32) error {
 	d, err := t.ClaimDocument(ctx, indexingID, attempt)
 	if pg.IsUnavailable(err) || errors.Is(err, context.DeadlineExceeded) {
@@ -142,7 +142,7 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	}
 	if d.Languages = []string{dataset.Language}; dataset.Language == model.AnyLanguage {
 		if d.Languages = languagesOf(chunks); d.Languages == nil {
-			// The language of a short document is recognized from the other documents.
+			// If the document is too short, its language is recognized together with other documents of the dataset.
 			others, err := t.FirstChunks(ctx, d.DatasetID, maxSamples)
 			if err != nil {
 				return err
@@ -200,7 +200,7 @@ func (b *Base) cut(ctx context.Context, t *db.Tenant, d *model.Document,
 	return pieces, strings.Join(nonBlank([]string{text.Warning, warning}), "; "), err
 }
 
-// readDocument returns the file and the text of a document. The caller must hold a place in Base.files.
+// readDocument returns the file and the text of a document. The caller must hold a slot of Base.files.
 func readDocument(ctx context.Context, t *db.Tenant, d *model.Document) ([]byte, Text, error) {
 	content, err := t.ContentOfDocument(ctx, d.ID)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// sampleBytes bounds the part of a chunk in a sample, from which a language is recognized. Parts are joined until a
-	// sample has at least this length. maxSamples bounds the parts of a document.
+	// A language is recognized from samples. A sample has at most sampleBytes bytes of each chunk. It has more than one
+	// chunk if the first is shorter than that. maxSamples bounds the chunks of a document in all its samples.
 	sampleBytes, maxSamples = 1_000, 100
 	// minSampleBytes is the length of the shortest text whose language is recognized.
 	minSampleBytes = 150
-	// minShare is the minimum share of a language in the samples that are recognized. maxLanguages bounds a document's
-	// languages.
+	// minShare is the minimum share of a language in the samples whose language is recognized. maxLanguages bounds a
+	// document's languages.
 	minShare, maxLanguages = 0.2, 3
 )
 

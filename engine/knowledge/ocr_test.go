@@ -19,8 +19,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// recognizes returns a program that is called like Tesseract and runs the script. The tests do not check which letters
-// Tesseract recognizes.
+// recognizes returns a program that replaces Tesseract: it checks its arguments and then runs the script. The tests do
+// not check which letters Tesseract itself recognizes.
 func recognizes(t *testing.T, script string) knowledge.OCR {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "tesseract")

@@ -17,7 +17,7 @@ const maxColumns = 10_000
 // maxTitles bounds the rows among which the title and the header of a CSV are found.
 const maxTitles = 20
 
-// readCSV reads rows. The first row is the header, unless it and others are titles: rows of one cell above wider rows.
+// readCSV reads rows. Rows of one cell above wider rows are titles. The first row that is not a title is the header.
 func readCSV(ctx context.Context, content []byte) (Text, error) {
 	source, text, err := decode(content)
 	if err != nil {

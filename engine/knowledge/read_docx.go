@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// maxStyles bounds the known styles, and maxStyleDepth the chain of styles that one is based on.
+// maxStyles bounds the known styles, and maxStyleDepth a chain of styles that are each based on the next.
 const maxStyles, maxStyleDepth = 10_000, 20
 
 // readDOCX reads the paragraphs, headings, lists and tables of a Word document. It leaves out hidden and deleted text,
@@ -37,8 +37,9 @@ type docx struct {
 	// inRun is set within a run, isHidden within a hidden run, and isHiddenStyle if the paragraph's style hides its
 	// text.
 	inRun, isHidden, isHiddenStyle bool
-	// columns counts the columns of the open cell. vertical says whether the cell begins or continues a vertically merged
-	// cell. tall has, by column, the index of the last one of these.
+	// columns counts the columns of the open cell. vertical is "restart" if the cell begins a vertically merged cell,
+	// "continue" if it continues one, and otherwise empty. tall has, for each column, the index in table.merged of
+	// the last vertically merged cell.
 	columns  int
 	vertical string
 	tall     map[int]int

@@ -56,7 +56,7 @@ var packages = []struct {
 const maxDirectory = 2 << 20
 
 // packageType returns the media type of an archive by its parts, which can be in any order. It is empty if the archive
-// is no document.
+// is not a document.
 func packageType(content io.ReaderAt, size int64) string {
 	archive, err := zip.NewReader(&limitedReaderAt{content, maxDirectory}, size)
 	if err != nil {

@@ -55,9 +55,9 @@ const maxRunningLine = 500
 
 var digits = lazyregexp.New(`\d+`)
 
-// edgesOf returns the line as it is, and once with each of its numbers replaced by its distance from the page's index.
-// Pages share the latter if the number is the page number. A title in larger type only looks like that, as in
-// "Article 1" and "Article 2".
+// edgesOf returns the line as it is, and a copy for each of its numbers. The copy has the number's distance from the
+// page's index instead of the number, so pages share the copy if it is the page number. A title in larger type gets no
+// copies, because its number only looks like a page number, as in "Article 1" and "Article 2".
 func edgesOf(l line, page int, isTitle bool) []edge {
 	edges := []edge{{l.text, round(l.top)}}
 	if isTitle || len(l.text) > maxRunningLine {

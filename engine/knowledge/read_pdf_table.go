@@ -13,8 +13,9 @@ const (
 	restOfRow
 )
 
-// isTable reports whether the file has the rows one after the other, and enough of them have cells on both sides of a
-// gap that is wider than those in justified text. Columns of text are mostly written one after the other.
+// isTable reports whether rows are a table. They must follow each other in the file, because most files have columns of
+// text one after the other instead. Enough of them must have cells on both sides of the gap, which must be wider than
+// the gaps in justified text.
 func isTable(rows []pageRow, gap span) bool {
 	n, last := 0, -1
 	for _, row := range rows {

@@ -52,7 +52,7 @@ func (x *xlsx) format(code string) *numberFormat {
 	return format
 }
 
-// textIn returns a text in a format such as "No. "@, which is the last section.
+// textIn returns a text in a format such as "No. "@. Only the last section of a format can apply to texts.
 func (x *xlsx) textIn(code, text string) string {
 	if text == "" || !strings.Contains(code, "@") || code == "@" {
 		return text

@@ -20,7 +20,7 @@ const stopLetters = 0.1
 type token struct {
 	// A chunk contains the token if it contains any of Terms. Chunks is the approximate number of such chunks.
 	db.Token
-	// weight is letters times the rarity of the word. letters does not depend on chunks.
+	// weight is letters times the rarity of the word. letters is what lettersWeight returns for the word.
 	weight, letters float64
 	// credit is the share of the weight that a chunk gets. It is below 1 if the terms only resemble the word.
 	credit float64

@@ -50,7 +50,7 @@ func chunkOf(terms []string, words ...string) db.ChunkTerms {
 
 func TestScoresFollowFrequencyLengthPlaceAndNeighbors(t *testing.T) {
 	t.Parallel()
-	terms := []string{"kettle", "boiler"} // of equal weights
+	terms := []string{"kettle", "boiler"} // both have the same weight
 	tokens := tokensOf(terms...)
 	padding := func(n int) []string { return slices.Repeat([]string{"padding"}, n) }
 	once := chunkOf(terms, slices.Concat(padding(20), []string{"kettle"}, padding(19))...)

@@ -58,7 +58,7 @@ func (b *Base) Rows(ctx context.Context, t *db.Tenant, in model.ImportAgentTestR
 // rowsOf returns the rows of all tables of a text, up to the maximum of a test, and the number of all rows.
 func rowsOf(text Text, columns []string) (rows []*model.TestRow, count int, err error) {
 	known, twice := map[string]bool{}, map[string]bool{}
-	// sheet is the sheet of the next rows. first and other are those of the first rows and of other rows.
+	// sheet is the current sheet, first the first sheet with rows, and other the first of the other sheets with rows.
 	var sheet, first, other string
 	for _, block := range text.Blocks {
 		if block.IsSheet {

@@ -109,7 +109,7 @@ func sizeOf(chunks ...*model.Chunk) (size int) {
 // maxVectors bounds the cached vectors, in bytes.
 const maxVectors = 256 << 20
 
-// indexing identifies the result of indexing a document once. It never changes.
+// indexing identifies the result of indexing a document once. The result never changes.
 type indexing struct {
 	documentID string
 	at         time.Time

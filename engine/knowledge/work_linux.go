@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadClock returns a function that returns how much processor time its caller's thread has used since the call of
-// threadClock. Any thread may call the function.
+// threadClock starts a clock for the current thread. The returned function returns how much processor time that thread
+// has used since. Any thread may call the function.
 func threadClock() func() time.Duration {
 	// Linux encodes a thread's clock this way, as pthread_getcpuclockid(3) does.
 	clock := int32(^unix.Gettid()<<3 | 6)

@@ -19,7 +19,7 @@ func (n named) Name() string { return n.name }
 
 // Fallback returns a model with the name of the first one. If the first is unavailable or too slow before its first
 // chunk, the second answers within the remaining time of ctx. The last chunk then names the second in Model, and the
-// failure of the first is logged. If both fail, the error is that of the second.
+// failure of the first is logged. If both fail, the second model's error is returned.
 func Fallback(first, second Model, log *slog.Logger) Model { return fallback{first, second, log} }
 
 type fallback struct {

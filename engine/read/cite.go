@@ -98,7 +98,8 @@ func (c *cited) citeParts(wanted Quote, quote string) string {
 	return ""
 }
 
-// match returns the end of the lexemes from a position that equal the wanted ones, or 0.
+// match compares the lexemes from a position on with the wanted ones. It returns the position after the last equal
+// lexeme, or 0 if they differ. Both sides may have numbers of list items that the other side lacks.
 func (c *cited) match(from int, wanted []lexeme) int {
 	if c.lexemes[from].isItem && c.lexemes[from].text != wanted[0].text {
 		return 0
@@ -118,7 +119,7 @@ func (c *cited) match(from int, wanted []lexeme) int {
 		}
 	}
 	if at <= from {
-		return 0 // only numbers of items were wanted
+		return 0 // wanted has only numbers of items
 	}
 	return at
 }
@@ -168,7 +169,8 @@ func (c *cited) deniedInJapanese(to int) bool {
 		func(ending string) bool { return strings.Contains(rest, ending) })
 }
 
-// origin returns the source of lexemes, with the punctuation around it that the quote has, too.
+// origin returns the part of the source that the lexemes come from. It adds the punctuation around this part if the
+// quote has the same punctuation.
 func (c *cited) origin(quote Quote, from, to int) string {
 	start, end := c.extend(quote, c.Passage.starts[c.lexemes[from].start], c.Passage.ends[c.lexemes[to-1].end-1])
 	return strings.TrimFunc(c.original[c.plainText.starts[start]:c.plainText.ends[end-1]], isSpace)
@@ -266,7 +268,7 @@ func betweenDigits(text string, at int) bool {
 	return unicode.IsNumber(before) && unicode.IsNumber(after)
 }
 
-// isSymbol reports whether a text is a symbol with a meaning, such as of a currency, a unit or a relation.
+// isSymbol reports whether a text is a symbol with a meaning, such as the sign of a currency, a unit or a relation.
 func isSymbol(text string) bool {
 	r, width := utf8.DecodeRuneInString(text)
 	return width == len(text) &&

@@ -228,7 +228,7 @@ func Time(text string) (time.Duration, bool) {
 func TellsBirth(words []string) bool {
 	for i, word := range words {
 		if word == "birthday" && (i+1 == len(words) || words[i+1] != "is") {
-			continue // it may be a party
+			continue // the sentence may be about a party
 		}
 		if IsBirth([]string{word}) {
 			return true

@@ -45,8 +45,8 @@ func SplitSentences(text string) []Sentence {
 }
 
 // sentenceEndIn returns the end of the sentence that begins at a position, after the white space that follows it. An
-// end mark ends a sentence before white space, unless the next word begins with a small letter or the mark belongs to
-// the number of an item.
+// end mark before white space ends a sentence. It does not if the next word begins with a lower-case letter, or if the
+// mark belongs to the number of an item.
 func sentenceEndIn(text string, from int) int {
 	begin := from + len(text[from:]) - len(strings.TrimLeft(text[from:], " \t"))
 	begin += len(listMark().FindString(lineAt(text, begin)))
@@ -166,7 +166,8 @@ func isSimilar(one, other string) bool {
 // Span is a part of a text, in bytes.
 type Span struct{ Start, End int }
 
-// CompareWords returns the parts of two similar sentences whose words the other one does not have at that place.
+// CompareWords compares two similar sentences word by word. It returns the parts that are only in the first, and the
+// parts that are only in the second.
 func CompareWords(before, after string) (gone, come []Span) {
 	one, other := wordSpans(before), wordSpans(after)
 	matches := longestCommon(len(one), len(other), func(i, j int) bool {
@@ -234,7 +235,8 @@ func longestCommon(n, m int, same func(i, j int) bool) (pairs [][2]int) {
 	return pairs
 }
 
-// commonBetween compares every pair, from an index on.
+// commonBetween returns the pairs of a longest common subsequence of two parts of the lists. Both parts begin at the
+// index from, and have as many items as rows and columns say. commonBetween compares every pair.
 func commonBetween(rows, columns, from int, same func(i, j int) bool) (pairs [][2]int) {
 	// lengths[i][j] is the length of a longest common subsequence of the lists from i and from j on.
 	lengths := make([][]uint16, rows+1)

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// firstMark is the first letter that may combine with the one before it. All letters before it are folded
-	// separately.
+	// firstMark is the lowest character that may combine with the character before it in a text. Lower characters are
+	// folded one by one.
 	firstMark = '\u0300'
 	// Punctuation and currency signs from firstSign to lastSign do not change.
 	firstSign, lastSign = '\u2002', '\u20cf'
@@ -19,7 +19,7 @@ const (
 // ligatures are letters that many people type as others.
 var ligatures = strings.NewReplacer("œ", "oe", "æ", "ae", "ß", "ss", "ø", "o", "ł", "l")
 
-// foldedLetters has the folded form of each letter before firstMark.
+// foldedLetters has the folded form of each character below firstMark.
 var foldedLetters = sync.OnceValue(func() *[firstMark]string {
 	letters := &[firstMark]string{}
 	for r := range firstMark {

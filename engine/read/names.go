@@ -20,10 +20,10 @@ var introduced = lazyregexp.New(
 // particles are small words that can be part of names.
 var particles = Set(`de da du d la le l will may her ray don mark`)
 
-// Answer returns a text without introductory words: "Ana" of "Yes, my name is Ana".
+// Answer returns a text without introductory words: "Ana" for "Yes, my name is Ana".
 func Answer(text string) string { return opener().ReplaceAllString(strings.TrimSpace(text), "") }
 
-// Introduction returns the name in an introduction: "Ana Silva" of "Hi, my name is Ana Silva.".
+// Introduction returns the name in an introduction: "Ana Silva" for "Hi, my name is Ana Silva.".
 func Introduction(text string) (name string, ok bool) {
 	m := introduced().FindStringSubmatch(text)
 	if m == nil {

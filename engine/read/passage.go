@@ -15,7 +15,7 @@ const (
 	emphasis = "*_~"
 	hyphens  = "-‐‑"
 	dashes   = hyphens + "‒–—―−"
-	// inNumbers can be part of a number.
+	// inNumbers has the characters that can join digits into one number.
 	inNumbers = ".,:⁄"
 	// minusSign is a minus sign before a number. It is not a dash.
 	minusSign = '−'
@@ -24,7 +24,7 @@ const (
 // Passage is a text folded for comparison, with the origin of each of its bytes.
 type Passage struct {
 	source, Text string
-	// starts and ends are the bounds in source of the character behind each byte of Text.
+	// starts and ends have, for each byte of Text, the bounds of the character in source that it comes from.
 	starts, ends []int
 }
 
@@ -98,8 +98,8 @@ func (f *passageBuilder) marksLine(r rune, end int) bool {
 	return false
 }
 
-// mark writes a quotation mark or a Markdown mark only where it neither quotes nor emphasizes: within a word, or as one
-// of emphasis between blanks.
+// mark writes a quotation mark or a Markdown mark only where it neither quotes nor emphasizes: within a word, or
+// between blanks if it is a mark of emphasis.
 func (f *passageBuilder) mark(r rune, start, end int) {
 	next := f.next(end)
 	isWithin := !f.pending && isWord(f.last) && isWord(next)
@@ -178,8 +178,8 @@ func latinDigit(r rune) rune {
 // isOtherNumber reports whether a character such as ² or ½ is a number by its form.
 func isOtherNumber(r rune) bool { return unicode.Is(unicode.No, r) }
 
-// isInvisible reports whether a character is invisible, such as joiners, soft hyphens, byte order marks and variation
-// selectors.
+// isInvisible reports whether a character is invisible, such as a joiner, a soft hyphen, a byte order mark or a
+// variation selector.
 func isInvisible(r rune) bool { return unicode.In(r, unicode.Cf, unicode.Variation_Selector) }
 
 func isSpace(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Z, r) }

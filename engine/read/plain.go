@@ -27,8 +27,8 @@ type plainText struct {
 	items map[int]bool
 }
 
-// plain removes tags and the targets of links, and reads entities and escaped quotation marks. It replaces ~ before a
-// digit by ≈.
+// plain removes tags and the targets of links, and decodes entities and escaped quotation marks. It replaces ~ before a
+// digit with ≈.
 func plain(source string) *plainText {
 	p := &plainText{original: source, items: map[int]bool{}}
 	items := map[int]bool{}

@@ -69,7 +69,7 @@ func (f Passage) Find(quote Quote) string {
 	}
 }
 
-// extend extends a part of the source by the punctuation around it that the quote has, too.
+// extend extends a part of the source by the punctuation around it, as far as the quote has the same punctuation.
 func (f Passage) extend(quote Quote, start, end int) (int, int) {
 	for head := quote.head; head != ""; {
 		wanted, width := utf8.DecodeLastRuneInString(head)
@@ -110,7 +110,7 @@ func (f Passage) cutsAfter(at int) bool {
 	return width > 0 && isWord(last) && (isJoined(last, after) || f.connects(at, width, last, next))
 }
 
-// connects reports whether the character at a position of the folded text joins its neighbors to one word or number:
+// connects reports whether the character at a position of the folded text joins its neighbors into one word or number:
 // "can't" is not "can", "non-refundable" is not "refundable", "10.50" is not "10".
 func (f Passage) connects(at, width int, before, after rune) bool {
 	if at == 0 || at+width == len(f.Text) || f.ends[at-1] != f.starts[at] || f.ends[at] != f.starts[at+width] {

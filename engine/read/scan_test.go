@@ -21,7 +21,7 @@ func FuzzPlain(f *testing.F) {
 	})
 }
 
-// FuzzWishes requires that only a denial declines a wish.
+// FuzzWishes requires that CutRefusals, which looks for a denial first, cuts the same parts as its regular expression.
 func FuzzWishes(f *testing.F) {
 	for _, seed := range []string{
 		"I do not want it", "we don't need that, thanks", "it would rather not", "I'm not going to", "no longer interested",

@@ -27,7 +27,7 @@ func (p Property) IsFreeText() bool {
 	return p.isUnformed() && freeText[p.Name]
 }
 
-// IsText reports whether the property is any text, of no recognizable form.
+// IsText reports whether the value is text without a recognizable form.
 func (p Property) IsText() bool {
 	return p.IsFreeText() || p.isUnformed() && !p.IsCode && !p.IsMail && !p.IsPhone && !p.IsPostcode && p.Holder == ""
 }

@@ -186,7 +186,7 @@ func (p Property) code(text string, asked bool) (string, bool) {
 			return token, true
 		}
 	}
-	// A code without digits is recognized only by standing alone.
+	// A code without digits is recognized only if it is the whole answer.
 	alone := read.Answer(text)
 	if !asked || p.shape != "" || len(strings.Fields(alone)) > 1 && alone != strings.ToUpper(alone) ||
 		!read.MaybeName(alone) {
@@ -206,7 +206,7 @@ func (p Property) isNearLabel(text, value string) bool {
 	return slices.ContainsFunc(nearby, func(word string) bool { return read.ContainsForm(p.keywords, word) })
 }
 
-// Choices returns the texts of an enum in words, of the property or of its items.
+// Choices returns the texts in the enum of the property, or of its items, each as words.
 func (p Property) Choices() []string {
 	values := p.Enum
 	if p.Item != nil {

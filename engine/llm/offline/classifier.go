@@ -15,7 +15,7 @@ const (
 	smoothing = 0.1
 	// sharpness scales the differences between classes. The higher it is, the nearer are probabilities to 0 and 1.
 	sharpness = 2
-	// otherClasses is how many classes a message may belong to beside the known ones.
+	// otherClasses is how many unknown classes a message may belong to, in addition to the known ones.
 	otherClasses = 5
 	// vocabulary is the number of features of a class that is not known. All are equally probable in it.
 	vocabulary = 10_000
@@ -29,18 +29,21 @@ const (
 // others, "Tackling the Poor Assumptions of Naive Bayes Text Classifiers", 2003).
 type classifier struct {
 	classes []*exchange
-	// base has what each class loses for a feature that it lacks.
+	// base has, for each class, what any feature of a message adds to the log odds of the class. A feature that the class
+	// has adds its gain as well.
 	base     []float64
 	features map[string]*feature
 	texts    float64
 }
 
-// feature is a word, a pair or a gram. texts is the number of texts that have it, gains what classes gain by it.
+// feature is a word, a pair or a gram. texts is the number of texts that have it. gains has the classes that have it.
 type feature struct {
 	texts float64
 	gains []gain
 }
 
+// gain is what a feature adds to the log odds of a class that has it. While the classifier learns, log is the weight of
+// the feature in the class.
 type gain struct {
 	class int
 	log   float64
@@ -166,7 +169,8 @@ func (c *classifier) weigh(text map[string]float64) (weights []weighted, known f
 	return weights, math.Sqrt(squares / max(all, 1e-9))
 }
 
-// odds returns, for each class, how many times as probable the message is as in a class that is not known.
+// odds returns, for each class, the probability of the message in the class, divided by its probability in an unknown
+// class.
 func (c *classifier) odds(words []string) []float64 {
 	weights, known := c.weigh(featuresOf(words))
 	odds := make([]float64, len(c.classes))

@@ -126,7 +126,7 @@ func (r *role) next() (line string, leaves bool) {
 	return farewell, true
 }
 
-// recite returns the first line of the script that has not been said, and leaves after the last one.
+// recite returns the next line of the script. After the last line, it returns "" and true, so that the contact leaves.
 func (r *role) recite() (string, bool) {
 	due := 0
 	for _, said := range r.said {

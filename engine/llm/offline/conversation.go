@@ -137,7 +137,7 @@ func (c *conversation) takeTurn(text string) *reply {
 		question, rest := read.LastQuestion(next.text)
 		c.isClosing = closingQuestion().MatchString(question)
 		if c.question = question; rest != "" {
-			c.question = "" // it is a suggestion in quotation marks
+			c.question = "" // a question with text after it is a quoted suggestion
 		}
 	}
 	return next

@@ -47,9 +47,9 @@ func (c *conversation) argumentsOf(t slot.Tool, called exampleCall) (map[string]
 	return arguments, missing
 }
 
-// requiredArguments returns the names of the arguments that a call must have. They are the schema's required ones and
-// those of the first alternative that can be filled, or else of the first one. If the schema demands a higher number of
-// arguments, known ones are added before unknown ones.
+// requiredArguments returns the names of the arguments that a call must have: the schema's required ones, and one of
+// the tool's alternative sets. It takes the first set that can be filled, or else the first set. If the schema demands
+// more arguments than these, it adds known ones before unknown ones.
 func (c *conversation) requiredArguments(t slot.Tool, called exampleCall) []string {
 	names := slices.Clone(t.Wanted)
 	filled := func(name string) bool {
@@ -242,5 +242,5 @@ func isSameJSON(one, other any) bool {
 	return string(first) == string(second)
 }
 
-// singular returns the name of a list's item: "articleId" of "articleIds".
+// singular returns the name of a list's item: "articleId" for "articleIds".
 func singular(name string) string { return strings.TrimSuffix(name, "s") }

@@ -44,9 +44,9 @@ var others = []struct {
 		"Sorry, ik spreek hier alleen Engels en Frans. Kunt u mij in een van die talen schrijven?"},
 }
 
-// foreign returns the answer to a message in a language that the model does not speak, or "". The message has at least
-// two words of that language, or one word and some of its letters, and fewer words of English and of French. Or most of
-// its letters are not Latin.
+// foreign returns the answer to a message in a language that the model does not speak, or "". Such a message has at
+// least two words of that language, or one word and some of its letters. It has fewer words of English and of French.
+// A message is also foreign if most of its letters are not Latin.
 func foreign(text string) string {
 	said := read.Words(text)
 	count := func(isWord func(string) bool) (n int) {

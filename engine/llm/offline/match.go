@@ -20,7 +20,7 @@ const (
 	// wordShare is the share of the nearest variant in an example's score. The classifier has the rest. An example's
 	// score is at least the variant's score minus variantLoss.
 	wordShare, variantLoss = 0.4, 0.15
-	// A sentence of the message counts sentenceShare of its score, a clause counts clauseShare.
+	// The scores of a sentence of the message are multiplied by sentenceShare, and the scores of a clause by clauseShare.
 	sentenceShare, clauseShare = 0.97, 0.86
 	// formCredit is the credit for another form of a word. smallShare is the share of a small word's weight that counts.
 	formCredit, smallShare = 0.9, 0.3
@@ -30,7 +30,7 @@ const (
 	unknownShare = 0.6
 )
 
-// variant is one way to say something. Its words are distinct, as numbers of the lexicon.
+// variant is one way to say something. words has its distinct words, as their numbers in the lexicon.
 type variant struct {
 	text  string
 	words []int
@@ -185,7 +185,7 @@ type hearing struct {
 	credits []float64
 	// weight is the sum of the weights of the message's words.
 	weight float64
-	// odds has the odds of each class. allOdds is the sum over the exchanges that begin a subject, and otherClasses.
+	// odds has the odds of each class. allOdds is otherClasses plus the odds of the exchanges that begin a subject.
 	odds    []float64
 	allOdds float64
 }
@@ -314,7 +314,7 @@ func (l *lexicon) parts(text string) []partOfMessage {
 	return parts
 }
 
-// match is an exchange with its score for a message. as has the nearest variant.
+// match is an exchange with its score for a message. variantText is the nearest variant.
 type match struct {
 	*exchange
 	// variantScore is the score of the nearest variant alone.

@@ -37,7 +37,7 @@ type phrasebook struct {
 	found, known string
 	// give asks for a property by its description. name, lastName and so on ask for common properties.
 	give, name, lastName, firstName, birth, phone, mail, postcode, day, moment string
-	// sure and which are questions: for agreement after recap, and for one of the listed options.
+	// which asks for one of the listed options. recap repeats the arguments of a call, and sure asks for agreement to it.
 	which, recap, sure string
 	// unclear precedes a question that is asked again, with an example or choices.
 	unclear, example, choices string

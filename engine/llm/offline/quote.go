@@ -50,7 +50,7 @@ type passage struct {
 	content []string
 	// number is the citation number of its excerpt, 0 if it has none.
 	number int
-	// owner is the index of its excerpt.
+	// owner is the number of its excerpt in the instructions, from 1, or 0 for a sentence outside of excerpts.
 	owner int
 }
 

@@ -270,8 +270,9 @@ func labelled(label, text string) []string {
 	return []string{read.Shorten(strings.TrimSpace(label+" "+text), maxFieldText)}
 }
 
-// itemInWords writes an item of a list in one line, in the order of its members. Texts have no names. Other values
-// follow or carry their names. It omits the identifier if there is anything else.
+// itemInWords writes an item of a list in one line, in the order of its members. Numbers are written before their
+// names, texts without their names, and other values after their names. The identifier is omitted if there is anything
+// else.
 func itemInWords(item json.RawMessage, phrases *phrasebook) string {
 	members, _ := ordered.Members(item)
 	var parts, ids []string

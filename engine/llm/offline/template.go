@@ -46,7 +46,7 @@ func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (
 		return strings.TrimSpace(text), text != ""
 	}
 	if value, ok := arguments[name]; ok {
-		if called, isTool := c.toolWith(name); isTool {
+		if called, isTool := c.producedProperty(name); isTool {
 			return c.formatArgument(called, value), true
 		}
 		return c.phrases.formatValue(value), true
@@ -59,8 +59,8 @@ func (c *conversation) valueOf(t *task, name string, arguments map[string]any) (
 	return "", false
 }
 
-// toolWith returns the property with the name from the first tool that takes its value from another tool's result.
-func (c *conversation) toolWith(name string) (slot.Property, bool) {
+// producedProperty returns the property with the name, from the first tool for which another tool produces its value.
+func (c *conversation) producedProperty(name string) (slot.Property, bool) {
 	for _, t := range c.tools {
 		if p, ok := t.Property(name); ok && len(p.Producers) > 0 {
 			return p, true

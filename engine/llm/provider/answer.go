@@ -80,7 +80,7 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 		}
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
-			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same.
+			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same id.
 			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"), State: c.state,
 		})
 	}

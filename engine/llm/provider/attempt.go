@@ -145,7 +145,7 @@ func events(stream io.Reader) iter.Seq2[[]byte, error] {
 	}
 }
 
-// failing is part of the events of all formats.
+// failing has the members by which an event reports a failure. The events of all formats contain it.
 type failing struct {
 	Type  string           `json:"type"`
 	Error *json.RawMessage `json:"error"`
@@ -153,8 +153,8 @@ type failing struct {
 
 func (f *failing) hasFailed() bool { return f.Error != nil || f.Type == "error" }
 
-// decode reads an event. It ignores members of a wrong type, because some compatible servers send them. It returns a
-// reported error for an event that reports a failure of the provider.
+// decode reads an event. It ignores members of a wrong type, because some compatible servers send them. It returns an
+// eventError for an event that reports a failure of the provider.
 func decode(data []byte, event interface{ hasFailed() bool }) error {
 	var odd *json.UnmarshalTypeError
 	if err := json.Unmarshal(data, event); err != nil && (!errors.As(err, &odd) || odd.Field == "") {

@@ -25,7 +25,7 @@ const (
 // Embedder is an llm.Embedder for one embedding model of one provider. From the environment it reads only the usual
 // proxy settings.
 type Embedder struct {
-	// model creates the errors of the provider's failures.
+	// model creates the errors for failures of the provider.
 	model *Model
 }
 

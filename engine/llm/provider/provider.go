@@ -144,7 +144,8 @@ func backoff(err error, retries int) (time.Duration, bool) {
 	return delay - rand.N(delay/4), true
 }
 
-// sleep waits and returns true. It returns false if ctx ends first, or has a deadline before that.
+// sleep waits and returns true. It returns false if ctx ends first. If the deadline of ctx is before the end of the
+// wait, sleep returns at once.
 func sleep(ctx context.Context, delay time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= delay {
 		return false

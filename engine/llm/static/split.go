@@ -156,7 +156,8 @@ func digitClass(areAlone bool) func(rune) int {
 // metaspace marks spaces with a character, so that tokens contain them.
 type metaspace struct {
 	mark string
-	// scheme says which pieces begin with a mark even without a space: always, first or never.
+	// scheme says which pieces get a mark at their beginning even without a space there: "always" means all pieces,
+	// "first" the first piece, and "never" none.
 	scheme string
 	splits bool
 }

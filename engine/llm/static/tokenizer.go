@@ -71,8 +71,8 @@ func (t *tokenizer) encode(text string) []int {
 	return ids
 }
 
-// readWordPiece sets cut to a function that takes the longest token at each position of a word. A word that does not
-// consist of tokens has none.
+// readWordPiece sets cut to a function that takes the longest token at each position of a word. If a part of the
+// word matches no token, the word has no tokens.
 func (t *tokenizer) readWordPiece(text []byte) error {
 	var model struct {
 		Vocabulary map[string]int `json:"vocab"`

@@ -159,7 +159,7 @@ type agentTool struct {
 	Position int32
 }
 
-// ConnectTool connects a tool to an agent. It becomes the last of the agent's tools. Connecting it again changes
+// ConnectTool connects a tool to an agent. The tool becomes the last of the agent's tools. Connecting it again changes
 // nothing.
 func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*model.Agent, error) {
 	return t.ConnectTools(ctx, in.AgentID, in.ToolID)

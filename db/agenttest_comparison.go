@@ -53,8 +53,8 @@ func (t *Tenant) CompareAgentTestExecutions(
 	return comparison, nil
 }
 
-// FlakyTests returns which tests are flaky: in the newest finished execution of the test, some runs of the test, or of
-// one of its rows, passed and others failed. Drafts and rejudgments do not count.
+// FlakyTests returns which tests are flaky. In the newest finished execution of a flaky test, some of its runs passed
+// and others failed. If the test has rows, these are runs of one row. Drafts and rejudgments do not count.
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
 	newest := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+

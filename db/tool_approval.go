@@ -72,8 +72,8 @@ func (t *Tenant) saveAnswer(ctx context.Context, call *model.ToolCall) (bool, er
 	return n > 0, err
 }
 
-// WaitingCalls returns the calls for which an earlier attempt at the turn requested approval, and which that attempt
-// did not make. It reads nothing if there was no such attempt.
+// WaitingCalls returns the calls for which an earlier attempt at the turn requested approval. It leaves out calls that
+// were made. It reads nothing if there was no such attempt.
 func (u *ChatTurn) WaitingCalls(ctx context.Context) ([]*model.ToolCall, error) {
 	calls := []*model.ToolCall{}
 	if u.Chat.WaitingText == nil {

@@ -23,8 +23,8 @@ func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessTok
 	return token, err
 }
 
-// CreateAccessToken makes a token for the API key of the request. It returns the token and its text, which is
-// not stored. It returns NOT_FOUND with the id of an agent that does not exist. It also removes expired tokens of the
+// CreateAccessToken makes a token for the API key of the request. It returns the token and its text, which is not
+// stored. It returns NOT_FOUND when an agent of the input does not exist. It also removes expired tokens of the
 // company.
 func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string,
 	error) {

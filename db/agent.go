@@ -67,11 +67,11 @@ func AgentsMatching(wanted *model.AgentFilter) (f pg.Filter) {
 const nameParts = `(string_to_array(translate(lower(?TableAlias.name), E'\n', ' '), NULL)
 	|| string_to_array(regexp_replace(substr(regexp_replace(translate(lower(?TableAlias.name), E'\n', ' '), '(.)', '\1\1', 'g'), 2), '(..)', E'\\1\n', 'g'), E'\n'))`
 
-// nameContains selects the agents or documents of a view whose names contain the part, ignoring case. The test of the
-// name comes first, because it takes less time than the expression of the index, and Postgres expects that nearly all
-// rows of the index pass <> 0. It searches the index only for the first and the last pair of characters of the part.
-// With more pairs, Postgres would expect almost no rows and scan many matches instead of the newest rows. For the same
-// reason, plan such a statement with its arguments: a generic plan reads all matches.
+// nameContains selects the agents or documents of a view whose names contain the part, ignoring case. The cheap
+// comparison of names comes first. It is written as <> 0, because Postgres then expects that nearly all rows of the
+// index pass it. The index is searched only for the first and the last pair of characters of the part. With more pairs,
+// Postgres would expect almost no rows and scan many matches instead of the newest rows. For the same reason, plan such
+// a statement with its arguments: a generic plan reads all matches.
 func nameContains(f pg.Filter, view, part string) pg.Filter {
 	f = f.AndInView(view, "strpos(lower(?TableAlias.name), lower(?)) <> 0", part)
 	if part == "" {
@@ -145,7 +145,8 @@ func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*m
 	return t.updateAgent(ctx, in, nil)
 }
 
-// updateAgent does the same as UpdateAgent. With edits, the edited current prompt replaces the input's prompt.
+// updateAgent does the same as UpdateAgent. If there are edits, it applies the edits to the current prompt, and ignores
+// the prompt of the input.
 func (t *Tenant) updateAgent(ctx context.Context, in model.UpdateAgentInput,
 	edits model.PromptEdits) (*model.Agent, error) {
 	if err := in.Validate(); err != nil {
@@ -199,8 +200,8 @@ func (t *Tenant) updateAgent(ctx context.Context, in model.UpdateAgentInput,
 }
 
 // DeleteAgent deletes an agent with its prompt versions, simulated chats, tests, folders, campaigns, items, and
-// relations in both directions. Executions and runs of its tests stay, as evidence. Many rows can depend on the agent,
-// its campaigns and its tests, so it only marks these.
+// relations in both directions. Executions and runs of its tests stay, as evidence. The agent, its campaigns and its
+// tests can have many dependent rows, so DeleteAgent only marks them as deleted.
 func (t *Tenant) DeleteAgent(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.lockAgent(ctx, id, forDelete); err != nil {

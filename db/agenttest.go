@@ -23,8 +23,8 @@ var (
 	TestsOfFolders = pg.List{Model: (*model.AgentTestRow)(nil), Of: "?TableAlias.folder_id = ?1", Order: pg.NewestFirst}
 )
 
-// AgentTests returns a page of the tests that pass the filter, newest first: of all agents, or of one. It returns
-// NOT_FOUND with the id of an agent or a folder that does not exist.
+// AgentTests returns a page of the tests that pass the filter, newest first. If agentID is set, it returns only tests
+// of that agent. It returns NOT_FOUND if the agent or the folder does not exist.
 func (t *Tenant) AgentTests(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted model.AgentTestFilter, columns ...string,
 ) (*model.Page[model.AgentTest], error) {
@@ -147,7 +147,7 @@ func (t *Tenant) UpdateClassificationTest(ctx context.Context,
 	return test, err
 }
 
-// UpdateAgentTest changes the fields that the input sets, of a test of either kind.
+// UpdateAgentTest changes the fields that the input sets. The test can be of either kind.
 func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestInput) (model.AgentTest, error) {
 	test := &model.AgentTestRow{}
 	if err := t.db.One(ctx, agentTest, in.TestID, test); err != nil {
@@ -167,8 +167,9 @@ func (t *Tenant) UpdateAgentTest(ctx context.Context, in model.UpdateAgentTestIn
 	return t.UpdateClassificationTest(ctx, update)
 }
 
-// updateTest changes a test of the kind, and moves it when a folder is given. It checks the test against its agent only
-// where the change can break a valid test, because the agent may have changed since the test was saved.
+// updateTest changes a test, and moves it when a folder is given. It returns UNPROCESSABLE if the test is not of the
+// kind. Set check only if the change can make a valid test invalid. The agent may have changed since the test was
+// saved, and that must not block other changes.
 func (t *Tenant) updateTest(
 	ctx context.Context, id string, kind model.AgentTestKind, folderID *string, check bool,
 	update func(*model.AgentTestRow) error,
@@ -184,7 +185,7 @@ func (t *Tenant) updateTest(
 			faults.Add("testId", "is the id of a %s test", strings.ToLower(string(found.Kind)))
 			return faults.As(model.Unprocessable)
 		}
-		// The lock excludes other requests that name tests.
+		// Other requests that give a test a name wait for this lock.
 		agent, err := t.lockAgent(ctx, found.AgentID, forUpdate)
 		if err != nil {
 			return err
@@ -214,13 +215,13 @@ func (t *Tenant) updateTest(
 				return err
 			}
 		}
-		// An update does not write the columns of the most recent run, which runs and deletions of runs change.
+		// The columns of the last run are left out: runs and their deletion write them.
 		return exec(ctx, t.db.Update(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK())
 	})
 }
 
-// checkTest returns UNPROCESSABLE when the test expects tags, or mocks tools or sub-agents, that its agent does not
-// have. The agent must be locked.
+// checkTest returns UNPROCESSABLE when the agent lacks a tag that the test expects, or a tool or sub-agent that the
+// test mocks. The agent must be locked.
 func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent *model.Agent) error {
 	if test.Kind == model.AgentTestKindClassification {
 		return checkTags(test, agent)

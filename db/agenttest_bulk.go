@@ -284,7 +284,8 @@ func (t tenantTx) lockAgentsAndTests(ctx context.Context, ids []string) ([]*mode
 	return testsInOrder(ids, held)
 }
 
-// testsInOrder returns the tests in the order of their ids. It returns NOT_FOUND with an id that has no test.
+// testsInOrder returns the tests in the order of their ids. If a test does not exist, it returns NOT_FOUND with the
+// test's id.
 func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTestRow, error) {
 	byID := rowsByID(found)
 	ordered := make([]*model.AgentTestRow, len(ids))

@@ -10,10 +10,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// CompareAgentTestExecutions compares the current state of an execution with the states of others. Duplicates among the
-// others are dropped. It returns BAD_INPUT when there are too many others, NOT_FOUND with the id of an execution that
-// does not exist, and UNPROCESSABLE if they cannot be compared in these variants. It takes two statements, whatever
-// the number of tests.
+// CompareAgentTestExecutions compares the current state of an execution, the head, with the states of others, the
+// bases. It drops duplicate bases. It returns BAD_INPUT when there are too many bases, and NOT_FOUND when an execution
+// does not exist. It returns UNPROCESSABLE when an execution lacks the given variant, or has variants and none is
+// given. It takes two statements, whatever the number of tests.
 func (t *Tenant) CompareAgentTestExecutions(
 	ctx context.Context, baseIDs []string, headID string, variants model.ComparedVariants,
 	correction model.AgentTestCorrection,
@@ -53,8 +53,8 @@ func (t *Tenant) CompareAgentTestExecutions(
 	return comparison, nil
 }
 
-// FlakyTests returns which tests are flaky: in the newest finished execution of the test, some runs of the test, or of
-// one of its rows, passed and others failed. Drafts and rejudgments do not count.
+// FlakyTests returns which tests are flaky. In the newest finished execution of a flaky test, some of its runs passed
+// and others failed. If the test has rows, these are runs of one row. Drafts and rejudgments do not count.
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
 	newest := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
@@ -63,7 +63,7 @@ func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool,
 		Where("execution.finished_at IS NOT NULL").Where(countsInHistory).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
-	// All runs of an execution have the same time of creation, so an index on it finds them.
+	// All runs of an execution have the same time of creation. So the index on that time finds them.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = "+

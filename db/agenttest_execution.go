@@ -38,8 +38,8 @@ func (t *Tenant) AgentTestExecutionsByID(ctx context.Context, ids []string,
 	return pg.Find[*model.AgentTestExecution](ctx, t.db, AgentTestExecutionRows, ids, columns...)
 }
 
-// statusOfExecution and verdictOfExecution compute model.AgentTestExecution.Status and
-// model.AgentTestRunCounts.Verdict in SQL. Every finished execution has its counts.
+// statusOfExecution and verdictOfExecution compute model.AgentTestExecution.Status and model.AgentTestRunCounts.Verdict
+// in SQL. They read the stored counts, which every finished execution has.
 const (
 	statusOfExecution = `CASE WHEN ?TableAlias.status = 'Cancelled' AND ?TableAlias.finished_at IS NULL THEN 'Cancelling'
 		ELSE ?TableAlias.status END`

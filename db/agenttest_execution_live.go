@@ -108,16 +108,16 @@ func (r *executionReader) readStored(ctx context.Context, after,
 // maxRuns bounds the runs that readRuns returns at once.
 const maxRuns = 100
 
-// Live positions order runs by version, then by their position in the execution. runLivePosition is the live position
-// after one run, endOfVersion the one after all runs of a version.
+// Live positions order runs by version, then by their position in the execution. runLivePosition returns the live
+// position after one run. endOfVersion returns the one after all runs of a version.
 func runLivePosition(version, position int32) live.Position {
 	return live.Position(int64(version)<<32 | (int64(position) + 1))
 }
 
 func endOfVersion(version int32) live.Position { return runLivePosition(version, math.MaxInt32-1) }
 
-// readRuns reads runs that changed after the position, in the order of their last changes. Every change of a run
-// locks its execution, which numbers the changes. Therefore no earlier change can become visible later.
+// readRuns reads runs that changed after the position, in the order of their last changes. Every change of a run locks
+// its execution, which numbers the changes. So changes become visible in the order of their numbers.
 func (r *executionReader) readRuns(ctx context.Context, after,
 	known live.Position) ([]live.Stored[*model.AgentTestRun], live.Position, error) {
 	runs := []*model.AgentTestRun{}

@@ -101,11 +101,11 @@ type plannedTest struct {
 	attempts int32
 	// variant is how the agent is changed for these runs, or nil to test it unchanged.
 	variant *model.TestVariant
-	// testName and rowName describe the test in the report if it was deleted.
+	// testName and rowName are for the model.LeftOutTest of a deleted test or row.
 	testName string
 	rowName  *string
-	// isListed is set if no client named the test, or a schedule starts it. It is skipped if it was deleted since it was
-	// listed.
+	// isListed is set if the input has no test ids, or if a schedule starts the test. A listed test that was deleted since
+	// is skipped. Any other deleted test is an error.
 	isListed bool
 }
 
@@ -267,8 +267,8 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 	return nil
 }
 
-// snapshots returns the plan without listed tests that no longer exist, and its tests with their agents, in the same
-// order. It locks all of them until the end of the transaction.
+// snapshots reads the tests of a plan and their agents, and locks them until the end of the transaction. It returns the
+// plan without listed tests that no longer exist, and a snapshot for each element of that plan.
 func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]plannedTest, []model.RunSnapshot, error) {
 	ids := make([]string, len(planned))
 	for i, p := range planned {

@@ -17,8 +17,8 @@ var (
 		Order: "lower(?TableAlias.name)"}
 )
 
-// AgentTestFolders returns a page of folders, newest first: of the company, or of one agent. It returns NOT_FOUND
-// with the id of an agent that does not exist.
+// AgentTestFolders returns a page of the company's folders, newest first. If agentID is set, it returns only folders of
+// that agent, or NOT_FOUND if there is no such agent.
 func (t *Tenant) AgentTestFolders(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestFolder], error) {

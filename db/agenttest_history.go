@@ -14,7 +14,7 @@ import (
 var runSummary = []string{"execution_id", "attempt", "status", "prompt_version", "duration_ms", "is_draft",
 	"row_number", "row_name", "variant"}
 
-// stepOfSearch finds the execution of a run, if it is a step of a search for the cause of a failure.
+// stepOfSearch finds the execution of a run, if that execution is a step of a search for the cause of a failure.
 const stepOfSearch = `SELECT 1 FROM agent_test_executions AS step
 	WHERE step.company_id = ?1 AND step.id = ?TableAlias.execution_id
 		AND step.blame_search_id IS NOT NULL`

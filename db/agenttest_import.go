@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// runsPerInsert bounds one statement, because each run carries its test, its agent and its conversation.
+// runsPerInsert bounds the runs in one statement, because each contains its test, its agent and its conversation.
 const runsPerInsert = 50
 
 // AgentTestHistory is a set of tests of existing agents, with finished executions.
@@ -26,9 +26,9 @@ type AgentTestHistory struct {
 }
 
 // ImportAgentTests adds tests with their history in one transaction. It writes all values exactly as given, including
-// times, and checks only the constraints of the database. The newest run of each test becomes its last run. It
-// enqueues nothing, so it refuses an execution that is not finished. It returns NOT_FOUND with the id of an agent
-// that does not exist.
+// times, and checks only the constraints of the database. The newest run of each test becomes its last run. It enqueues
+// nothing, so it refuses an execution that is not finished. It returns NOT_FOUND when an agent of the tests or folders
+// does not exist.
 func (t *Tenant) ImportAgentTests(ctx context.Context, h AgentTestHistory) error {
 	for _, execution := range h.Executions {
 		if !execution.IsFinished() {
@@ -117,8 +117,8 @@ func (t *Tenant) importLastRuns(ctx context.Context, runs []*model.AgentTestRun)
 		Where("?TableAlias.id = newest.test_id"))
 }
 
-// DateAgent backdates an agent. The first of the times is the creation of the agent and its first prompt version. The
-// others are the times of later prompts, oldest first. It returns NOT_FOUND when the agent does not exist.
+// DateAgent backdates an agent. prompts has the time of each prompt version, oldest first. The first of them also
+// becomes the agent's time of creation. It returns NOT_FOUND when the agent does not exist.
 func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		if _, err := t.lockAgent(ctx, id, forUpdate); err != nil {

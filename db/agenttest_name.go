@@ -10,9 +10,9 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Names of tests are unique within each folder of an agent, and at its root. Every request that names or moves a test
-// locks the agent and checks this. No index enforces it, because tests that are created over REST may repeat names,
-// and older databases contain such tests.
+// Names of tests are unique within each folder of an agent, and at its root. Every request that gives a test a name, or
+// moves it, locks the agent and checks this. No index enforces it, because tests that are created over REST may repeat
+// names, and older databases contain such tests.
 
 // testLocation is a name with its agent and folder.
 type testLocation struct{ agentID, folderID, name string }
@@ -25,9 +25,9 @@ func locationOf(test *model.AgentTestRow) testLocation {
 	return at
 }
 
-// checkNames returns UNPROCESSABLE when a test would have the same name as another test in its target folder, unless it
-// may repeat the name. The agents of the tests must be locked. For faults, at maps the index of a test to the path of
-// its name.
+// checkNames returns UNPROCESSABLE when a test has the same name as another test in its folder. Tests with
+// MayRepeatName may have such a name. The agents of the tests must be locked. The function at returns the field path
+// that a fault in test i names.
 func (t *Tenant) checkNames(ctx context.Context, tests []*model.AgentTestRow, at func(i int) string) error {
 	taken, err := t.namesTaken(ctx, tests)
 	if err != nil {

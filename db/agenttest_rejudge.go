@@ -20,8 +20,8 @@ var (
 
 // RejudgeAgentTestExecution judges the conversations of a finished execution again, as a new execution. It returns
 // CONFLICT when the execution is not finished. It returns UNPROCESSABLE when the execution has no finished
-// conversation, only judged the conversations of another, or was judged again too often. It also does so when the input
-// names a test without a conversation, or wants the present criteria and all tests were deleted.
+// conversation, only judged the conversations of another, or was judged again too often. UNPROCESSABLE is also returned
+// when the input names a test without a conversation, or asks for the present criteria of tests that were all deleted.
 func (t *Tenant) RejudgeAgentTestExecution(ctx context.Context,
 	in model.RejudgeAgentTestExecutionInput) (*model.AgentTestExecution, error) {
 	if err := in.Validate(); err != nil {
@@ -125,8 +125,8 @@ func (t tenantTx) checkRejudgeLimit(ctx context.Context, id string) error {
 	return faults.As(model.Unprocessable)
 }
 
-// rejudged returns the runs of a new execution that judges the conversations of earlier runs again. If the input wants
-// the present criteria, it leaves out tests that no longer exist, and records them in the execution.
+// rejudged returns the runs of a new execution that judges the conversations of earlier runs again. If the input asks
+// for the tests' present criteria, it leaves out deleted tests, and records them in the execution.
 func (t *Tenant) rejudged(
 	ctx context.Context, in model.RejudgeAgentTestExecutionInput, execution *model.AgentTestExecution,
 	originals []*model.AgentTestRun, present map[string]*model.AgentTestRow,
@@ -210,8 +210,8 @@ func (t *Tenant) snapshotsOf(ctx context.Context, executionID string) (map[ranTe
 	return snapshots, err
 }
 
-// AgreementsOfExecutions compares the verdicts of executions that judge conversations again with the earlier
-// verdicts, by the execution's id. Other executions are left out.
+// AgreementsOfExecutions returns how often rejudgments reached the same verdicts as the original runs, by the
+// execution's id. Executions that are not rejudgments are left out.
 func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[string]*model.JudgeAgreement, error) {
 	rows := []struct {
 		ExecutionID string

@@ -42,8 +42,8 @@ func RunsMatching(wanted model.AgentTestRunFilter) pg.Filter {
 	return pg.OneOf(f, "status", wanted.Statuses)
 }
 
-// AgentTestRuns returns a page of the company's runs that pass the filter, newest first. It returns NOT_FOUND with
-// the id of an execution or an agent that does not exist.
+// AgentTestRuns returns a page of the company's runs that pass the filter, newest first. It returns NOT_FOUND if the
+// execution or the agent of the filter does not exist.
 func (t *Tenant) AgentTestRuns(
 	ctx context.Context, args model.PageArgs, wanted model.AgentTestRunFilter, columns ...string,
 ) (*model.Page[*model.AgentTestRun], error) {
@@ -161,7 +161,8 @@ func (t *Tenant) ReleaseRun(ctx context.Context, run *model.AgentTestRun) error 
 	return asRunLost(run, err)
 }
 
-// asRunLost returns the worker's error for a transition that did not happen.
+// asRunLost turns the error of a failed transition into CONFLICT and ErrRunLost, if the worker no longer has the run.
+// It returns other errors unchanged.
 func asRunLost(run *model.AgentTestRun, err error) error {
 	if errors.Is(err, errStale) || pg.IsMissing(err) {
 		return errors.Join(model.Errorf(model.Conflict, "another worker took over the agent test run %q, or the run has "+
@@ -258,7 +259,7 @@ func (t *Tenant) watchRun(ctx context.Context, id string, claimedState runState,
 				"?TableAlias.execution_id").
 			Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.id = ?", id).Scan(ctx, &states)
 		switch {
-		case err != nil: // the database may answer at the next beat
+		case err != nil: // try again at the next tick
 		case len(states) == 0 || claimedState != runState{states[0].Status, states[0].Claim}:
 			cancel(ErrRunLost)
 			return

@@ -19,9 +19,9 @@ type turn struct {
 	proceed chan struct{}
 }
 
-// passing makes the store's only worker call the given function for each of its runs, and pass the run. After each run
-// it sends the worker on the channel.
-func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.AgentTestRun) error) <-chan turn {
+// passing starts a worker, the store's only one. For each run, the worker calls the function work and makes the run
+// pass. The channel receives a turn for each run that has passed.
+func passing(t *testing.T, store *db.Store, work func(context.Context, *model.AgentTestRun) error) <-chan turn {
 	t.Helper()
 	finished, ended := make(chan turn, 100), make(chan struct{})
 	require.NoError(t, store.Work(t.Context(), 1,
@@ -30,7 +30,7 @@ func passing(t *testing.T, store *db.Store, begun func(context.Context, *model.A
 			if err != nil || run == nil {
 				return err
 			}
-			if err := begun(ctx, run); err != nil {
+			if err := work(ctx, run); err != nil {
 				return err
 			}
 			run.Status = model.AgentTestRunStatusPassed
@@ -71,7 +71,7 @@ func awaitTurn(t *testing.T, finished <-chan turn) turn {
 	}
 }
 
-// oneByOne starts an execution of new tests of an agent that runs one test at a time. It returns the runs.
+// oneByOne starts an execution with a concurrency of one. Its tests are new tests of one agent. It returns the runs.
 func oneByOne(t *testing.T, tenant *db.Tenant, tests int) []*model.AgentTestRun {
 	t.Helper()
 	agentID, ids := newAgent(t, tenant).ID, make([]string, tests)

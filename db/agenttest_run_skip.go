@@ -61,8 +61,8 @@ type tallyOfRow struct {
 // rowColumns identifies a test or a row of it in a variant. Each is decided separately.
 const rowColumns = "?TableAlias.tested_id, ?TableAlias.row_key, coalesce(?TableAlias.variant, '')"
 
-// skip ends queued runs from a position on, if their test or row is decided. The runs that end now count, as well as
-// earlier ones.
+// skip ends the queued runs from a position on whose test or row is decided. The runs in ended count too, although they
+// are not written yet.
 func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun,
 	first int32, at time.Time) error {
 	tested := make([]string, len(ended))
@@ -79,7 +79,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	var decided, rows, variants, decisive []string
 	for _, tally := range before {
 		last := ""
-		for _, run := range ended { // they are not written yet
+		for _, run := range ended {
 			if run.TestedID == tally.TestedID && run.RowKey == tally.RowKey &&
 				(run.Variant == nil || *run.Variant == tally.Variant) {
 				tally.Counts.Add(run.Status)
@@ -109,8 +109,8 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	}
 	execution.Skip(int32(len(skipped)), at)
 	ids := idsOf(skipped)
-	// A run with a verdict says more than a skipped one, so it becomes the last run of its test. The transition writes its
-	// status.
+	// The run that decided a test becomes its last run, instead of a skipped one. The transition writes the status of that
+	// run to the test.
 	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS decided (test_id, run_id)", pgdialect.Array(decided),
 			pgdialect.Array(decisive)).
@@ -118,7 +118,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 		Where("last_run_id IN (?)", bun.List(ids)))
 }
 
-// nextNeeded adds the first queued runs of an execution from a position on to the batch, at most follow.
+// nextNeeded adds queued runs of an execution to the batch: the first ones from a position on, at most follow of them.
 func (t *Tenant) nextNeeded(ctx context.Context, b *transitionBatch, execution *model.AgentTestExecution, from int32,
 	follow int) error {
 	runs := []*model.AgentTestRun{}

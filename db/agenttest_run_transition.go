@@ -167,8 +167,8 @@ func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTran
 	return held, runs.Scan(ctx)
 }
 
-// columnOfRuns returns a query of one column of runs. Compare it as ANY (ARRAY(?)): Postgres reads an array before it
-// looks up the rows. It could join a subquery instead, and read all tests of the company for each of them.
+// columnOfRuns returns a query of one column of runs. Use it as = ANY (ARRAY(?)): Postgres computes an array before it
+// looks up the rows. With a subquery, Postgres might choose a join that reads all tests of the company.
 func (t *Tenant) columnOfRuns(ids []string, column string) *bun.SelectQuery {
 	return t.db.Select((*model.AgentTestRun)(nil)).Column(column).Where("?TableAlias.id IN (?)", bun.List(ids))
 }
@@ -234,8 +234,8 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 	return t.db.Send(ctx, batch)
 }
 
-// recordRunSpending records the cost of the runs that have ended. Other transactions wait for the day's rows, so call
-// it last.
+// recordRunSpending records the cost of the runs that have ended. Call it last: other transactions that record usage
+// wait for the sums that it locks.
 func (t tenantTx) recordRunSpending(ctx context.Context, runs []*model.AgentTestRun) error {
 	spent := map[string]*model.UsageEntry{}
 	for _, run := range runs {

@@ -24,8 +24,8 @@ func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.Agent
 	return schedule, t.db.One(ctx, agentTestSchedule, id, schedule)
 }
 
-// AgentTestSchedules returns a page of the schedules of all agents' tests, or of one agent's tests, newest first. It
-// returns NOT_FOUND with the id of an agent that does not exist.
+// AgentTestSchedules returns a page of the schedules, newest first. If agentID is set, it returns only those of this
+// agent's tests, or NOT_FOUND if there is no such agent.
 func (t *Tenant) AgentTestSchedules(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestSchedule], error) {
@@ -35,10 +35,10 @@ func (t *Tenant) AgentTestSchedules(
 	return pg.Page[*model.AgentTestSchedule](ctx, t.db, AgentTestScheduleList, args, columns, WhereAgent(agentID))
 }
 
-// CreateAgentTestSchedule makes a schedule. It returns NOT_FOUND with the id of a test, folder, agent or baseline that
+// CreateAgentTestSchedule makes a schedule. It returns NOT_FOUND when a test, the folder, the agent or the baseline
 // does not exist. It returns UNPROCESSABLE when the company has model.MaxSchedules schedules, or when the schedule
-// depends on a prompt and does not have exactly one agent. It also does so when the baseline is unfinished or used a
-// draft, or when an execution would have too many runs.
+// depends on a prompt and does not have exactly one agent. UNPROCESSABLE is also returned when the baseline is
+// unfinished or used a draft, or when an execution would have too many runs.
 func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 	in model.CreateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule, err := model.NewAgentTestSchedule(in, now())
@@ -60,8 +60,8 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 	})
 }
 
-// UpdateAgentTestSchedule changes the fields that the input sets. Its errors are those of CreateAgentTestSchedule,
-// without the limit of schedules, and NOT_FOUND with the id of the schedule.
+// UpdateAgentTestSchedule changes the fields that the input sets. It returns the errors of CreateAgentTestSchedule,
+// except the one for too many schedules, and NOT_FOUND if the schedule does not exist.
 func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 	in model.UpdateAgentTestScheduleInput) (*model.AgentTestSchedule, error) {
 	schedule := &model.AgentTestSchedule{}
@@ -96,8 +96,8 @@ func (t *Tenant) UpdateAgentTestSchedule(ctx context.Context,
 	})
 }
 
-// resolveUpdate is resolveSchedule for a changed schedule. Tests that were deleted since the schedule was made are left
-// out, and so is its old baseline, which may have been deleted too.
+// resolveUpdate is resolveSchedule for a changed schedule. It does not check what the input leaves unchanged and may
+// have been deleted since: it leaves out deleted tests, and an unchanged baseline.
 func (t tenantTx) resolveUpdate(ctx context.Context, s *model.AgentTestSchedule,
 	in model.UpdateAgentTestScheduleInput) (err error) {
 	if in.BaselineID == nil {

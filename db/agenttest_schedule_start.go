@@ -15,7 +15,7 @@ import (
 // startTimeout bounds how long one sweep starts executions, before it looks for lost workers.
 const startTimeout = 2 * time.Second
 
-// permanentCodes are the codes of errors that another attempt to start the same execution soon would return again.
+// permanentCodes are the codes of errors that an immediate retry would return again.
 var permanentCodes = []model.Code{model.NotFound, model.BadInput, model.Unprocessable, model.BudgetExceeded}
 
 // startScheduled starts the executions of schedules that are due: company by company, and the longest overdue first in

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// deliveryLease is how long one process may deliver a company's events before another may. A delivery ends
-	// earlier.
+	// deliveryLease is how long one process may deliver a company's events before another may. A delivery takes less time,
+	// because of deliveryTimeout.
 	deliveryLease = 30 * time.Second
 	// deliveryTimeout bounds one delivery, including reading its events.
 	deliveryTimeout = 10 * time.Second
@@ -71,8 +71,9 @@ func (o *webhookDispatcher) postAuditEvents(ctx context.Context, companyID strin
 type Deliver func(ctx context.Context, companyID string, events []*model.AuditEvent) error
 
 // DeliverAuditEvents passes undelivered events to the function deliver: the oldest of each company, unless the company
-// waits after a failure. One process at a time delivers the events of a company. It returns the last failure, and stops
-// after several. An event is delivered again if the process or the database fails before the delivery is recorded.
+// waits after a failure. DeliverAuditEvents stops after maxFailures failures, and returns the last one. One process at
+// a time delivers the events of a company. An event is delivered again if the process or the database fails before the
+// delivery is recorded.
 func (s *Store) DeliverAuditEvents(ctx context.Context, deliver Deliver) error {
 	companies, err := s.companiesWith(ctx, (*model.AuditEvent)(nil), "delivered_at IS NULL AND NOT EXISTS (SELECT 1 "+
 		"FROM audit_deliveries AS d WHERE d.company_id = ?TableAlias.company_id AND d.due_at > now())")

@@ -114,7 +114,7 @@ func (t *Tenant) ContinueBlameSearch(ctx context.Context, executionID string) er
 	return err
 }
 
-// continueSearch continues a search, or ends it for a reason.
+// continueSearch continues a search. If reason is not nil, it ends the search with that error instead.
 func (t tenantTx) continueSearch(ctx context.Context, executionID string, reason *model.Error) error {
 	search, err := t.searchAt(ctx, executionID, pg.All)
 	if err != nil || search == nil {
@@ -195,7 +195,7 @@ func (t tenantTx) continueSteps(ctx context.Context, search *model.BlameSearch, 
 	return err
 }
 
-// withAPIKey returns the Tenant for writes that record the API key, if there is one.
+// withAPIKey returns a Tenant whose writes record the API key, or the same Tenant if keyID is nil.
 func (t tenantTx) withAPIKey(keyID *string) tenantTx {
 	if keyID == nil {
 		return t

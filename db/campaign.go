@@ -160,8 +160,8 @@ func (t *Tenant) checkStatusChange(ctx context.Context, campaign *model.Campaign
 	return nil
 }
 
-// checkDirectionChange returns UNPROCESSABLE when a locked agent becomes inbound while a campaign of it is running. It
-// locks the agent's campaigns, so none of them starts during the transaction.
+// checkDirectionChange returns UNPROCESSABLE when a locked agent becomes inbound while one of its campaigns is running.
+// It locks the agent's campaigns, so none of them starts during the transaction.
 func (t tenantTx) checkDirectionChange(ctx context.Context, agent *model.Agent) error {
 	if agent.Direction == model.DirectionOutbound {
 		return nil

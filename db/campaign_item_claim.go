@@ -11,10 +11,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// ClaimCampaignItems claims the items of a running campaign that have been due longest. It returns them by age, the
-// oldest first, with the id of the claim, or nil and no items when none is due. No other caller gets the items until
-// the lease and its renewals end. Claimed items stay Pending, so a claim that expires needs no cleanup.
-// ClaimCampaignItems returns CONFLICT when the campaign is not running.
+// ClaimCampaignItems claims the items of a running campaign that have been due longest. It returns the id of the claim
+// and the items, oldest first. If no item is due, it returns nil and no items. No other caller gets the items until the
+// lease and its renewals end. Claimed items stay Pending, so a claim that expires needs no cleanup. ClaimCampaignItems
+// returns CONFLICT when the campaign is not running.
 func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	in model.ClaimCampaignItemsInput) (*string, []*model.CampaignItem, error) {
 	if err := in.Validate(); err != nil {
@@ -79,7 +79,7 @@ func (t *Tenant) RenewCampaignClaim(ctx context.Context,
 	return oldestFirst(items), err
 }
 
-// oldestFirst joins the items that one statement changed into one batch, oldest first.
+// oldestFirst sorts items by age, and joins them into one batch.
 func oldestFirst(items []*model.CampaignItem) []*model.CampaignItem {
 	slices.SortFunc(items, func(a, b *model.CampaignItem) int {
 		if order := a.CreatedAt.Compare(b.CreatedAt); order != 0 {

@@ -142,7 +142,7 @@ func TestRunsAreCountedByTheirExecutions(t *testing.T) {
 			}
 		}
 		require.EqualValues(t, 12, all)
-		// An execution without stored counts is counted by its rows. They change for the second round.
+		// The second time, the rows of the execution without stored counts differ. So the totals must come from these rows.
 		_, err = conn.Exec(t.Context(), "UPDATE agent_test_runs SET status = 'Failed' WHERE status = 'Passed' AND "+
 			"execution_id IN (SELECT id FROM agent_test_executions WHERE passed_runs IS NULL)")
 		require.NoError(t, err)

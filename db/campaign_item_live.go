@@ -33,9 +33,9 @@ func (t *Tenant) FollowCampaignItems(ctx context.Context, campaignID string,
 	return live.Channel(ctx, r.items.Follow(live.Position(version), p.release)), nil
 }
 
-// readItems reads items that changed after the version, in the order of their last changes. Every change of an item
-// locks its campaign until the commit, and takes its number from it. Therefore no earlier change can become visible
-// later.
+// readItems reads items that changed after the version, in the order of their last changes. The campaign numbers the
+// changes of its items, and stays locked from the numbering until the commit. So changes become visible in the order of
+// their numbers.
 func (r *campaignReader) readItems(ctx context.Context, after,
 	known live.Position) ([]live.Stored[*model.CampaignItem], live.Position, error) {
 	items := []*model.CampaignItem{}

@@ -101,9 +101,9 @@ func (t *Tenant) saveTransition(
 	return one.isSaved, errors.Join(err, one.err)
 }
 
-// saveTransitions writes transitions of one campaign's items in one round trip. The campaign gets its new version
-// once, at the end: when a transaction changes a row twice, Postgres checks the foreign key to its agent, which
-// another request may be deleting. Until then, only the moved items have a higher version than the campaign.
+// saveTransitions writes transitions of one campaign's items in one round trip. It updates the campaign only once, at
+// the end. If a transaction updates a row twice, Postgres also checks the row's foreign key to the agent, which another
+// request may be deleting. Before the update, only the moved items have a higher version than the campaign.
 func (t *Tenant) saveTransitions(ctx context.Context, together []*itemTransition) error {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
@@ -179,12 +179,12 @@ func (t *Tenant) save(batch *pgx.Batch, one *itemTransition, higher int) {
 	if len(one.events) > 0 {
 		isMoved := t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("?TableAlias.id = ?", one.item.ID).
 			Where("?TableAlias.version > campaign.version")
-		batch.Queue(t.happened(campaign.ID, isMoved, one.events).String())
+		batch.Queue(t.insertEvents(campaign.ID, isMoved, one.events).String())
 	}
 }
 
-// happened inserts the events of an item if it was moved.
-func (t *Tenant) happened(campaignID string, isMoved *bun.SelectQuery,
+// insertEvents returns the statement that inserts the events of an item, if isMoved selects the item.
+func (t *Tenant) insertEvents(campaignID string, isMoved *bun.SelectQuery,
 	events []*model.CampaignItemEvent) *bun.RawQuery {
 	var numbers []int32
 	var types, dates, descriptions []string

@@ -48,7 +48,8 @@ type campaignReader struct {
 	id        string
 	campaigns *live.Log[*model.Campaign]
 	items     *live.Log[*model.CampaignItem]
-	// deliveredAt is when followers last got an update. Changes that come too soon after that wait for the timer again.
+	// deliveredAt is when followers last got an update. again is the timer that delivers changes less than
+	// campaignInterval after that.
 	deliveredAt time.Time
 	again       *time.Timer
 }

@@ -45,9 +45,9 @@ const likelyChunks = `WITH hit AS MATERIALIZED (
 	ORDER BY weight DESC, document_id COLLATE "C", position LIMIT ?5`
 
 // LikelyChunks returns the ids of at most limit chunks of the datasets whose tokens have the highest total weight, best
-// first, then by document and position. It reads at most visits chunks per token; if there are more, the choice is
-// undefined. If it finds fewer than limit, it adds chunks with one of the terms in other, or any chunks if other is
-// nil.
+// first, then by document and position. For each token, it reads at most as many chunks as visits says. Which ones it
+// reads is undefined if there are more. If it finds fewer than limit, it adds chunks with one of the terms in other, or
+// any chunks if other is nil.
 func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits,
 	limit int) (ids []string, err error) {
 	queries, weights := make([]string, len(tokens)), make([]int32, len(tokens))

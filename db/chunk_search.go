@@ -67,8 +67,8 @@ type Token struct {
 	Chunks int
 }
 
-// tokens looks up terms one by one. A join would read all terms of a company for which Postgres has no statistics yet;
-// OFFSET 0 prevents that.
+// tokens looks up terms one by one. OFFSET 0 prevents a join, which would read all terms of a company for which
+// Postgres has no statistics yet.
 const tokens = `SELECT asked.word, asked.terms, asked.is_stop_word, coalesce(held.chunks, 0) AS chunks
 	FROM (
 		SELECT asked.word, asked.place, tsvector_to_array(%s) AS terms, %s AS is_stop_word

@@ -138,7 +138,7 @@ func addressOf(t *testing.T, store *db.Store) string {
 	return store.Pool().Config().ConnString()
 }
 
-// Autovacuum sees none of an import's rows. Statistics by which a table is empty would make Postgres check each
+// Autovacuum sees none of an import's rows. If the statistics said that a table is empty, Postgres would check each
 // reference by an index that reads all rows of the company.
 func TestImportChecksReferencesByTheirKeys(t *testing.T) {
 	t.Parallel()
@@ -179,7 +179,7 @@ func TestImportChecksReferencesByTheirKeys(t *testing.T) {
 	}, dbtest.WaitTimeout, 50*time.Millisecond)
 }
 
-// Rows that refer to a refused row are checked by the batch. Only their own faults are listed.
+// Rows that refer to a refused row are checked together, in few statements. Only their own faults are listed.
 func TestImportChecksRowsOfRefusedRowsTogether(t *testing.T) {
 	t.Parallel()
 	counted := &statements{}

@@ -53,9 +53,10 @@ func (p *Snapshot) Count(ctx context.Context, table string) (rows int64, err err
 	return rows, err
 }
 
-// Rows yields the rows of a table, one of ArchivedTables, in the order of their keys, then an error if reading fails.
-// Each row is a JSON object on one line, by column. Without secrets, tools and MCP servers have no headers; with
-// secrets, the headers are sealed by the server's secret key, as stored. A row is valid until the next one.
+// Rows yields the rows of one of ArchivedTables, in the order of their keys. If reading fails, the last pair is an
+// error. Each row is a JSON object on one line, whose keys are the columns. Without secrets, tools and MCP servers have
+// no headers. With secrets, the headers are encrypted by the server's secret key, as in the database. A row is valid
+// until the next one.
 func (p *Snapshot) Rows(ctx context.Context, table string, secrets bool) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		selected := make([]bun.Safe, len(p.columns[table]))

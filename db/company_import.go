@@ -39,7 +39,7 @@ type CompanyImport struct {
 	// PausedCampaigns is how many campaigns were running in the archive. They are paused now.
 	PausedCampaigns int
 
-	// table is the table of the last rows, and inserted the number of its rows.
+	// table is the table that the last call of Rows named. inserted counts the rows that were added to it.
 	table    string
 	inserted int
 	// refused has the ids of refused rows, as JSON.
@@ -150,9 +150,9 @@ func (i *CompanyImport) begin(ctx context.Context) (err error) {
 }
 
 // Rows adds rows to one of ArchivedTables. Each row is a JSON object whose keys are the columns. Add the rows that they
-// refer to before them, or in the same call. RowErrors names all faulty rows. Rows that refer to a faulty row are only
-// checked, and are named if a value is faulty too. The other rows are added, so that the rows after them can be
-// checked.
+// refer to before them, or in the same call. RowErrors names all faulty rows. A row that refers to a faulty row is only
+// checked, and RowErrors names it if it has a fault of its own. The other rows are added, so that the rows after them
+// can be checked.
 func (i *CompanyImport) Rows(ctx context.Context, table string, lines []json.RawMessage) error {
 	if table != i.table {
 		if err := i.analyze(ctx); err != nil {

@@ -49,9 +49,9 @@ func (i *CompanyImport) insert(ctx context.Context, table string, lines []json.R
 		"?3::json) RETURNING ?4", identifiers(i.columns[table]), i.tenant.CompanyID(), arrayOf(lines))
 }
 
-// insertEach checks and adds rows one by one after their common statement failed with an error. Postgres does not name
-// the faulty row, and returned rows are in no reliable order. It returns the faulty rows, except those that refer to a
-// refused row.
+// insertEach checks and adds rows one by one after their common statement failed with an error. Their statement does
+// not show which row is faulty: Postgres does not name it, and returns rows in no reliable order. It returns the faulty
+// rows, except those that refer to a refused row.
 func (i *CompanyImport) insertEach(ctx context.Context, table string, lines []json.RawMessage,
 	cause error) (faults RowErrors, err error) {
 	if pg.IsUnavailable(cause) || ctx.Err() != nil {
@@ -77,7 +77,7 @@ func (i *CompanyImport) insertEach(ctx context.Context, table string, lines []js
 		case errors.As(err, &out):
 			faults = append(faults, i.refuse(n, lines[n], out.Err))
 		case pg.SQLState(err) == "23503" && i.refersToRefused(lines[n]):
-			_ = i.refuse(n, lines[n], err) // its reference is not a fault of its own
+			_ = i.refuse(n, lines[n], err) // only the row that it refers to is faulty
 		default:
 			faults = append(faults, i.refuse(n, lines[n], i.explainRefusal(ctx, err, table, lines[n])))
 		}
@@ -152,9 +152,10 @@ func (i *CompanyImport) checkRows(ctx context.Context, table, query string, colu
 // analyzedRows is how many imported rows of a table make Postgres's statistics about it too old.
 const analyzedRows = 1000
 
-// analyze updates the statistics of the table of the last rows. Autovacuum does not see these rows. If it analyzed the
-// table after a failed import, the statistics say that it is empty, and references to it are checked by an index that
-// reads all rows of the company. Until the import ends, the table's lock also prevents another analysis.
+// analyze updates the statistics of the table of the last rows. Autovacuum does not see these rows before the commit.
+// If it analyzed the table after a failed import, the statistics say that the table is empty. Postgres then checks
+// references to the table by an index that reads all rows of the company. ANALYZE locks the table, so no autovacuum
+// changes the statistics until the import ends.
 func (i *CompanyImport) analyze(ctx context.Context) error {
 	if i.inserted < analyzedRows {
 		return nil

@@ -144,7 +144,8 @@ func typeOfColumn(kind string) (name, format string) {
 	return "string", ""
 }
 
-// definitionTypes returns the value into which a snapshot is decoded: a test, which names its agent, or an agent.
+// definitionTypes returns the type into which the definition of a snapshot is decoded. A row with an agent_id has the
+// definition of a test, any other that of an agent.
 func definitionTypes(given map[string]json.RawMessage) map[string]any {
 	if agent := given["agent_id"]; agent != nil && string(agent) != "null" {
 		return map[string]any{"definition": (*model.AgentTestRow)(nil)}

@@ -231,8 +231,7 @@ func archivedTableOf(name string) *archivedTable {
 // columnsOf returns the archived columns of each table, in order, and its primary key, both without company_id.
 func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]string, err error) {
 	rows := []struct {
-		Name string
-		// Columns and Keys of the table.
+		Name    string
 		Columns []string `bun:",array"`
 		Keys    []string `bun:",array"`
 	}{}

@@ -81,8 +81,8 @@ const (
 	axisCampaign     = 0b11100
 )
 
-// sums adds up the range along the axes in one statement, the most credits first. An axis that is not wanted is a
-// constant instead of a column. The result also has sums along that axis, which the caller ignores.
+// sums adds up the range along the axes in one statement, the most credits first. An axis that is not wanted has the
+// same value in all rows. The result also has the sum for that value, which the caller ignores.
 func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.ConsumptionAxes) ([]*usageSum, error) {
 	sums := []*usageSum{}
 	cell := t.db.NewSelect().TableExpr("(?) AS used", t.used(r, axes.Days)).
@@ -99,7 +99,7 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 	apart(axes.Channels, "channel", "''", "channel")
 	apart(axes.Agents, "agent_id", "''", "agent_id")
 	apart(axes.Agents && axes.Campaigns, "campaign_id", "''", "campaign_id")
-	// The cells are few enough to be summed along several axes.
+	// A cell is the usage for one value of each wanted axis. There are few cells, so summing them several times is fast.
 	err := t.db.NewRaw(`
 		WITH cell AS MATERIALIZED (?)
 		SELECT GROUPING(month, day, channel, agent_id, campaign_id) AS axis, month, day, channel, agent_id, campaign_id,

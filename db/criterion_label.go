@@ -38,8 +38,8 @@ func (t *Tenant) CriterionLabels(ctx context.Context, args model.PageArgs, agent
 	return pg.Page[*model.CriterionLabel](ctx, t.db, CriterionLabelList, args, columns, CriterionLabelsOfAgent(agentID))
 }
 
-// LabelCriterionResult saves a person's label, or replaces it. It returns NOT_FOUND if the run does not exist, and
-// UNPROCESSABLE if the judge did not decide the criterion.
+// LabelCriterionResult saves a person's label. It replaces an earlier label of the same person. It returns NOT_FOUND if
+// the run does not exist, and UNPROCESSABLE if the judge did not decide the criterion.
 func (t *Tenant) LabelCriterionResult(ctx context.Context,
 	in model.LabelCriterionResultInput) (*model.CriterionLabel, error) {
 	if err := in.Validate(); err != nil {
@@ -120,7 +120,8 @@ func (t *Tenant) nameOfKey(ctx context.Context) (string, error) {
 	return key.Name, err
 }
 
-// runsToLabel returns the runs, and the runs that held their conversations, by id. It locks the runs that held them.
+// runsToLabel returns the runs of the input, by id. For a rejudgment, it also returns the original run. It locks the
+// original runs, and the given runs that are not rejudgments.
 func (t tenantTx) runsToLabel(ctx context.Context,
 	given []*model.LabelCriterionResultInput) (map[string]*model.AgentTestRun, error) {
 	ids := make([]string, len(given))

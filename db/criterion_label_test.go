@@ -12,7 +12,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// judgedRun ends a run with verdicts of a judge on criteria, and one of the program.
+// judgedRun ends a run with a judge's verdicts on criteria, and with one verdict of the program.
 func judgedRun(t *testing.T, tenant *db.Tenant, id, judge string, agreement *float64, verdicts map[string]bool) {
 	t.Helper()
 	run, err := tenant.ClaimRun(t.Context(), id, 1)

@@ -88,7 +88,8 @@ func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 		}
 		queue.Entries = append(queue.Entries, entry)
 	}
-	if err == nil && len(entries) == 0 && args.Offset > 0 { // The rows have the total, and there are none.
+	// The total is a column of the entries. If there are none, read it with the first entry of the queue.
+	if err == nil && len(entries) == 0 && args.Offset > 0 {
 		args.Offset, args.First = 0, 1
 		whole, err := t.queue(ctx, args, person)
 		return &model.CriterionQueue{Entries: queue.Entries, TotalCount: whole.TotalCount}, err

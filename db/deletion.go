@@ -53,8 +53,9 @@ var types = map[reflect.Type]pg.Type{
 	},
 }
 
-// parentNotDeleted selects rows whose parent, by the column, is not marked in the table. Its form makes Postgres expect
-// nearly all rows. With an inequality, Postgres would expect none if all rows have the same parent.
+// parentNotDeleted selects rows whose parent is not marked as deleted. column has the id of the parent, and table is
+// the parent's table. The CASE makes Postgres expect that nearly all rows pass. With an inequality, Postgres would
+// expect that none pass if all rows have the same parent.
 func parentNotDeleted(column, table string) string {
 	return "CASE WHEN " + column + " = ANY (ARRAY(SELECT deleted.id FROM " + table + ` AS deleted
 		WHERE deleted.company_id = ?0 AND deleted.deleted_at IS NOT NULL)) THEN NULL ELSE true END IS NOT NULL`

@@ -49,8 +49,8 @@ func (t *Tenant) DocumentInDataset(
 	return rows[0], nil
 }
 
-// Documents returns a page of the documents that pass the filter, newest first: of the company, or of one dataset. It
-// returns NOT_FOUND with the id of a dataset that does not exist.
+// Documents returns a page of the documents that pass the filter, newest first. If datasetID is set, it returns only
+// documents of that dataset, or NOT_FOUND if there is no such dataset.
 func (t *Tenant) Documents(
 	ctx context.Context, args model.PageArgs, datasetID *string, filter *model.DocumentFilter, columns ...string,
 ) (*model.Page[*model.Document], error) {
@@ -143,7 +143,7 @@ func (t *Tenant) AddDocument(ctx context.Context, added *model.Document, content
 	})
 }
 
-// checkDocumentCount returns UNPROCESSABLE if the dataset would have too many documents with more of them.
+// checkDocumentCount returns UNPROCESSABLE if the dataset would have too many documents after adding the given number.
 func (t *Tenant) checkDocumentCount(ctx context.Context, datasetID string, more int64) error {
 	documents, err := t.db.Select((*model.Document)(nil)).Where("dataset_id = ?", datasetID).Count(ctx)
 	if err == nil && documents+more > model.MaxDocuments {
@@ -154,7 +154,7 @@ func (t *Tenant) checkDocumentCount(ctx context.Context, datasetID string, more 
 }
 
 // lockDatasetOf keeps the dataset of a document from being deleted. Every transaction locks datasets before documents.
-// It returns NOT_FOUND for the document if the dataset does not exist anymore.
+// If the dataset no longer exists, it returns NOT_FOUND with the document's id.
 func (t tenantTx) lockDatasetOf(ctx context.Context, d *model.Document) error {
 	err := t.lockDatasets(ctx, []string{d.DatasetID})
 	if pg.IsMissing(err) {

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Contents of documents are in parts in document_contents, or each in one object of a Bucket. A document's object_id
-// decides, so both can be in use at the same time.
+// The content of a document is stored in parts in document_contents, or in one object of a Bucket. A document's
+// object_id says which, so both can be in use at the same time.
 
 // partSize bounds how much of a document is in memory while it is stored, in bytes.
 const partSize = 1 << 20

@@ -38,14 +38,14 @@ type documentReader struct {
 	tenant    *Tenant
 	id        string
 	documents *live.Log[*model.Document]
-	// readAt is the time of the last read. Changes that come too soon after that wait for the timer again. lastDigest is
-	// the digest of the last read.
+	// readAt is the time of the last read, and lastDigest its digest. again is the timer that reads changes less than
+	// documentsInterval after readAt.
 	readAt     time.Time
 	again      *time.Timer
 	lastDigest digest
 
 	mu sync.Mutex
-	// states has the documents by their ids, and last the position of the last change.
+	// states has the documents by their ids. last is the position of the last change.
 	states map[string]knownDocument
 	last   live.Position
 }

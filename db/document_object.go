@@ -132,7 +132,8 @@ func deleteUnusedObject(ctx context.Context, t *Tenant, id string, attempt int32
 	return nil
 }
 
-// deleteObjects deletes all objects of the company. It returns an error if there may be some and the bucket is unknown.
+// deleteObjects deletes all objects of the company. It returns an error if there may be objects, but the server has no
+// bucket.
 func (t *Tenant) deleteObjects(ctx context.Context) error {
 	if t.store.bucket != nil {
 		return t.store.bucket.DeleteAll(ctx, t.objectKey(""))

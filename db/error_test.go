@@ -207,7 +207,7 @@ func TestReadOnlyDatabaseIsUnavailable(t *testing.T) {
 	name := pgx.Identifier{connect(t, address).Config().Database}.Sanitize()
 	_, err := connect(t, address).Exec(ctx, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
 	require.NoError(t, err)
-	again := dbtest.Open(t, address, db.Options{}) // the setting is of new connections
+	again := dbtest.Open(t, address, db.Options{}) // the setting applies to new connections only
 	fails(t, again.Ping(ctx), model.Unavailable)
 	again = dbtest.Reopen(t, again)
 	_, err = again.Tenant(tenant.CompanyID()).CreateAgent(ctx, agentInput())
@@ -272,7 +272,7 @@ func TestTransactionOnClosedConnectionIsUnavailable(t *testing.T) {
 	_ = fails(t, err, model.Unavailable)
 }
 
-// database/sql returns the last error of a broken connection itself.
+// The second error on a broken connection comes from database/sql, not from Postgres.
 func TestStatementOnClosedConnectionIsUnavailable(t *testing.T) {
 	t.Parallel()
 	store, conn := fresh(t)

@@ -106,8 +106,8 @@ func TestStandbyTakesOver(t *testing.T) {
 	live, err := tenant.FollowMessages(following, chat.ID, 0)
 	require.NoError(t, err)
 
-	// say completes a turn, and retries like a client while the database is unavailable.
 	said := 0
+	// say completes a turn, and retries like a client while the database is unavailable.
 	say := func() {
 		t.Helper()
 		require.Eventually(t, func() bool {

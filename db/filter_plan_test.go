@@ -13,8 +13,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// filtered inserts 20,000 rows of each type: documents, items of a campaign, tests and open chats of one of two agents,
-// and runs. Most of them have the same values.
+// filtered inserts 20,000 documents, campaign items, tests, open chats and runs. The tests and chats belong to one of
+// the company's two agents. Most rows of a type have the same values.
 var filtered = []string{
 	`INSERT INTO documents (company_id, id, dataset_id, name, content_type, size, status, chunk_count, indexing_id, claim,
 		waits, created_at, indexed_at)

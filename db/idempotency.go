@@ -109,7 +109,7 @@ func (t *Tenant) newClaim(ctx context.Context, request *model.IdempotentRequest)
 			case <-ctx.Done():
 				return
 			case <-beat.C:
-				// The database may answer at the next beat.
+				// After a failure, try again at the next tick.
 				_, _ = t.db.Update((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
 					ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
 			}

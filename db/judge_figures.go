@@ -45,7 +45,7 @@ const passAtOfRun = `(coalesce(?TableAlias.snapshot->'test', (SELECT kept.defini
 	WHERE kept.company_id = ?0 AND kept.execution_id = ?TableAlias.execution_id AND kept.id = ?TableAlias.tested_id)
 	)->>'PassAt')::float8 AS pass_at`
 
-// bareResults are the results of a run's criteria without what the judge said about them.
+// bareResults are the results of a run's criteria, with only the fields that the figures need.
 const bareResults = `(SELECT coalesce(json_agg(json_strip_nulls(json_build_object('criterion', result->'criterion',
 		'passed', result->'passed', 'weight', result->'weight', 'doesNotApply', result->'doesNotApply',
 		'byProgram', result->'byProgram')) ORDER BY place), '[]')

@@ -123,8 +123,8 @@ func (t *Tenant) UpdateKnowledgeBaseChat(ctx context.Context,
 	return chat, err
 }
 
-// lockDatasets keeps datasets from being deleted until the end of the transaction. It returns NOT_FOUND with the
-// first id that does not exist.
+// lockDatasets keeps datasets from being deleted until the end of the transaction. If a dataset does not exist, it
+// returns NOT_FOUND with the dataset's id.
 func (t tenantTx) lockDatasets(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -154,8 +154,8 @@ func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs 
 // DeleteKnowledgeBaseChat deletes a chat and disconnects it from every agent. Its datasets stay.
 func (t *Tenant) DeleteKnowledgeBaseChat(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		// The lock keeps other requests from connecting it to an agent. All transactions lock agents by id, so that they
-		// cannot deadlock.
+		// The lock keeps other requests from connecting the chat to an agent. All transactions lock agents by id, so that
+		// they cannot deadlock.
 		if _, err := t.lockKnowledgeBaseChat(ctx, id, forDelete); err != nil {
 			return err
 		}

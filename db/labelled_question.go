@@ -12,8 +12,8 @@ import (
 )
 
 // AddLabelledQuestions adds questions to a dataset, and replaces those with the same words. It returns NOT_FOUND when
-// the dataset does not exist, BAD_INPUT with a document that the dataset does not have, and UNPROCESSABLE when it would
-// have more than model.MaxLabelledQuestions questions.
+// the dataset does not exist, and BAD_INPUT when a document is not in the dataset. It returns UNPROCESSABLE when the
+// dataset would have more than model.MaxLabelledQuestions questions.
 func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 	in model.AddLabelledQuestionsInput) ([]*model.LabelledQuestion, error) {
 	if err := in.Validate(); err != nil {

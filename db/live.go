@@ -81,7 +81,6 @@ const (
 	readNow
 	// retrySoon means that there must be a change that is not visible yet.
 	retrySoon
-	// topicEnded means that the topic has ended.
 	topicEnded
 )
 
@@ -107,8 +106,8 @@ func (s *topics) close() {
 	s.work.Wait()
 }
 
-// acquireTopic returns the topic of the row with the id. newReader makes its reader if there is none. The caller must
-// release the topic. It listens for signals from here on, so that no change is lost before the next read.
+// acquireTopic returns the topic of the row with the id. If there is none, it makes one with newReader. The topic
+// listens for signals from then on, so no later change is missed. The caller must release the topic.
 func (t *Tenant) acquireTopic(table *followedTable, id string, newReader func(*Tenant,
 	*live.MemoryBudget) reader) *topic {
 	s := t.store.topics
@@ -203,7 +202,7 @@ func (p *topic) start() {
 	}
 }
 
-// takeDue reports whether the reader has to look, and whether rows may have changed.
+// takeDue reports whether the reader has to poll, and whether rows may have changed. It resets both.
 func (p *topic) takeDue() (isDue, isWoken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 
 const mcpServer = "MCP server"
 
-// McpServerRows reads a company's MCP servers by their ids. ToolsOfMcpServers reads its tools by the MCP servers that
-// offer them.
+// McpServerRows reads a company's MCP servers by their ids. ToolsOfMcpServers reads the company's tools by the MCP
+// servers that offer them.
 var (
 	McpServerRows     = pg.Rows{Type: mcpServer, Model: (*model.McpServer)(nil), Key: pg.ByID}
 	ToolsOfMcpServers = pg.Rows{Model: (*model.Tool)(nil), Key: "?TableAlias.mcp_server_id",
@@ -73,7 +73,7 @@ func (t tenantTx) saveMcpServer(ctx context.Context, s *model.McpServer) error {
 }
 
 // RefreshMcpServer saves what a server offers, or the reason why the server could not be read. Tools that use its
-// offers are changed with them. It returns how the offers differ from the ones before.
+// offers are changed with them. It returns how the offers differ from the previous ones.
 func (t *Tenant) RefreshMcpServer(ctx context.Context, id string, offers []model.McpOffer,
 	failure *string) (server *model.McpServer, changes []*model.McpChange, err error) {
 	server = &model.McpServer{}

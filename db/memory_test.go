@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// testBudget is a budget that counts reserved rows and statements. It refuses rows beyond left bytes, and statements
-// beyond maxStatements.
+// testBudget is a budget that counts reserved rows and statements. It refuses rows that are larger than the bytes left,
+// and statements beyond maxStatements.
 type testBudget struct{ left, rows, statements, maxStatements int }
 
 func (p *testBudget) Reserve(bytes int) error {

@@ -233,7 +233,7 @@ func TestMigratorReportsUnreachableDatabase(t *testing.T) {
 	require.NotContains(t, err.Error(), "hunter2")
 }
 
-// If an index build fails because others write, an invalid index remains. Migrating again rebuilds it.
+// If an index build fails because of concurrent writes, an invalid index remains. Migrating again rebuilds it.
 func TestInvalidIndexesAreRebuilt(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

@@ -79,7 +79,7 @@ func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, erro
 			Where("(noun, id) IN (?)", old).Exec(ctx)
 		return isFull(result, err, tombstonesPerPart)
 	}
-	return false, nil // a kind of a later version
+	return false, nil // a later version of the program added this kind
 }
 
 func (t *Tenant) forgetChats(ctx context.Context, before time.Time) (bool, error) {
@@ -116,7 +116,7 @@ func (t *Tenant) forgetExecutions(ctx context.Context, before time.Time) (bool, 
 	if err != nil {
 		return false, err
 	}
-	if len(again) > 0 { // delete rejudged executions before their originals; there may be many
+	if len(again) > 0 { // delete rejudgments before their originals; there may be many
 		ids, hasMore = again, true
 	}
 	return hasMore, t.inTx(ctx, func(ctx context.Context, t tenantTx) error { return t.deleteExecutions(ctx, ids) })

@@ -11,8 +11,8 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// A procedure can end its transaction, except in a transaction block. The test uses one to find out whether reads are
-// in a block, which Citus needs to read all of them from one snapshot.
+// A procedure can end its transaction, except in a transaction block. The test calls a procedure to find out whether
+// reads are in a block. Citus needs a block to read all of them from one snapshot.
 func TestReadsOfShardedTablesAreInOneTransactionBlock(t *testing.T) {
 	t.Parallel()
 	dbtest.SkipIfPooled(t) // a pooler's reads have a block of their own

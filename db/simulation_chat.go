@@ -59,8 +59,8 @@ const awaitsApproval = `?TableAlias.waiting_text IS NOT NULL AND ?TableAlias.end
 		AND call.message_sequence > ?TableAlias.last_sequence AND call.approval = 'Pending' AND call.approval_until > now())`
 
 // ChatsMatching returns the filter of a list of chats. wanted is valid or nil. A chat whose turn died is Open again, as
-// its Status says. The state has no index, because every turn would have to write it. There is an index of the chats
-// that have not ended.
+// its Status says. The state has no index, because every turn would have to write that index. Another index finds the
+// chats that have not ended.
 func ChatsMatching(wanted *model.SimulationChatFilter) (f pg.Filter) {
 	if wanted == nil {
 		return nil

@@ -25,11 +25,11 @@ const (
 type ChatTurnContext struct {
 	// Messages are the last messages of the chat, in order, with sequence, role and text.
 	Messages []*model.SimulationChatMessage
-	// Calls are the last calls of the chat's own agent in the turns of the messages and in failed turns after them,
-	// without retrievals, and all real transfers. They are in the order in which they started.
+	// Calls are the last calls by the chat's own agent, without retrievals, and all real transfers. The last calls are
+	// those in the turns of Messages, and in failed turns after them. Calls is in the order in which the calls started.
 	Calls []*model.ToolCall
-	// Mocked counts the calls by the chat's own agent of each mocked target in saved turns. It is empty when the mocking
-	// does not need it.
+	// Mocked is how often the chat's own agent has called each mocked target in saved turns, by the target's id. It is
+	// empty when the mocking does not depend on these numbers.
 	Mocked map[string]int32
 }
 

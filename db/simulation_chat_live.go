@@ -85,7 +85,8 @@ type chatReader struct {
 	pending []notify.Piece
 	// started has the calls whose end was not announced yet.
 	started map[string]bool
-	// turn has the last turn, as a failure without a reason. It is zero once the failure was announced.
+	// turn identifies the last turn. If the chat ends first, settle delivers the turn as a failure. The field is zero once
+	// a failure was announced.
 	turn model.TurnFailed
 	// ended has the end of the chat, once the end was read.
 	ended *model.ChatEnded

@@ -182,7 +182,7 @@ func TestCallsOfASavedTurnStaySaved(t *testing.T) {
 	require.EqualValues(t, 2, after.LastSequence)
 }
 
-// A turn that lost its claim while a call waited does not overwrite what the next turn made of the call.
+// A turn that lost its claim while a call waited does not overwrite the outcome that the next turn saved for the call.
 func TestLateTurnKeepsTheCallsOfTheNext(t *testing.T) {
 	t.Parallel()
 	tenant, chat := newSimulation(t, dbtest.New(t), nil)

@@ -32,8 +32,8 @@ type Options struct {
 	// SecretKey, 32 bytes, encrypts secrets in the database and signs credentials. Without it, the Store refuses to
 	// save secrets, and credentials have no signature.
 	SecretKey []byte
-	// RunsPerCompany is how many jobs of one company, such as test runs, may run at once, across all processes. All of
-	// them should have the same value. 0 means queue.DefaultWindow.
+	// RunsPerCompany is how many jobs of one company, such as test runs, may run at once, across all processes. All
+	// processes should have the same value. 0 means queue.DefaultWindow.
 	RunsPerCompany int
 	// Log receives failures of test runs and warnings of budgets. Nil means slog.Default().
 	Log *slog.Logger

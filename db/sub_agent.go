@@ -26,7 +26,7 @@ func (t *Tenant) SubAgentsOfAgents(ctx context.Context, agentIDs []string,
 	return pg.Find[*model.SubAgent](ctx, t.db, SubAgentsOfAgents, agentIDs, columns...)
 }
 
-// AddSubAgent lets an agent delegate to another, and returns the relation with the parent.
+// AddSubAgent lets an agent, the parent, delegate to another. It returns the relation and the parent.
 func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*model.SubAgent, *model.Agent, error) {
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
@@ -75,7 +75,7 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 
 // copySubAgents gives a new agent the sub-agents of another.
 func (t tenantTx) copySubAgents(ctx context.Context, originalID string, agent *model.Agent) error {
-	// Deleting a delegate deletes its relations. So this locks the delegates before it reads the relations.
+	// Deleting a delegate deletes its relations. So lock the delegates before reading the relations.
 	delegates := []*model.Agent{}
 	if err := t.db.Select(&delegates).Column("id").
 		Where("id IN (SELECT delegate_agent_id FROM sub_agents WHERE company_id = ? AND agent_id = ?)",
@@ -96,7 +96,7 @@ func (t tenantTx) copySubAgents(ctx context.Context, originalID string, agent *m
 	return pg.Insert(ctx, t.db, relations...)
 }
 
-// UpdateSubAgent changes the fields that the input sets, and returns the relation with the parent.
+// UpdateSubAgent changes the fields that the input sets, and returns the relation and the parent.
 func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInput) (*model.SubAgent, *model.Agent,
 	error) {
 	relation := &model.SubAgent{}
@@ -110,7 +110,8 @@ func (t *Tenant) UpdateSubAgent(ctx context.Context, in model.UpdateSubAgentInpu
 		if err := relation.Update(in); err != nil {
 			return err
 		}
-		// Only a new delegate is locked. A deletion of the previous one has locked it and may be waiting for the relation.
+		// Lock only a new delegate. A request that is deleting the previous one holds its lock, and may be waiting for the
+		// relation.
 		if relation.DelegateAgentID == before {
 			_, err = t.Agent(ctx, before)
 		} else {

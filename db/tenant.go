@@ -33,7 +33,7 @@ func (t *Tenant) withScope(scope pg.Scope) *Tenant {
 	return &other
 }
 
-// WithAPIKey returns the Tenant for writes that record the API key.
+// WithAPIKey returns a Tenant whose writes record the API key.
 func (t *Tenant) WithAPIKey(keyID string) *Tenant {
 	other := *t
 	other.keyID = &keyID

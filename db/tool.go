@@ -120,8 +120,8 @@ func (t *Tenant) seal(id string, text []byte) ([]byte, error) {
 	return sealed, err
 }
 
-// checkRename locks the agents of a tool, so that no sub-agent is added to them. It refuses a technical name that a
-// sub-agent of one of them has.
+// checkRename locks the agents of a tool, so that no sub-agent is added to them. It refuses the technical name of a
+// sub-agent that one of these agents has.
 func (t tenantTx) checkRename(ctx context.Context, tool *model.Tool) error {
 	agents := []*model.Agent{}
 	err := t.db.Select(&agents).Column("id").
@@ -159,7 +159,7 @@ type agentTool struct {
 	Position int32
 }
 
-// ConnectTool connects a tool to an agent. It becomes the last of the agent's tools. Connecting it again changes
+// ConnectTool connects a tool to an agent. The tool becomes the last of the agent's tools. Connecting it again changes
 // nothing.
 func (t *Tenant) ConnectTool(ctx context.Context, in model.ConnectToolInput) (*model.Agent, error) {
 	return t.ConnectTools(ctx, in.AgentID, in.ToolID)

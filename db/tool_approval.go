@@ -72,8 +72,8 @@ func (t *Tenant) saveAnswer(ctx context.Context, call *model.ToolCall) (bool, er
 	return n > 0, err
 }
 
-// WaitingCalls returns the calls that an earlier attempt at the turn sent for approval and did not make. It reads
-// nothing if there was no such attempt.
+// WaitingCalls returns the calls for which an earlier attempt at the turn requested approval. It leaves out calls that
+// were made. It reads nothing if there was no such attempt.
 func (u *ChatTurn) WaitingCalls(ctx context.Context) ([]*model.ToolCall, error) {
 	calls := []*model.ToolCall{}
 	if u.Chat.WaitingText == nil {
@@ -130,7 +130,7 @@ func (u *ChatTurn) AwaitAnswer(ctx context.Context, call *model.ToolCall) error 
 	return nil
 }
 
-// readAnswer reads what a person said about a waiting call. A call that is overdue gets denied.
+// readAnswer reads a person's answer to a waiting call. It denies an overdue call.
 func (u *ChatTurn) readAnswer(ctx context.Context, call *model.ToolCall) error {
 	current := &model.ToolCall{}
 	if err := u.tenant.db.One(ctx, toolCall, call.ID, current); err != nil {
@@ -166,8 +166,8 @@ func approvalChanged(call *model.ToolCall) model.ToolApprovalChanged {
 	}
 }
 
-// giveUpCalls is the statement that settles the calls of a chat that wait for a person or were answered but not made,
-// unless a turn holds the chat. Calls that wait count as denied.
+// giveUpCalls is the statement that ends the chat's calls that need approval and were not made. Calls that still wait
+// for a person become denied. It changes nothing while a turn holds the chat.
 var giveUpCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	columns := t.ColumnsToRead(reflect.TypeFor[model.ToolCall](), nil)
 	change := t.Update((*model.ToolCall)(nil)).Set("approval_until = NULL").
@@ -196,7 +196,8 @@ func (t *Tenant) addGivenUp(w *pg.Batch, chat *model.SimulationChat) (announce f
 	}
 }
 
-// addGivenUp is Tenant.addGivenUp, if this turn or an earlier attempt has asked a person.
+// addGivenUp does the same as Tenant.addGivenUp if this turn or an earlier attempt has asked a person. Otherwise, it
+// adds nothing.
 func (u *ChatTurn) addGivenUp(w *pg.Batch) (announce func()) {
 	if u.Chat.WaitingText == nil && !u.hasAsked.Load() {
 		return func() {}
@@ -233,7 +234,8 @@ var suspendTurn = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 })
 
 // enqueueWaiting enqueues the chats whose turn died or was suspended while a call waited for a person. It does so once
-// the person has answered or the time is over. It clears the stored message of chats without such a call.
+// the person has answered or the time is over. If a turn died without a waiting or answered call, it clears the stored
+// message of the chat.
 func (s *Store) enqueueWaiting(ctx context.Context) error {
 	companies, err := s.companiesWith(ctx, (*model.SimulationChat)(nil), diedWaiting)
 	errs := []error{err}

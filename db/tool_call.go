@@ -114,7 +114,7 @@ func (u *ChatTurn) EndCall(ctx context.Context, call *model.ToolCall) error {
 
 // addCalls adds the calls of a turn to the chat, whether BeginCall recorded them or not. Calls of a saved turn remain
 // saved, even if the caller did not learn that it was saved. A turn that lost its claim does not overwrite a call that
-// the next turn saved, nor a person's answer that it has not read.
+// the next turn saved. Nor does it overwrite a person's answer that it has not read.
 func (u *ChatTurn) addCalls(w *pg.Batch, calls []*model.ToolCall, kept bool) {
 	for i, call := range calls {
 		u.assignToTurn(call)

@@ -17,7 +17,8 @@ import (
 )
 
 // RecordUsage adds all of the entries to the ledger, or none. Entries that the ledger already has count as duplicates.
-// It returns UNPROCESSABLE when an entry in the ledger differs, or when an entry is older than the ledger.
+// It returns UNPROCESSABLE when the ledger has a different entry under the same key, or when an entry is older than the
+// ledger.
 func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*model.RecordUsagePayload, error) {
 	rows, repeated, err := in.Rows()
 	if err != nil {
@@ -221,8 +222,8 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	return faults.As(model.Unprocessable)
 }
 
-// spending adds the cost of a simulated conversation to a batch, under a new key. Add it last, because other
-// transactions wait for the day's row. Call the result after the commit. A cost of zero is not recorded.
+// spending adds the cost of a simulated conversation to a batch, under a new key. Add it last: other transactions that
+// record usage wait for the sums that it locks. Call the result after the commit. A cost of zero is not recorded.
 func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afterwards func()) {
 	entry := newLedgerEntry(key, cost, now().Truncate(time.Millisecond))
 	if entry == nil {
@@ -234,7 +235,7 @@ func (t *Tenant) spending(w *pg.Batch, key string, cost *model.UsageEntry) (afte
 
 type budgetSpending struct{ CompanyID string }
 
-// findBudget is the statement that finds a company if it has a budget. It takes no keys.
+// findBudget is the statement that finds the company if it has a budget. Its only argument is the company.
 var findBudget = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return t.NewSelect().TableExpr("plans").Column("company_id").Where("company_id = ?", pg.Param(1)).
 		Where("micro_credits_budget IS NOT NULL").String(), []string{"company_id"}
@@ -250,8 +251,8 @@ func newLedgerEntry(key string, cost *model.UsageEntry, at time.Time) *model.Usa
 	return &entry
 }
 
-// recordSpending records the costs of simulated conversations, by key, in the Tenant's transaction. Call it last,
-// because other transactions wait for the day's row. A cost of zero is not recorded.
+// recordSpending records the costs of simulated conversations, by key, in the Tenant's transaction. Call it last: other
+// transactions that record usage wait for the sums that it locks. A cost of zero is not recorded.
 func (t tenantTx) recordSpending(ctx context.Context, spent map[string]*model.UsageEntry) error {
 	at, entries := now().Truncate(time.Millisecond), []*model.UsageEntry{}
 	for key, cost := range spent {

@@ -24,7 +24,8 @@ const (
 	maxWebhookWorkers, maxWebhookWorkersPerCompany = 256, 4
 	// workerTimeout bounds how long a worker delivers to one webhook. After that, other webhooks get their turn.
 	workerTimeout = 30 * time.Second
-	// messageLease is how long one process may deliver a message before another may. An attempt ends earlier.
+	// messageLease is how long one process may deliver a message before another may. An attempt takes less time, because
+	// of postTimeout and recordTimeout.
 	messageLease = time.Minute
 	// postTimeout bounds one attempt.
 	postTimeout = 10 * time.Second

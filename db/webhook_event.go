@@ -139,8 +139,8 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 	return nil
 }
 
-// newlyFailing returns the failed tests of the execution that passed earlier. A test passed if none of its runs failed
-// in the newest earlier execution that judged it.
+// newlyFailing returns those of the execution's failed tests that passed before. A test passed if none of its runs
+// failed in the newest earlier execution that judged it.
 func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExecution,
 	failed []model.EventTest) ([]model.EventTest, error) {
 	if len(failed) == 0 {
@@ -157,7 +157,7 @@ func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExe
 		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").
 		Limit(1)
 	passed := []string{}
-	// All runs of an execution have the same time of creation, so an index on it finds them.
+	// All runs of an execution have the same time of creation. So the index on that time finds them.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
 		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
 		Join("JOIN LATERAL (?) AS before ON before.execution_id = ?TableAlias.execution_id AND before.created_at = "+

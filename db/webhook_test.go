@@ -94,9 +94,9 @@ func TestWebhooksReceiveExecutionEvents(t *testing.T) {
 	const passed, failed, erred = model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed,
 		model.AgentTestRunStatusError
 	run(passed, passed)
-	run(passed, erred) // which does not change the state of the test
+	run(passed, erred) // an error is not a verdict, so the test stays green
 	red := run(passed, failed)
-	run(passed, failed) // no change
+	run(passed, failed) // the test is still red
 	cancelled := start(t, tenant, steady.ID)
 	_, err := cancel(t, tenant, cancelled.ID)
 	require.NoError(t, err)

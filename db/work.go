@@ -23,9 +23,9 @@ const (
 )
 
 // Worker does one job of a company. The attempt counts how often the job was given to a worker, from 1: no two calls
-// for a job have the same attempt. After an error the job is retried a few times with delays. After a Later it is
-// retried as the Later says. When ctx ends, return soon: another worker gets the job. The job of a test run ends when
-// the run reaches a final status through the Tenant. After that, the result of the worker has no effect.
+// for a job have the same attempt. After an error, the job is retried a few times with delays. If the error is a Later,
+// the job is retried after Later.In. When ctx ends, return soon: another worker gets the job. The job of a test run
+// ends when the run reaches a final status through the Tenant. After that, the result of the worker has no effect.
 type Worker func(ctx context.Context, t *Tenant, id string, attempt int32) error
 
 // Later is the error of a Worker whose job cannot be done yet. The job is retried after In, without a limit.

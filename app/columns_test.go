@@ -59,7 +59,7 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	}
 	asked := []*gatewayUnderTest{g, resolved}
 	if raceDetector {
-		asked = asked[:1] // resolvers still answer the selection of all fields
+		asked = asked[:1] // resolvers then answer only the selection of all fields
 	}
 	for typeName, queries := range ways {
 		t.Run(typeName, func(t *testing.T) {

@@ -55,7 +55,8 @@ type AgentTestExecution struct {
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
 	Tried       []TestVariant `bun:"variants,type:jsonb,nullzero"`
-	// LeftOutTests are deleted tests and rows that a retry would otherwise have repeated, or a rejudgement judged again.
+	// LeftOutTests are deleted tests and rows. If they still existed, the execution would have repeated or judged them
+	// again.
 	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
 	// RunCount is the number of runs at creation, or nil if that was not recorded.
 	RunCount *int32
@@ -258,9 +259,9 @@ func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
 
 // PassHatK returns the chance that k runs of a test all pass, for each k up to the most judged runs of a test. It also
 // returns how many tests have at least k judged runs. For one test the chance is C(passed, k) / C(judged, k), which is
-// unbiased. For several tests it is the mean, as long as all of them have k judged runs. For a larger k, it is the
-// chance at k-1 times the factor by which the mean of the remaining tests decreases. So it never grows because a test
-// drops out. Each value is rounded once.
+// unbiased. For several tests it is the mean of their chances, as long as all of them have k judged runs. For a larger
+// k, it is the chance at k-1 times the factor by which the mean of the remaining tests decreases. So the chance never
+// grows when a test with few runs drops out. Each value is rounded once.
 func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	chances, tests = []float64{}, []int32{}
 	all := big.NewRat(1, 1)

@@ -80,11 +80,11 @@ type passDistribution struct {
 	chances []float64
 	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
-	// minFall and minRise are the smallest probabilities of a fall and of a rise. If all runs had the same result, no
-	// other number was possible. In that case, they are the probabilities if all runs of the head had the other result.
+	// minFall and minRise are the smallest probabilities of a fall and of a rise. If no run passed, minRise assumes
+	// instead that all runs of the head passed. If all runs passed, minFall assumes that all runs of the head failed.
 	minFall, minRise float64
-	// identity identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family
-	// of sums has a negative number.
+	// identity identifies the distribution of a test: the numbers of its runs in the base, of those in the head, and of
+	// all passed ones. conclude gives each sum a negative number of its own.
 	identity [3]int
 }
 
@@ -126,9 +126,9 @@ func (s *passDistribution) accumulate() {
 	}
 }
 
-func sumDistributions(spreads []passDistribution) passDistribution {
+func sumDistributions(tests []passDistribution) passDistribution {
 	sum := passDistribution{chances: []float64{1}, minFall: 1, minRise: 1}
-	for _, s := range spreads {
+	for _, s := range tests {
 		next := make([]float64, len(sum.chances)+len(s.chances)-1)
 		for i, a := range sum.chances {
 			for j, b := range s.chances {
@@ -247,7 +247,7 @@ func decidable(tests []passDistribution) []bool {
 	can := make(map[*distributionGroup]bool, len(kinds))
 	for _, kind := range kinds {
 		rarest := kind.minFall
-		kind.tests-- // the test itself
+		kind.tests-- // without the test itself
 		can[kind] = rarest+expectedBelow(kinds, rarest) <= significantSide*rounding
 		kind.tests++
 	}

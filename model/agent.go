@@ -9,7 +9,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Bounds of an agent. The bounds of the prompt come from the v1 document.
+// Bounds of an agent. MaxPromptLength is also the bound of REST v1.
 const (
 	MaxPromptLength  = 50_000
 	maxWelcomeLength = 5_000
@@ -245,7 +245,7 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 	}
 }
 
-// Validate checks a new prompt against v1's bounds.
+// Validate checks a new prompt and its note against their bounds.
 func (in UpdateAgentPromptInput) Validate() error {
 	var faults Fields
 	faults.text("prompt", in.Prompt, 1, MaxPromptLength)

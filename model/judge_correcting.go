@@ -15,7 +15,7 @@ type VerdictCounts struct {
 	ExecutionID             string
 	JudgeModel, JudgePrompt *string
 	Status                  AgentTestRunStatus
-	// IsDoubtful is nil in runs of older versions, whose judge is unknown.
+	// IsDoubtful is nil in runs that an older version of the program stored without their judge.
 	IsDoubtful *bool
 	Runs       int32
 }

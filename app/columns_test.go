@@ -90,7 +90,7 @@ func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]st
 	w := walker{schema: schema}
 	selections = map[string]string{}
 	for _, field := range schema.Types[typeName].Fields {
-		if field.Name == "retrieve" { // it requires an argument
+		if field.Name == "retrieve" { // retrieve requires an argument
 			continue
 		}
 		selections[field.Name] = field.Name + w.selection(field.Type, 2)

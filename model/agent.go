@@ -41,7 +41,7 @@ type Agent struct {
 	ExtractedValues        []ExtractedValue    `bun:"type:jsonb"`
 	IsCallTransferEnabled  bool
 	KnowledgeBaseChatID    *string
-	// Model is the name of the language model that it chooses. Nil means the server's default.
+	// Model is the name of the language model that the agent uses. Nil means the server's default.
 	Model     *string
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -64,8 +64,7 @@ type AgentTestComparisonTest struct {
 	DecidingRepeats *int32
 }
 
-// CompareExecutions compares an execution with others by their tests. Runs of a test in several bases form one
-// sample.
+// CompareExecutions compares the head with the bases, test by test. Runs of a test in several bases form one sample.
 func CompareExecutions(
 	bases []*AgentTestExecution, head *AgentTestExecution, inBases, inHead []*AgentTestExecutionTest,
 	correction AgentTestCorrection,

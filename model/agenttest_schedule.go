@@ -53,8 +53,8 @@ type AgentTestSchedule struct {
 	LastRunAt *time.Time
 	// LastExecutionID is the last execution that the schedule started. It may be deleted by now.
 	LastExecutionID *string
-	// LastError is why it could not start the last execution that was due. Nil if it could. LastFailedAt is the time
-	// of the last failure.
+	// LastError is why the schedule could not start the last execution that was due. Nil if it could. LastFailedAt is the
+	// time of the last failure.
 	LastError    *string
 	LastFailedAt *time.Time
 	CreatedAt    time.Time

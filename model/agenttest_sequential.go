@@ -34,7 +34,7 @@ const missedBad = 0.05
 // exceeds 1/0.05 for at most 5 % of bad tests, however many runs there are and however often it is checked (Ville's
 // inequality). The same holds for tests that are worse than bad.
 //
-// With rates, a test never stops as bad. A test that stops when it fails looks worse than it is: when tests could also
+// With rates, a test never stops as bad. A test that stops when it fails looks worse than it is. When tests could also
 // stop as bad, up to 14 % of unchanged suites raised an alarm. If tests stop only as good, a later comparison raises no
 // additional false alarms (Lan, Simon and Halperin 1982, "Stochastically curtailed tests in long-term clinical
 // trials").

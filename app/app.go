@@ -43,14 +43,14 @@ const drainTimeout = 20 * time.Second
 // stopTimeout is how long jobs in progress may take to finish when the program ends.
 const stopTimeout = 5 * time.Second
 
-// heavySlots is how many heavy operations run at once for each processor. There can be several, because they wait
-// for the database about as long as they compute. heavyShare is how many of them may belong to one company.
+// heavySlots is how many heavy operations run at once for each processor. A processor can run several, because they
+// wait for the database about as long as they compute. heavyShare is how many of them may belong to one company.
 const (
 	heavySlots = 4
 	heavyShare = 3
 )
 
-// Options are the parts of an App.
+// Options has the parts and the settings of an App.
 type Options struct {
 	// Store is the database. The caller closes it after the App has ended.
 	Store *db.Store
@@ -69,7 +69,7 @@ type Options struct {
 	Workers int
 	// DrainDelay is how long Serve accepts requests after /readyz has started to report that the process stops.
 	DrainDelay time.Duration
-	// Plan answers queries by query plans where possible. Otherwise resolvers answer all fields.
+	// Plan turns on query plans. Resolvers then answer only operations without a plan. If Plan is false, they answer all.
 	Plan bool
 	// TrustedDocuments are files with the only documents that GraphQL clients may use. Nil lets clients send any document.
 	TrustedDocuments fs.FS
@@ -110,8 +110,8 @@ func serverModels(e *engine.Engine) []model.ServerModel {
 	return models
 }
 
-// New connects the gateway to the store and the engine. It returns an error if the table of query plans, a stored
-// operation of REST v1 or of the MCP tools, or a trusted document does not match the schema.
+// New connects the gateway to the store and the engine. It returns an error if one of these does not match the schema:
+// the table of query plans, a trusted document, or a stored operation of REST v1 or of the MCP tools.
 func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	if o.Observer == nil {
 		o.Observer = &observe.Observer{}
@@ -126,7 +126,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Workers: int32(o.Workers), Models: serverModels(o.Engine),
 	})
 	schema := graph.NewExecutableSchema(resolver.Config())
-	gateway.Describe(schema.Schema()) // servers share the schema, so change it before anything reads descriptions
+	gateway.Describe(schema.Schema()) // before anything reads the descriptions, which this changes
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	}}, nil
 }
 
-// assistantOptions returns the options of /mcp. They allow arbitrary queries only where clients may send any document.
+// assistantOptions returns the options of /mcp. They allow arbitrary queries only without trusted documents.
 func assistantOptions(o Options, closing func() <-chan struct{}) mcp.Options {
 	s := o.Settings
 	options := mcp.Options{
@@ -239,7 +239,7 @@ func (a *App) Handler() http.Handler { return a.http.Handler }
 
 // Serve answers requests and runs jobs until ctx ends. Then it starts no more jobs, and after DrainDelay accepts no
 // more requests. It lets running requests finish for up to drainTimeout, and running jobs for up to stopTimeout. Other
-// processes take over longer jobs.
+// processes take over jobs that need longer.
 func (a *App) Serve(ctx context.Context, listener net.Listener) error {
 	o := a.options
 	if o.Workers > 0 {

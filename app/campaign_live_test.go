@@ -53,7 +53,7 @@ func TestCampaignFollowersShareItsCounts(t *testing.T) {
 	require.EqualValues(t, 4, read.Campaign.ItemVersion)
 }
 
-// Subscriptions share a response only if the conditions of their root fields choose the same field.
+// Subscriptions of the same operation share a response only if @skip and @include select the same root field.
 func TestFollowersGetTheFieldTheyChose(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

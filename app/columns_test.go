@@ -59,7 +59,7 @@ func TestEachFieldAloneEqualsTheWholeObject(t *testing.T) {
 	}
 	asked := []*gatewayUnderTest{g, resolved}
 	if raceDetector {
-		asked = asked[:1] // resolvers still answer the selection of all fields
+		asked = asked[:1] // resolvers then answer only the selection of all fields
 	}
 	for typeName, queries := range ways {
 		t.Run(typeName, func(t *testing.T) {
@@ -90,7 +90,7 @@ func selectionsOf(schema *ast.Schema, typeName string) (selections map[string]st
 	w := walker{schema: schema}
 	selections = map[string]string{}
 	for _, field := range schema.Types[typeName].Fields {
-		if field.Name == "retrieve" { // it requires an argument
+		if field.Name == "retrieve" { // retrieve requires an argument
 			continue
 		}
 		selections[field.Name] = field.Name + w.selection(field.Type, 2)

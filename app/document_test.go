@@ -394,7 +394,7 @@ func TestDocumentsOfAnotherCompanyAreNotFound(t *testing.T) {
 	require.Equal(t, "Ready", g.settled(t, key, dataset.ID)["Secret"].Status)
 }
 
-// Parts of a document take the memory of the parts, not of the document.
+// Reading parts of a document takes memory for the parts only.
 func TestPartsOfLargeDocumentsAreRead(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -37,22 +37,24 @@ type EngineOptions struct {
 	// Provider is the provider of the language model. With neither an address nor a key, the offline model answers, unless
 	// Model names one of Models.
 	Provider provider.Config
-	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In tests it never waits.
+	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In runs of tests it
+	// never waits.
 	OfflinePause time.Duration
-	// Models are further models, which agents can choose by their names. Provider.Model, Judge, Contact and Judges may
-	// name them too.
+	// Models are further models, which agents can choose by their names. Provider.Model, QuestionModel, Judge, Contact and
+	// Judges may name them too.
 	Models []ModelOptions
-	// QuestionModel is a model of the provider that rewrites messages as questions to the knowledge base. "" means none.
+	// QuestionModel is the name of the model that rewrites messages as questions to the knowledge base. "" means none.
 	QuestionModel string
-	// Embedder compares questions and documents by meaning. An empty Model means none. A Model that begins with / or .
-	// is the folder of a static model. An empty address means the provider's, and an empty key for that address means
-	// the provider's key.
+	// Embedder compares questions and documents by meaning. An empty Model means none. A Model that begins with / or . is
+	// the folder of a static model. An empty address means the provider's address. With the provider's address, an empty
+	// key means the provider's key.
 	Embedder provider.Config
 	Reranker knowledge.Reranker
 	// OCR reads the text in scanned documents.
 	OCR knowledge.OCR
 	// Judge and Contact are the models that judge tests of agents and play their contacts. An empty Model means the
-	// agents' model. An empty address means the provider's, and an empty key for that address means the provider's key.
+	// agents' model. An empty address means the provider's address. With the provider's address, an empty key means the
+	// provider's key.
 	Judge, Contact provider.Config
 	// ReviewContacts makes the judge check after each simulation whether the contact kept its role.
 	ReviewContacts bool
@@ -62,7 +64,7 @@ type EngineOptions struct {
 	// MaxModelCalls bounds the requests to the model for one answer.
 	TurnTimeout   time.Duration
 	MaxModelCalls int
-	// Samples answer calls instead of the endpoints of tools. Their keys are methods and addresses, such as
+	// Samples are mocks that answer calls instead of the tools' endpoints. Their keys are methods and addresses, such as
 	// "GET https://api.example.com/orders".
 	Samples map[string]*model.Mock
 	// ToolAllow are the private hosts and CIDRs that tools may reach.
@@ -127,7 +129,7 @@ func NewEngine(o EngineOptions) (*engine.Engine, *evaluation.Evaluator, func(), 
 	return e, evaluation.New(e, parts), caller.Close, nil
 }
 
-// evaluationOptions returns the models of all roles in tests except the agent's.
+// evaluationOptions returns the evaluator's options: the models of all roles in tests except the agent's.
 func (o EngineOptions) evaluationOptions() (parts evaluation.Options, err error) {
 	parts.Log = o.Log
 	if o.IsOffline() {
@@ -313,7 +315,7 @@ func (o EngineOptions) rephraser() (llm.Model, error) {
 	return o.providerModel(o.QuestionModel)
 }
 
-// providerModel returns a model of the provider.
+// providerModel returns the model with the name: the one in the operator's list, or else the provider's.
 func (o EngineOptions) providerModel(name string) (llm.Model, error) {
 	if listed := o.modelByName(name); listed != nil {
 		return o.modelWithFallback(listed)

@@ -135,8 +135,8 @@ func TestFollowersOfOtherCompaniesGetNothing(t *testing.T) {
 	require.Equal(t, "complete", insider.receive().Type)
 }
 
-// A field that the key may not select ends the subscription with one error if it must not be null. A nullable field is
-// only null.
+// A field that the key may not select ends the subscription with one error if its type is non-null. A nullable field
+// becomes null.
 func TestForbiddenFieldEndsTheSubscription(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -247,7 +247,8 @@ func TestMCPDescribesFailedAndLargeDocuments(t *testing.T) {
 	require.Contains(t, tools["add_document"].Description, "uploaded as a file")
 }
 
-// Each waiting chat is found, however many others wait: another message would give up its call.
+// A message to a chat that waits for approval is refused, however many other chats wait. Otherwise the message would
+// give up the waiting call.
 func TestMCPFindsTheWaitingChatAmongMany(t *testing.T) {
 	t.Parallel()
 	g, key, agent := newRefunding(t, io.Discard)

@@ -30,7 +30,7 @@ const (
 	firstReleaseDelay = 3 * time.Second
 	releaseInterval   = 20 * time.Second
 	// idleBytes is the most that an idle process allocates in releaseInterval. An idle process takes minutes to allocate
-	// headroom, so its garbage would stay for minutes.
+	// headroom. The collector leaves its garbage in memory for that long.
 	idleBytes = 4 << 20
 	// settledLive is the largest live heap, in bytes, that is collected when the process is idle. A larger heap takes too
 	// long to scan for so little garbage.
@@ -52,8 +52,8 @@ var tuneMemory = sync.OnceFunc(func() {
 
 // afterEachCollection calls f after each garbage collection.
 func afterEachCollection(f func()) {
-	// The cleanup runs after the collection that frees watched, which is too large to share an allocation with other
-	// objects.
+	// The cleanup runs after the collection that frees watched. A smaller object could share an allocation with others,
+	// which would keep it alive.
 	watched := new([64]byte)
 	runtime.AddCleanup(watched, func(f func()) {
 		f()

@@ -189,7 +189,7 @@ func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 			foreign: foreign}
 		for _, p := range c.all() {
 			if p.field.Name == "recordUsage" {
-				continue // it stores ids without looking them up
+				continue // recordUsage stores ids without looking them up
 			}
 			places[p.String()] = true
 			if p.root == c.schema.Query && !strings.HasSuffix(p.path, "after") {

@@ -9,7 +9,7 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Bounds of an agent. The bounds of the prompt come from the v1 document.
+// Bounds of an agent. MaxPromptLength is also the bound of REST v1.
 const (
 	MaxPromptLength  = 50_000
 	maxWelcomeLength = 5_000
@@ -41,7 +41,7 @@ type Agent struct {
 	ExtractedValues        []ExtractedValue    `bun:"type:jsonb"`
 	IsCallTransferEnabled  bool
 	KnowledgeBaseChatID    *string
-	// Model is the name of the language model that it chooses. Nil means the server's default.
+	// Model is the name of the language model that the agent uses. Nil means the server's default.
 	Model     *string
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -247,7 +247,7 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 	}
 }
 
-// Validate checks a new prompt against v1's bounds.
+// Validate checks a new prompt and its note against their bounds.
 func (in UpdateAgentPromptInput) Validate() error {
 	var faults Fields
 	faults.text("prompt", in.Prompt, 1, MaxPromptLength)

@@ -39,7 +39,7 @@ type AgentTestRow struct {
 	// MayRepeatName lets a request that creates or changes the test use the name of another test in the folder. It
 	// is not stored.
 	MayRepeatName bool `bun:"-" json:"-"`
-	// LastRunID is the most recent run. The next fields are its state, and when the state last changed.
+	// LastRunID is the most recent run, LastRunStatus its state, and LastRunAt when this state last changed.
 	LastRunID     *string
 	LastRunStatus *AgentTestRunStatus
 	LastRunAt     *time.Time
@@ -89,8 +89,8 @@ type AgentTestFilter struct {
 	IsFlaky         *bool
 }
 
-// NewAgentTestFilter returns the filter of a list's arguments. It returns BAD_INPUT if the folder's id is
-// empty, if they name a folder and the root, or if they break a bound.
+// NewAgentTestFilter returns the filter of a list's arguments. It returns BAD_INPUT if the folder's id is empty, if the
+// arguments name both a folder and the root, or if they break a bound.
 func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	more *AgentTestFilter) (f AgentTestFilter, err error) {
 	var faults Fields
@@ -130,8 +130,8 @@ type TestMessage struct {
 	Timestamp *time.Time  `json:"timestamp,omitempty"`
 	// ToolCalls are the calls that the agent made for this answer, before a simulation starts.
 	ToolCalls []TestMessageCall `json:"toolCalls,omitempty"`
-	// Usage has the tokens, times and cost of the agent's answer. It is nil for other messages, and for answers of older
-	// versions.
+	// Usage has the tokens, times and cost of the agent's answer. It is nil for other messages, and for answers that an
+	// older version of the program stored.
 	Usage *AnswerUsage `json:"usage,omitempty"`
 }
 

@@ -123,7 +123,7 @@ func (f *Fields) checks(path string, checks []TestCheck) {
 	}
 }
 
-// weights records the faults of the weights of the given number of criteria.
+// weights records the faults of criteriaWeights. The test has the given number of criteria.
 func (f *Fields) weights(weights []*int32, criteria int) {
 	if !f.list("criteriaWeights", len(weights), maxCriteria) {
 		return
@@ -137,7 +137,7 @@ func (f *Fields) weights(weights []*int32, criteria int) {
 	}
 }
 
-// expressions counts the regular expressions to compile, so that a list with too many is refused first.
+// expressions counts the regular expressions, so that a list with too many is refused before any is compiled.
 func (e *TestExpectation) expressions() (n int) {
 	for _, said := range []*SaidExpectation{e.Says, e.NeverSays} {
 		if said != nil && said.Matches != nil {

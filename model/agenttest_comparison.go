@@ -12,7 +12,7 @@ func CheckBases(ids []string) error {
 	return faults.Err()
 }
 
-// AgentTestComparison compares an execution with one or several others.
+// AgentTestComparison compares an execution, the head, with one or several others, its bases.
 type AgentTestComparison struct {
 	// Bases are the executions that the head is compared with. Base is the first of them.
 	Bases []*AgentTestExecution
@@ -23,7 +23,7 @@ type AgentTestComparison struct {
 	NewlyFailing int32
 	NewlyPassing int32
 	Flaky        int32
-	// BaseCounts and HeadCounts count the runs of the tests that were judged in both.
+	// BaseCounts and HeadCounts count the runs of the tests that have judged runs in both the bases and the head.
 	BaseCounts       *AgentTestRunCounts
 	HeadCounts       *AgentTestRunCounts
 	PValue           *float64
@@ -64,8 +64,7 @@ type AgentTestComparisonTest struct {
 	DecidingRepeats *int32
 }
 
-// CompareExecutions compares an execution with others by their tests. Runs of a test in several bases form one
-// sample.
+// CompareExecutions compares the head with the bases, test by test. Runs of a test in several bases form one sample.
 func CompareExecutions(
 	bases []*AgentTestExecution, head *AgentTestExecution, inBases, inHead []*AgentTestExecutionTest,
 	correction AgentTestCorrection,
@@ -76,7 +75,7 @@ func CompareExecutions(
 	return c
 }
 
-// compareTests compares tests without conclusions.
+// compareTests compares the tests of two executions. It leaves the conclusions to conclude.
 func compareTests(inBase, inHead []*AgentTestExecutionTest) *AgentTestComparison {
 	c := &AgentTestComparison{
 		Tests: []*AgentTestComparisonTest{}, BaseCounts: &AgentTestRunCounts{}, HeadCounts: &AgentTestRunCounts{},
@@ -182,35 +181,35 @@ func changeOf(base, head *AgentTestRunCounts) AgentTestChange {
 	return AgentTestChangeStillPassing
 }
 
-// isJudged reports whether there is something to compare.
+// isJudged reports whether the test has judged runs on both sides.
 func (t *AgentTestComparisonTest) isJudged() bool {
 	return t.Base != nil && t.Head != nil && t.Base.Judged() > 0 && t.Head.Judged() > 0
 }
 
 // conclude sets the conclusions of comparisons with the same base, for each test and for all tests together. It uses
-// only tests that were judged on both sides. It corrects for the number of tests in all comparisons, and separately
-// for the number of comparisons.
+// only tests with judged runs on both sides. It corrects the conclusion on a test for the number of tests in all
+// comparisons, and the conclusion on all tests together for the number of comparisons.
 func conclude(correction AgentTestCorrection, comparisons ...*AgentTestComparison) {
 	var judged []*AgentTestComparisonTest
-	var spreads, sums []passDistribution
-	var alone []difference // what each test shows in its own comparison
+	var distributions, sums []passDistribution
+	var alone []difference // what each test would show if its comparison were the only one
 	var whole []*AgentTestComparison
 	for _, c := range comparisons {
 		c.Conclusion = AgentTestConclusionCannotDecide
-		before := len(spreads)
+		before := len(distributions)
 		for _, test := range c.Tests {
 			if test.isJudged() {
-				judged, spreads = append(judged, test), append(spreads, newDistribution(test.Base, test.Head))
+				judged, distributions = append(judged, test), append(distributions, newDistribution(test.Base, test.Head))
 			}
 		}
-		if len(spreads) > before {
-			sum := sumDistributions(spreads[before:])
-			sum.identity[0] = -1 - len(sums) // each sum has its own distribution
+		if len(distributions) > before {
+			sum := sumDistributions(distributions[before:])
+			sum.identity[0] = -1 - len(sums) // unique, because different sums have different distributions
 			whole, sums = append(whole, c), append(sums, sum)
-			alone = append(alone, correction.differences(spreads[before:])...)
+			alone = append(alone, correction.differences(distributions[before:])...)
 		}
 	}
-	for i, d := range correction.differences(spreads) {
+	for i, d := range correction.differences(distributions) {
 		test := judged[i]
 		if d.conclusion == AgentTestConclusionNoDifference && !alone[i].needsRuns() {
 			d.conclusion = AgentTestConclusionCannotDecide // only the number of comparisons hides the difference
@@ -235,7 +234,7 @@ func conclude(correction AgentTestCorrection, comparisons ...*AgentTestCompariso
 	}
 }
 
-// difference is what the runs of two sides show, corrected for the number of comparisons.
+// difference is the result of comparing the runs of two sides, corrected for the number of such comparisons.
 type difference struct {
 	pValue     float64
 	conclusion AgentTestConclusion
@@ -245,16 +244,16 @@ func (d difference) needsRuns() bool {
 	return d.conclusion == AgentTestConclusionCannotDecide || d.conclusion == AgentTestConclusionNoDifference
 }
 
-// differences returns the difference that each of the spreads shows. All spreads are one family of comparisons.
-func (c AgentTestCorrection) differences(spreads []passDistribution) []difference {
-	turned := make([]passDistribution, len(spreads))
-	for i, s := range spreads {
+// differences returns the difference that each of the distributions shows, corrected for their number.
+func (c AgentTestCorrection) differences(distributions []passDistribution) []difference {
+	turned := make([]passDistribution, len(distributions))
+	for i, s := range distributions {
 		turned[i] = s.turned()
 	}
-	falls, rises := c.corrected(spreads), c.corrected(turned)
-	canFall, canRise := decidable(spreads), decidable(turned)
-	all := make([]difference, len(spreads))
-	for i := range spreads {
+	falls, rises := c.corrected(distributions), c.corrected(turned)
+	canFall, canRise := decidable(distributions), decidable(turned)
+	all := make([]difference, len(distributions))
+	for i := range distributions {
 		all[i] = difference{min(1, 2*min(falls[i], rises[i])),
 			conclusionOf(falls[i], rises[i], canFall[i] || canRise[i])}
 	}

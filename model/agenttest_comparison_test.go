@@ -12,7 +12,7 @@ func ran(passed, failed int32) *AgentTestRunCounts {
 	return &AgentTestRunCounts{Total: passed + failed, Passed: passed, Failed: failed}
 }
 
-// exactly returns the p-value that fisher should return. It counts all spreads in whole numbers.
+// exactly returns the p-value that fisher should return. It counts all outcomes in whole numbers.
 func exactly(passedA, failedA, passedB, failedB int64) float64 {
 	a, b, passed := passedA+failedA, passedB+failedB, passedA+passedB
 	ways := func(inA int64) *big.Int {

@@ -15,9 +15,10 @@ const (
 	// MaxRuns bounds the runs of an execution: every repetition of each test and each row. It therefore bounds the
 	// tests as well.
 	MaxRuns = 4_000
-	// MaxRunsValues bounds the values in the rows of its runs, in bytes.
+	// MaxRunsValues bounds the values in the rows of an execution's runs, in bytes.
 	MaxRunsValues = 20_000_000
-	// MaxTestsBytes bounds the size of its tests, in bytes. All of them are in memory when it starts.
+	// MaxTestsBytes bounds the size of an execution's tests, in bytes. All of them are in memory when the execution
+	// starts.
 	MaxTestsBytes  = 20_000_000
 	maxConcurrency = 50
 )
@@ -47,15 +48,16 @@ type AgentTestExecution struct {
 	// conversations.
 	RejudgeOfID *string
 	JudgeModel  *string
-	// APIKeyID is the key that started it, or nil if that was not recorded.
+	// APIKeyID is the key that started the execution, or nil if the key was not recorded.
 	APIKeyID *string
 	// StopRepeating is nil if each test runs exactly Repeats times.
 	StopRepeating *StopRepeating `bun:"type:json"`
-	// IsDraft is set if it tries DraftPrompt instead of the agent's prompt, or the variants in Tried.
+	// IsDraft is set if the execution tries DraftPrompt instead of the agent's prompt, or the variants in Tried.
 	IsDraft     bool `bun:",nullzero"`
 	DraftPrompt *string
 	Tried       []TestVariant `bun:"variants,type:jsonb,nullzero"`
-	// LeftOutTests are deleted tests and rows that a retry would otherwise have repeated, or a rejudgement judged again.
+	// LeftOutTests are deleted tests and rows. If they still existed, the execution would have repeated or judged them
+	// again.
 	LeftOutTests []LeftOutTest `bun:"type:jsonb,nullzero"`
 	// RunCount is the number of runs at creation, or nil if that was not recorded.
 	RunCount *int32
@@ -86,15 +88,15 @@ func (e *AgentTestExecution) LeaveOut(run *AgentTestRun) {
 	}
 }
 
-// IsOfRecord reports whether its runs count in the history of the tests: it uses neither a draft prompt, variants nor
-// earlier conversations.
+// IsOfRecord reports whether the execution's runs count in the history of the tests. They count unless the execution
+// uses a draft prompt, variants or earlier conversations.
 func (e *AgentTestExecution) IsOfRecord() bool { return !e.IsDraft && e.RejudgeOfID == nil }
 
 // Cursor returns the position of this object in a list of executions.
 func (e *AgentTestExecution) Cursor() Cursor { return Cursor{e.CreatedAt, e.ID} }
 
-// IsFinished reports whether all of its runs are final. A cancelled execution is finished only after its running runs
-// have ended.
+// IsFinished reports whether all runs of the execution are final. A cancelled execution is finished only after its
+// running runs have ended.
 func (e *AgentTestExecution) IsFinished() bool { return e.FinishedAt != nil }
 
 // Status returns the state. A cancelled execution is Cancelling until all of its runs have ended.
@@ -221,11 +223,11 @@ type AgentTestExecutionTest struct {
 	RowName   *string
 	// FolderID is the test's current folder.
 	FolderID *string
-	// Runs are its runs, by attempt.
+	// Runs are the runs of the test or the row, by attempt.
 	Runs []*AgentTestRun
 }
 
-// Counts returns the number of its runs in each state.
+// Counts returns the number of the test's runs in each state.
 func (t *AgentTestExecutionTest) Counts() *AgentTestRunCounts { return countsOf(t.Runs) }
 
 func countsOf(runs []*AgentTestRun) *AgentTestRunCounts {
@@ -258,9 +260,9 @@ func (c *AgentTestRunCounts) Add(status AgentTestRunStatus) {
 
 // PassHatK returns the chance that k runs of a test all pass, for each k up to the most judged runs of a test. It also
 // returns how many tests have at least k judged runs. For one test the chance is C(passed, k) / C(judged, k), which is
-// unbiased. For several tests it is the mean, as long as all of them have k judged runs. For a larger k, it is the
-// chance at k-1 times the factor by which the mean of the remaining tests decreases. So it never grows because a test
-// drops out. Each value is rounded once.
+// unbiased. For several tests it is the mean of their chances, as long as all of them have k judged runs. For a larger
+// k, it is the chance at k-1 times the factor by which the mean of the remaining tests decreases. So the chance never
+// grows when a test with few runs drops out. Each value is rounded once.
 func PassHatK(tallies []TestTally) (chances []float64, tests []int32) {
 	chances, tests = []float64{}, []int32{}
 	all := big.NewRat(1, 1)

@@ -47,7 +47,7 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 }
 
 // lastMessage returns the sequence of the last message before the test begins. It returns UNPROCESSABLE when the chat
-// does not have it or has too many messages, and BAD_INPUT when no test can begin after it.
+// does not have this message or has too many messages. It returns BAD_INPUT when no test can begin after the message.
 func (r *ChatRecording) lastMessage(upTo *int32) (int32, error) {
 	var faults Fields
 	last := r.Chat.LastSequence
@@ -109,8 +109,9 @@ func (r *ChatRecording) checkVariables(variables map[string]string, warn func(st
 	}
 }
 
-// faultsOfChat returns a fault of the message from which the test begins, together with the faults of the test. It
-// attributes faults without an input field to the chat. It returns UNPROCESSABLE when all faults are the chat's.
+// faultsOfChat joins the fault of upToSequence and the faults of the test. The messages, variables and mocks of the
+// test come from the chat, so their faults become faults of simulationChatId. It returns UNPROCESSABLE when all faults
+// are the chat's.
 func faultsOfChat(outOfRange, ofTest error) error {
 	var faults Fields
 	code := Unprocessable

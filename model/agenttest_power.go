@@ -1,6 +1,7 @@
 package model
 
-// noticed is the probability with which a comparison must detect a drop of the pass rate to count as noticing it.
+// noticed is the minimum probability of detecting a drop of the pass rate. A comparison that reaches it notices the
+// drop.
 const noticed = 0.9
 
 // NoticedRate returns the highest pass rate below 1 that a comparison calls a drop from 1 in nine of ten cases. Only

@@ -80,7 +80,7 @@ func TestRunsOfSeveralVariantsCannotDecide(t *testing.T) {
 	}
 }
 
-// Only the number of variants hides these drops, for the test as for all tests.
+// The drop is significant with one variant. With several, neither the test nor all tests together can decide.
 func TestHiddenDropsCannotBeDecided(t *testing.T) {
 	t.Parallel()
 	for variants, want := range map[int]AgentTestConclusion{1: AgentTestConclusionRegressed,

@@ -92,8 +92,9 @@ func (r TestRow) key() string {
 	return "#" + hex.EncodeToString(digest[:16])
 }
 
-// TagsExpected returns the tags that a classification test expects. For a test with rows, they are the texts in the
-// column that its placeholder names. Other placeholders are unknown before the test runs.
+// TagsExpected returns the tags that a classification test expects. If the test has rows and its tag is a placeholder,
+// they are the texts in the column that the placeholder names. If such a tag has a placeholder and other text, the tags
+// are unknown before the test runs, and it returns nil.
 func (t *AgentTestRow) TagsExpected() []string {
 	column, isPlaceholder := strings.CutPrefix(t.TagExpected, "{")
 	column, isWhole := strings.CutSuffix(column, "}")

@@ -25,8 +25,8 @@ type AgentTestRun struct {
 	TestName string
 	// Position orders the runs of an execution.
 	Position int32
-	// RowKey is the key of the test's row, empty without rows. The other fields are the row at the time of the run,
-	// nil without rows.
+	// RowKey is the key of the test's row, empty without rows. RowNumber, RowName and RowValues describe the row at the
+	// time of the run. They are nil without rows.
 	RowKey    string
 	RowNumber *int32
 	RowName   *string
@@ -55,7 +55,7 @@ type AgentTestRun struct {
 	TurnCount int32
 	EndReason *string
 	// Held has the data that a judge of the conversation needs besides its messages and calls. It is nil until the
-	// conversation is over, and in runs of older versions.
+	// conversation is over, and in runs that an older version of the program stored.
 	Held         *HeldConversation `bun:"type:json"`
 	CheckResults []CheckResult     `bun:"type:json,nullzero"`
 	// Score is nil without weights.
@@ -71,10 +71,12 @@ type AgentTestRun struct {
 	// many of these results are the same.
 	Compared *int32
 	Agreed   *int32
-	// JudgeModel and JudgePrompt are the judge and the version of its instructions, nil if no criterion needed it.
+	// JudgeModel and JudgePrompt are the judge and the version of its instructions. They are nil if no criterion needed a
+	// judge.
 	JudgeModel  *string
 	JudgePrompt *string
-	// IsDoubtful says whether people should check the verdict. Nil in runs of older versions, whose judge is unknown.
+	// IsDoubtful says whether people should check the verdict. Nil in runs that an older version of the program stored
+	// without their judge.
 	IsDoubtful *bool
 	// Version is the execution's version at the last change.
 	Version    int32
@@ -202,9 +204,9 @@ type Evidence struct {
 	Quote        string `json:"quote"`
 	// ToolCallID is the call of the message that contains the quote. Nil for the message itself.
 	ToolCallID *string `json:"toolCallId,omitempty"`
-	// Speaker is the author of the message. Nil in verdicts of older versions.
+	// Speaker is the author of the message. Nil in verdicts that an older version of the program stored.
 	Speaker *MessageRole `json:"speaker,omitempty"`
-	// Kind is the part that contains the quote. Nil in verdicts of older versions.
+	// Kind is the part that contains the quote. Nil in verdicts that an older version of the program stored.
 	Kind *EvidenceKind `json:"kind,omitempty"`
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It
-// returns the next state of the run, or nil to change nothing. The result may be the same run, changed.
+// The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It returns
+// the run in its next state, or nil if nothing changes. It may change and return the run itself.
 
 // Claimed returns the run as it is after a worker claims it with this attempt number. The queue never repeats an
 // attempt. If a running run is claimed with a later attempt, the previous worker was lost, and the run continues with

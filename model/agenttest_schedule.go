@@ -29,7 +29,7 @@ type AgentTestSchedule struct {
 	ID   string `bun:",pk"`
 	Name string
 	// AgentID is the agent of all tests. Nil when the tests have several agents. The tests are those of FolderID or
-	// TestIds, if one is set.
+	// TestIds if one is set, and otherwise all tests of the agent.
 	AgentID     *string
 	FolderID    *string
 	TestIds     []string `bun:"type:jsonb,nullzero"`
@@ -51,10 +51,10 @@ type AgentTestSchedule struct {
 	CronAt    *time.Time
 	NextRunAt *time.Time
 	LastRunAt *time.Time
-	// LastExecutionID is an execution that may be deleted by now.
+	// LastExecutionID is the last execution that the schedule started. It may be deleted by now.
 	LastExecutionID *string
-	// LastError is why it could not start the last execution that was due. Nil if it could. LastFailedAt is the time
-	// of the last failure.
+	// LastError is why the schedule could not start the last execution that was due. Nil if it could. LastFailedAt is the
+	// time of the last failure.
 	LastError    *string
 	LastFailedAt *time.Time
 	CreatedAt    time.Time
@@ -162,7 +162,8 @@ func (s *AgentTestSchedule) Execution() StartAgentTestExecutionInput {
 	return in
 }
 
-// times returns the times of Cron in its time zone. The faults say which of the two is invalid.
+// times returns the times of Cron in its time zone, or nil if there are none. It records a fault of an invalid Cron or
+// TimeZone.
 func (s *AgentTestSchedule) times(faults *Fields) *cronTimes {
 	zone, err := time.LoadLocation(s.TimeZone)
 	// The empty name and Local depend on the server.

@@ -30,13 +30,14 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 // missedBad bounds the share of bad tests that stop as good.
 const missedBad = 0.05
 
-// IsDecided reports whether a test needs no further runs after these judged ones. For at most 5 % of bad tests, the
-// likelihood ratio of good to bad ever exceeds 1/0.05, however many runs there are and however often it is checked
-// (Ville's inequality). The same holds for tests that are worse than bad.
+// IsDecided reports whether a test needs no further runs after these judged ones. The likelihood ratio of good to bad
+// exceeds 1/0.05 for at most 5 % of bad tests, however many runs there are and however often it is checked (Ville's
+// inequality). The same holds for tests that are worse than bad.
 //
-// With rates, a test never stops as bad. If tests stop only as good, a later comparison raises no more false alarms
-// (Lan, Simon and Halperin 1982, "Stochastically curtailed tests in long-term clinical trials"). A test that stops when
-// it fails looks worse than it is. When tests could also stop as bad, up to 14 % of unchanged suites raised an alarm.
+// With rates, a test never stops as bad. A test that stops when it fails looks worse than it is. When tests could also
+// stop as bad, up to 14 % of unchanged suites raised an alarm. If tests stop only as good, a later comparison raises no
+// additional false alarms (Lan, Simon and Halperin 1982, "Stochastically curtailed tests in long-term clinical
+// trials").
 func (s *StopRepeating) IsDecided(passed, failed int32) bool {
 	if s.Good == nil || s.Bad == nil {
 		return failed > 0

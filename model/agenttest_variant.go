@@ -65,7 +65,7 @@ func (s TriedSettings) CheckSettings(f *Fields, path string, rerankModels []stri
 	}
 }
 
-// ChangesPrompt reports whether the variant needs the agent whose prompt it replaces.
+// ChangesPrompt reports whether the variant replaces the agent's prompt. Then all tests must belong to that agent.
 func (v TestVariant) ChangesPrompt() bool { return v.Prompt != nil || v.PromptVersion != nil }
 
 // Apply returns a copy of the agent as the variant changes it. saved is the prompt of PromptVersion.
@@ -188,16 +188,16 @@ func (in StartAgentTestExecutionInput) Choose(models []string) error {
 	return faults.Err()
 }
 
-// UsageOfVariant is the usage of the agents' answers in runs of a variant: in one sample, or in all samples if TestedID
-// is nil.
+// UsageOfVariant is the usage of the agents' answers in runs of a variant: in the runs of one test, or of one of its
+// rows. If TestedID is nil, it is the usage in all runs.
 type UsageOfVariant struct {
 	Variant          string
 	TestedID, RowKey *string
 	*UsageSummary
 }
 
-// AgentTestVariant is a variant of an execution with its results. The difference fields compare it with the first
-// variant, where they are empty.
+// AgentTestVariant is a variant of an execution with its results. Conclusion, the p-values, DecidingRepeats and the
+// changes of tests compare it with the first variant. In the first variant they are empty.
 type AgentTestVariant struct {
 	TestVariant
 	Counts     *AgentTestRunCounts
@@ -240,8 +240,8 @@ func (v *AgentTestVariant) Settings() (*JSONObject, error) {
 	return &settings, err
 }
 
-// CompareVariants returns the variants with their results, by the tests of the execution, and compares each with the
-// first one. All variants have all tests, in the same order.
+// CompareVariants returns the variants with their results in the tests of an execution. It compares each with the first
+// one. All variants have all tests, in the same order.
 func CompareVariants(variants []TestVariant, tests []*AgentTestExecutionTest,
 	usage []UsageOfVariant) []*AgentTestVariant {
 	type key struct {

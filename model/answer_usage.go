@@ -35,7 +35,8 @@ func (s *UsageSummary) OrZero() *UsageSummary {
 	return s
 }
 
-// Ranks has the rank of each field of Percentiles, in order: the share of the values that do not exceed it.
+// Ranks has the rank of each field of Percentiles, in order. A rank is the share of all values that do not exceed the
+// field.
 var Ranks = []float64{0.5, 0.9, 0.95, 0.99, 1}
 
 // Percentiles are values by nearest rank: P50 is the smallest value that half of all values do not exceed.

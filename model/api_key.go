@@ -100,7 +100,7 @@ func (k *APIKey) Matches(secret string) bool {
 	return subtle.ConstantTimeCompare(k.Hash, HashOfSecret(secret)) == 1
 }
 
-// Principal returns the principal of the key. With the scope chat, it is the holder of the chats that it starts.
+// Principal returns the principal of the key. A key with the scope chat reaches only the chats that it started.
 func (k *APIKey) Principal() Principal {
 	p := Principal{CompanyID: k.CompanyID, KeyID: k.ID, Scopes: k.Scopes}
 	if isChat(k.Scopes) {

@@ -120,8 +120,8 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 	return text.String()
 }
 
-// onOwnLines moves removed lines that would be restored inside a line of the bad prompt. They follow the sentences that
-// were added to this line, so that the line stays whole. The changes remain in the order of the bad prompt.
+// onOwnLines moves removed lines that RestorePrompt would insert within a line of the bad prompt. It moves them after
+// the sentences that were added there, so that no line is split. The changes remain in the order of the bad prompt.
 func onOwnLines(bad string, changes []*PromptChange) []*PromptChange {
 	moved := make([]*PromptChange, 0, len(changes))
 	for i := 0; i < len(changes); {
@@ -157,8 +157,8 @@ func beginsLine(text string, at int) bool {
 	return at == 0 || at == len(text) || text[at-1] == '\n'
 }
 
-// missingBreak returns the line feeds that a text needs to end like another one, at the end of a line or with an empty
-// line.
+// missingBreak returns the line feeds to append to a text, so that it ends with a line feed or an empty line if like
+// does.
 func missingBreak(text, like string) string {
 	for _, end := range []string{"\n\n", "\n"} {
 		if text != "" && strings.HasSuffix(like, end) {

@@ -44,7 +44,7 @@ type BlameSearch struct {
 	IsOnlyCause    *bool
 	RestoredPrompt *string
 	Error          *string
-	// APIKeyID is the key that started it, or nil if that was not recorded.
+	// APIKeyID is the key that started the search, or nil if the key was not recorded.
 	APIKeyID *string
 	// Version grows with every change.
 	Version    int32

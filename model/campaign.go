@@ -62,8 +62,8 @@ func (c *Campaign) Cursor() Cursor { return Cursor{c.CreatedAt, c.ID} }
 // Version grows with every change of the campaign or its items.
 func (c *Campaign) Version() int32 { return c.ItemVersion + c.Revision }
 
-// MissingCampaign is like Missing for a campaign that contains the requested object. Its Fields name the argument,
-// because v1 distinguishes this error from a missing object.
+// MissingCampaign is like Missing for a campaign that contains the requested object. The Fields of the error name the
+// argument, because REST v1 distinguishes a missing campaign from a missing object.
 func MissingCampaign(argument, id string) *Error {
 	return &Error{Code: NotFound, Message: fmt.Sprintf("Campaign %s does not exist", id),
 		Fields: Fields{argument: {"must be the id of a campaign"}}}
@@ -122,7 +122,7 @@ func (c *Campaign) Frozen() error {
 	return nil
 }
 
-// allowCalls returns CONFLICT if no call may start. In a draft calls may start, for dialers without claims.
+// allowCalls returns CONFLICT if no call may start. A draft allows calls, because not all dialers claim items.
 func (c *Campaign) allowCalls() error {
 	switch c.Status {
 	case CampaignStatusPaused, CampaignStatusCompleted, CampaignStatusArchived:

@@ -42,11 +42,11 @@ type CampaignItem struct {
 	IsArchived bool
 	Result     *CampaignItemResult `bun:"type:json"`
 	Error      *string
-	// DueAt is the time from which a dialer may claim it: its creation, its next attempt, or the end of its claim.
+	// DueAt is the time from which a dialer may claim the item: its creation, its next attempt, or the end of its claim.
 	DueAt time.Time
-	// ClaimID is the claim of its current attempt, until the attempt is over.
+	// ClaimID is the claim of the current attempt, until the attempt is over.
 	ClaimID *string
-	// EventCount is the number of its last event.
+	// EventCount is the number of the item's last event.
 	EventCount int32
 	// Version is higher than the version of every earlier change of the campaign's items.
 	Version      int32

@@ -2,9 +2,9 @@ package model
 
 import "fmt"
 
-// WithoutDuplicates returns the new items to add, and the duplicates, whose number an earlier new item or an open item
-// has. openItems has the ids of open items by number. With OnDuplicateKeep, duplicates are also items to add. With
-// OnDuplicateRefuse, duplicates result in CONFLICT, which names them all.
+// WithoutDuplicates returns the new items to add, and the duplicates: new items with the number of an earlier new item
+// or of an open item. openItems has the ids of open items by number. With OnDuplicateKeep, duplicates are also items to
+// add. With OnDuplicateRefuse, duplicates result in CONFLICT, which names them all.
 func (in AddCampaignItemsInput) WithoutDuplicates(
 	items []*CampaignItem, openItems map[string]string,
 ) ([]*CampaignItem, []*CampaignItemDuplicate, error) {

@@ -42,7 +42,7 @@ type CriterionLabel struct {
 	Holds bool
 	// Note is nil or not blank.
 	Note *string
-	// IsSampled is false if the person chose the verdict.
+	// IsSampled is false if the person chose which verdict to label, instead of taking the next one of the queue.
 	IsSampled bool
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -149,7 +149,7 @@ func (a CriterionQueueArgs) Validate() error {
 	return faults.Err()
 }
 
-// CriterionQueue has the verdicts that a person should label next, and the number of all of them.
+// CriterionQueue has the verdicts that a person should label next, and the number of all verdicts in the queue.
 type CriterionQueue struct {
 	TotalCount int32
 	Entries    []*CriterionQueueEntry

@@ -47,8 +47,8 @@ func parseCron(text string, zone *time.Location) (*cronTimes, string) {
 	return &cronTimes{utc, zone}, ""
 }
 
-// hasEveryHour reports whether the times are those of every hour. Then, they follow the hours that pass when clocks
-// change.
+// hasEveryHour reports whether the expression includes every hour. If so, its times occur twice in an hour that clocks
+// repeat, and not at all in an hour that clocks skip.
 func (c *cronTimes) hasEveryHour() bool {
 	const everyValue = 1 << 63 // robfig/cron sets this bit for a *
 	return c.utc.Hour&everyValue != 0

@@ -38,13 +38,13 @@ type Document struct {
 	Warning *string
 	// ChunkCount is how many chunks are stored.
 	ChunkCount int32
-	// Languages are the languages by which its words were stemmed. Nil means UnknownLanguages.
+	// Languages are the languages by which the document's words were stemmed. Nil means UnknownLanguages.
 	Languages []string `bun:",array,nullzero"`
-	// EmbeddingModel is the model of its chunks' vectors. Nil when they have none.
+	// EmbeddingModel is the model of the chunks' vectors. Nil when the chunks have none.
 	EmbeddingModel *string
 	// IndexingID identifies the current indexing. It changes whenever the document must be indexed again.
 	IndexingID string
-	// Claim is the attempt of the worker that indexes it, from 1. It is 0 when no attempt has started.
+	// Claim is the attempt of the worker that indexes the document, from 1. It is 0 when no attempt has started.
 	Claim int32
 	// Waits counts the attempts of this indexing that were postponed, given up without a failure, or never started.
 	Waits     int32

@@ -17,13 +17,14 @@ type IdempotentRequest struct {
 	Fingerprint []byte
 	// ClaimID is the claim of the process that executes the request, or has executed it.
 	ClaimID string
-	// Until is the time when the row expires: the lease of a request in progress, or the lifetime of its response.
+	// Until is the time when the row expires: the end of the lease of a request in progress, or of the lifetime of its
+	// response.
 	Until time.Time
 	// IsOver says that the time Until has passed. Reads compute it.
 	IsOver bool `bun:",scanonly"`
 	// CarriedOutAt is when the mutation was committed, if a later statement stores its response.
 	CarriedOutAt *time.Time
-	// IsLost is computed by reads: CarriedOutAt is so long ago that the response will never be stored.
+	// IsLost says that CarriedOutAt is so long ago that the response will never be stored. Reads compute it.
 	IsLost bool `bun:",scanonly"`
 	StoredResponse
 }

@@ -8,7 +8,7 @@ const (
 	// maxKeys bounds the members of one object, and the elements of one list.
 	maxKeys = 10_000
 	// maxContainers bounds the objects and lists of a request. Each takes about a thousand bytes when decoded. maxValues
-	// bounds their members. Each takes about half of that.
+	// bounds their members, which take about half as much each.
 	maxContainers = 10_000
 	maxValues     = 50_000
 )

@@ -15,7 +15,7 @@ type VerdictCounts struct {
 	ExecutionID             string
 	JudgeModel, JudgePrompt *string
 	Status                  AgentTestRunStatus
-	// IsDoubtful is nil in runs of older versions, whose judge is unknown.
+	// IsDoubtful is nil in runs that an older version of the program stored without their judge.
 	IsDoubtful *bool
 	Runs       int32
 }
@@ -52,8 +52,8 @@ func (r *AgentTestRun) passesWith(answers map[string]*bool) *bool {
 }
 
 // CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts counts
-// the verdicts in the targets and in the executions with labeled runs. labelled has the verdicts on one agent that
-// people labeled from the queue.
+// the verdicts in the targets and in the executions with labeled runs. labelled has the verdicts that people labeled
+// from the queue. All are on the same agent.
 func CorrectRates(targets []string, counts []*VerdictCounts, labelled []LabelledVerdict) map[string]*CorrectedPassRate {
 	rates := map[string]*CorrectedPassRate{}
 	for _, target := range targets {

@@ -170,8 +170,9 @@ func judgeOf(model, prompt *string) judgeKey {
 	return judgeKey{model: *model, prompt: *prompt}
 }
 
-// FiguresOf returns the figures of each judge, and of each of its criteria: at most MaxJudgeFigures. Judges with the
-// most labels come first, and so do their criteria. labelled is newest first.
+// FiguresOf returns the figures of each judge, and of each of its criteria: at most MaxJudgeFigures. Judges are sorted
+// by their number of labels, highest first. So are the criteria of each judge. labelled must be sorted by time, newest
+// first.
 func FiguresOf(labelled []LabelledVerdict) []*JudgeFigures {
 	figures, totals, all := map[judgeKey]*JudgeFigures{}, map[judgeKey]int32{}, []*JudgeFigures{}
 	for _, verdict := range labelled {

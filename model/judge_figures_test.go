@@ -33,7 +33,7 @@ func TestKappa(t *testing.T) {
 
 // If the labeled runs are the execution's own and the judge is binary, the rate is that of Tenenbein (1970): the shares
 // of the verdicts, times the shares of good runs among the labeled ones. If all labeled runs are of other executions,
-// the rate is that of Rogan and Gladen (1978). Both have no priors, so they differ a little.
+// the rate is that of Rogan and Gladen (1978). Neither estimate has priors, so the rates differ a little.
 func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

@@ -90,8 +90,8 @@ func (in UpdateKnowledgeBaseChatInput) Validate() error {
 }
 
 // Update applies all fields that the input sets, and merges objects key by key. It returns BAD_INPUT with every fault
-// that the input alone shows, otherwise UNPROCESSABLE with those that depend on the chat or on rerankModels, the
-// configured models. datasets is the future number of the chat's datasets.
+// that the input alone shows. If there are none, it returns UNPROCESSABLE with the faults that depend on the chat or on
+// rerankModels, the configured models. datasets is the future number of the chat's datasets.
 func (c *KnowledgeBaseChat) Update(in UpdateKnowledgeBaseChatInput, datasets int, now time.Time,
 	rerankModels ...string) error {
 	before := *c

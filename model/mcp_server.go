@@ -112,7 +112,7 @@ func (s *McpServer) Offer(name string) *McpOffer {
 	return nil
 }
 
-// Fill sets what the server's offer gives to a new tool: its parameters, and its description unless there is one. It
+// Fill sets a new tool's parameters to those of the server's offer, and its description unless the input has one. It
 // returns BAD_INPUT when the server does not have the offer, or when no tool can use it.
 func (s *McpServer) Fill(in *UpdateToolInput) error {
 	var faults Fields
@@ -176,8 +176,8 @@ func (o *McpOffer) equal(other *McpOffer) bool {
 }
 
 // follow applies the change of the offer to the tool, and returns whether the tool changed. A tool that is no longer
-// offered, or has become unusable, is missing. It keeps its description when it is offered again, because the earlier
-// offer is unknown then.
+// offered, or has become unusable, is marked as missing. When it is offered again, it keeps its description, because
+// the earlier offer is no longer known.
 func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
 	before := *t
 	switch {

@@ -26,8 +26,8 @@ type recordedCall struct {
 	// key is a canonical text of the arguments.
 	key     string
 	outcome outcome
-	// number is the index of the call among the repeatable calls of the target that the test can make. It is -1 for
-	// earlier calls.
+	// number is the index of the call among its target's repeatable calls after the start of the test. It is -1 for calls
+	// before the start.
 	number int32
 }
 
@@ -56,8 +56,8 @@ func (o outcome) rule(when []MockCondition, callIndex *int32) MockRule {
 	return rule
 }
 
-// mocking returns the chat's own mocking. It also mocks all other targets that were called with the recorded outcomes,
-// and denies all further calls. It warns about targets and calls that it leaves out.
+// mocking returns the chat's own mocking. For all other targets that were called, it adds mocks with the recorded
+// outcomes. It denies all further calls. It warns about targets and calls that it leaves out.
 func (r *mockRecorder) mocking() *ToolMocking {
 	mocking := r.connected()
 	var order []string
@@ -101,8 +101,8 @@ func (r *mockRecorder) connected() *ToolMocking {
 	return &mocking
 }
 
-// isConnected reports whether a tool or sub-agent is connected to the agent, and warns about the missing mocks when
-// it is not.
+// isConnected reports whether a tool or sub-agent is still connected to the agent. If not, it warns that the part named
+// by lost, such as its mock, is left out.
 func (r *mockRecorder) isConnected(kind ToolCallKind, id, name, lost string) bool {
 	typeName := "tool"
 	found := slices.ContainsFunc(r.recording.Tools, func(t *Tool) bool { return t.ID == id })

@@ -19,7 +19,7 @@ type Plan struct {
 	Budget *Credits `bun:"micro_credits_budget"`
 }
 
-// SetPlanInput is a new agreement on a plan.
+// SetPlanInput describes a company's new plan.
 type SetPlanInput struct {
 	Name            string
 	CreditsIncluded Credits

@@ -21,9 +21,9 @@ const (
 	// RetentionTombstones are records of deleted agents and campaigns. Without them, usage reports call these Unknown
 	// instead of Deleted.
 	RetentionTombstones RetentionKind = "Tombstones"
-	// RetentionLedger are usage entries. Their age counts from their time. Entries that are too old are replaced by one
-	// for each UTC day, channel, agent and campaign, so sums of whole days do not change. Entries of that age can no
-	// longer be recorded.
+	// RetentionLedger are usage entries. Their age counts from the time of the usage. Entries that are too old are
+	// replaced by one for each UTC day, channel, agent and campaign, so sums of whole days do not change. Entries of that
+	// age can no longer be recorded.
 	RetentionLedger RetentionKind = "Ledger"
 )
 

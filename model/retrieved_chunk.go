@@ -16,8 +16,8 @@ type RetrievedChunk struct {
 }
 
 // MatchedTerm is a word of a question that the chunk contains. The weights of a question's 10 weightiest words add up
-// to 1. Credit is the share of the weight that counts for the chunk: 1 for one occurrence in a chunk of average length,
-// and more for several.
+// to 1. Credit is the factor with which the weight counts for the chunk: 1 for one occurrence in a chunk of average
+// length, and more for several.
 type MatchedTerm struct {
 	Word   string
 	Weight float64

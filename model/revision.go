@@ -15,8 +15,8 @@ func Unchanged(typeName, id string, expected *time.Time, changed time.Time) erro
 	return fault
 }
 
-// NextUpdatedAt returns now, or the first moment after the last change that differs in the precision of the API.
-// expectedUpdatedAt relies on that.
+// NextUpdatedAt returns now, or the next millisecond after the last change if that is later. So each change has a
+// different time in the API, which the input expectedUpdatedAt needs.
 func NextUpdatedAt(changed, now time.Time) time.Time {
 	if next := changed.Truncate(time.Millisecond).Add(time.Millisecond); now.Before(next) {
 		return next

@@ -96,9 +96,9 @@ func (o *JSONObject) UnmarshalJSON(text []byte) error {
 // MarshalGQL writes the text.
 func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
 
-// Spelled is the only key of a map that encodes a part of an object literal without loss. If its value is a list, the
-// map encodes an object: each element is a map of at most one key, in the order of the object. If its value is a
-// string, the map encodes a number in this spelling.
+// Spelled is the key of a map that encodes an object or a number of an object literal without loss. The map has no
+// other key. A list as its value encodes an object: each element is a map of at most one key, in the order of the
+// object. A string as its value encodes a number in this spelling.
 const Spelled = ""
 
 // UnmarshalGQL decodes an object, and preserves the order of its keys.
@@ -184,7 +184,7 @@ func writeMembers(w *bytes.Buffer, members []any) error {
 	separator := byte('{')
 	for _, member := range members {
 		one, _ := member.(map[string]any)
-		for key, value := range one { // none if the variable was not given
+		for key, value := range one { // no key if the variable of its value was not given
 			name, err := json.Marshal(key)
 			if err != nil {
 				return err

@@ -64,7 +64,8 @@ type SimulationChatMessage struct {
 	EndReason           *string
 	// Citations are the references in the text, each number once. It is never nil in a row that is written.
 	Citations []Citation `bun:"type:jsonb"`
-	// Usage has the tokens, times and cost of an answer. It is nil for other messages, and for answers of older versions.
+	// Usage has the tokens, times and cost of an answer. It is nil for other messages, and for answers that an older
+	// version of the program stored.
 	Usage *AnswerUsage `bun:"type:jsonb"`
 }
 

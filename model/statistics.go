@@ -80,11 +80,11 @@ type passDistribution struct {
 	chances []float64
 	// falls and rises are the probabilities of at most and of at least each number.
 	falls, rises []float64
-	// minFall and minRise are the smallest probabilities of a fall and of a rise. If all runs had the same result, no
-	// other number was possible. In that case, they are the probabilities if all runs of the head had the other result.
+	// minFall and minRise are the smallest probabilities of a fall and of a rise. If no run passed, minRise assumes
+	// instead that all runs of the head passed. If all runs passed, minFall assumes that all runs of the head failed.
 	minFall, minRise float64
-	// identity identifies the distribution of one test: the runs of base and head, and all passed runs. A sum in a family
-	// of sums has a negative number.
+	// identity identifies the distribution of a test: the numbers of its runs in the base, of those in the head, and of
+	// all passed ones. conclude gives each sum a negative number of its own.
 	identity [3]int
 }
 
@@ -126,9 +126,9 @@ func (s *passDistribution) accumulate() {
 	}
 }
 
-func sumDistributions(spreads []passDistribution) passDistribution {
+func sumDistributions(tests []passDistribution) passDistribution {
 	sum := passDistribution{chances: []float64{1}, minFall: 1, minRise: 1}
-	for _, s := range spreads {
+	for _, s := range tests {
 		next := make([]float64, len(sum.chances)+len(s.chances)-1)
 		for i, a := range sum.chances {
 			for j, b := range s.chances {
@@ -204,7 +204,7 @@ func expectedBelow(kinds []*distributionGroup, p float64) (sum float64) {
 }
 
 // corrected returns the p-value of a fall of each test, corrected for the number of tests. The correction is discrete:
-// with few runs, only few p-values are possible, so each other test counts only by its chance to reach so small a
+// a test with few runs has few possible p-values. So each other test counts only by its chance of reaching so small a
 // p-value.
 func (c AgentTestCorrection) corrected(tests []passDistribution) []float64 {
 	order := make([]int, len(tests))
@@ -247,7 +247,7 @@ func decidable(tests []passDistribution) []bool {
 	can := make(map[*distributionGroup]bool, len(kinds))
 	for _, kind := range kinds {
 		rarest := kind.minFall
-		kind.tests-- // the test itself
+		kind.tests-- // without the test itself
 		can[kind] = rarest+expectedBelow(kinds, rarest) <= significantSide*rounding
 		kind.tests++
 	}
@@ -258,17 +258,16 @@ func decidable(tests []passDistribution) []bool {
 	return each
 }
 
-// decidingRepeats returns how many runs on each side would show the difference in four of five cases, for a single
-// test and the number of comparisons with the same base. It is nil if the rates are equal, and above
-// maxDecidingRepeats.
+// decidingRepeats returns how many runs of a test on each side would show the difference in four of five cases. It
+// returns nil if the rates are equal, or if the number exceeds maxDecidingRepeats. comparisons is the number of
+// comparisons with the same base.
 func decidingRepeats(base, head float64, comparisons int) *int32 {
 	mean := (base + head) / 2
 	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats, comparisons)
 }
 
-// decidingRepeatsOfAll returns how many runs of each test on each side would show the overall difference in four of
-// five cases, with this number of comparisons with the same base. The variance of the sum is the sum of the tests'
-// variances. It is nil if the rates are equal, and above MaxRepeats.
+// decidingRepeatsOfAll does the same for the overall difference of all tests. It returns the number of runs of each
+// test, or nil if the number exceeds MaxRepeats. The variance of the sum is the sum of the tests' variances.
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest, comparisons int) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {

@@ -49,7 +49,7 @@ func TestTwoSidedSpreadEqualsFisher(t *testing.T) {
 		base, head := ran(n.Draw(t, "passed before"), n.Draw(t, "failed before")),
 			ran(n.Draw(t, "passed now"), n.Draw(t, "failed now"))
 		s := newDistribution(base, head)
-		// If both sides have the same number of runs, Fisher's p is twice the smaller side.
+		// If both sides have the same number of runs, Fisher's p is twice the smaller of fall and rise.
 		if base.Judged() == head.Judged() {
 			require.InDelta(t, fisher(base.Passed, base.Failed, head.Passed, head.Failed), s.twoSided(), 1e-9)
 		}

@@ -34,10 +34,10 @@ type ToolCall struct {
 	StartedAt    time.Time
 	DurationMs   int32
 	Error        *string
-	// IsOutcomeUnknown is set if the real call has started and not ended. It may still end, or its turn or its
-	// process ended first and its outcome will never be known.
+	// IsOutcomeUnknown is set if a real call has started but not ended. Either the call is still in progress, or its turn
+	// or its process ended first. Then its outcome will never be known.
 	IsOutcomeUnknown bool `bun:",nullzero" json:",omitempty"`
-	// Real is set if the call was made for real, see IsReal. Nil in rows of older versions.
+	// Real is set if the call was made for real, see IsReal. Nil in rows that an older version of the program stored.
 	Real *bool `bun:"is_real" json:",omitempty"`
 	// IsTurnKept is false if the turn failed after the call.
 	IsTurnKept bool
@@ -122,8 +122,8 @@ func (c *ToolCall) Begin() {
 func (c *ToolCall) Failed() bool { return c.Error != nil }
 
 // IsReal reports whether the gateway made the call, even if it failed: it called an endpoint or an MCP server, asked a
-// sub-agent, or transferred the contact. It is false for searches, and for failed calls of versions that did not store
-// it.
+// sub-agent, or transferred the contact. It is false for searches, and for failed calls that an older version of the
+// program stored without Real.
 func (c *ToolCall) IsReal() bool {
 	if c.Real != nil {
 		return *c.Real

@@ -57,7 +57,8 @@ func NewJSONSchema(text string) (*JSONSchema, error) {
 	}
 	compiler := jsonschema.NewCompiler()
 	compiler.UseLoader(jsonschema.SchemeURLLoader{})
-	// The compiled schema still compiles expressions, because some drafts check values of the format regex.
+	// The compiled schema uses this engine too: some drafts check values of the format regex by compiling them. Only
+	// failures within Compile are faults of the schema.
 	isPattern, isCompiling := true, true
 	compiler.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) {
 		expression, err := NewExpression(text)
@@ -142,7 +143,7 @@ func (s stepCounter) count(schema *jsonschema.Schema, depth int) int { //nolint:
 	if known, ok := s.counted[at]; ok {
 		return known
 	}
-	s.counted[at] = maxSchemaSteps + 1 // until it is known
+	s.counted[at] = maxSchemaSteps + 1 // if the schema refers to itself
 	sum := 1
 	if schema.Enum != nil {
 		sum += len(schema.Enum.Values)
@@ -157,7 +158,7 @@ func (s stepCounter) count(schema *jsonschema.Schema, depth int) int { //nolint:
 			}
 		}
 	}
-	// These refer to a schema on the path to the value that has the anchor. It is known only during the check.
+	// These references lead to a schema with the anchor on the path to the value. The path is known only during the check.
 	if d := schema.DynamicRef; d != nil && d.Anchor != "" || schema.RecursiveRef != nil &&
 		schema.RecursiveRef.RecursiveAnchor {
 		sum = maxSchemaSteps + 1

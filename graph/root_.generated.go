@@ -2320,7 +2320,7 @@ type RejudgeAgentTestExecutionPayload {
 type AgentTestExecutionCoverage {
   "The number of simulations among the tests. The other tests are classifications, which make no calls."
   simulations: Int!
-  "Each possible call: first the real calls, then the denied ones."
+  "Each possible call: first the real calls, then the denied, the unavailable and the mocked ones."
   calls: [AgentTestCallCoverage!]! @listSize(assumedSize: 100)
 }
 
@@ -3371,7 +3371,7 @@ extend type Query {
 `, BuiltIn: false},
 	{Name: "../schema/blame.graphqls", Input: `"""
 Why a test is red: the newest failed run, the last passed run, and the difference between their prompts. For a test with
-rows, the failing row whose last passed run is oldest. Drafts and runs that were judged again do not count.
+rows, the failing row whose last passed run is oldest. Drafts and runs that judge earlier conversations again do not count.
 """
 type AgentTestBlame {
   "The prompt version of the last run that passed."
@@ -5688,7 +5688,7 @@ type PromptVersion implements Node {
   testRuns: PromptVersionTestRuns! @cost(weight: 20000, isShared: true)
 }
 
-"The results of an agent's tests with one prompt version: the last 20 judged runs of each test. Drafts and runs that were judged again do not count."
+"The results of an agent's tests with one prompt version: the last 20 judged runs of each test. Drafts and runs that judge earlier conversations again do not count."
 type PromptVersionTestRuns {
   "How many of these runs passed or failed."
   judged: Int!

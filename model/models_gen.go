@@ -164,7 +164,7 @@ type AgentTestCallCoverage struct {
 type AgentTestExecutionCoverage struct {
 	// The number of simulations among the tests. The other tests are classifications, which make no calls.
 	Simulations int32 `json:"simulations"`
-	// Each possible call: first the real calls, then the denied ones.
+	// Each possible call: first the real calls, then the denied, the unavailable and the mocked ones.
 	Calls []*AgentTestCallCoverage `json:"calls"`
 }
 

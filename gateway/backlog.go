@@ -13,8 +13,8 @@ const maxInProgress = 8
 // written, at most one other query runs. The rest wait in order of arrival.
 type backlog struct {
 	mu sync.Mutex
-	// making and unwritten count the responses that are being made and that are being written. received counts the
-	// responses that the client has received, up to the number maxInProgress.
+	// making counts the responses that are being made, and unwritten those that are being written. received counts the
+	// responses that the client has received, up to maxInProgress.
 	making, unwritten, received int
 	waiting                     []chan struct{}
 }

@@ -17,8 +17,9 @@ import (
 func isBatch(body []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")) }
 
 // batch carries out a list of requests in order, and answers with the list of their responses. Each request counts for
-// the rate limits and has its own bounds. The list has the longest time limit of any operation. Once it exceeds the
-// size limit of one response, its other requests are refused. It is refused as a whole if an element is not a request.
+// the rate limits and has its own bounds. The list has the longest time limit of any operation. Once the responses
+// together exceed the size limit of one response, the remaining requests are refused. The whole list is refused if an
+// element is not a request.
 func (x exchange) batch(body []byte) {
 	requests, f := x.decodeBatch(body)
 	if f != nil {

@@ -21,9 +21,9 @@ var zippers = sync.Pool{New: func() any {
 	return zipper
 }}
 
-// compress calls the handler next with a writer that compresses large responses with JSON or a schema, if they have a
-// Content-Length. Other responses are sent while they are made. They are not compressed, because a partial response
-// could then look complete.
+// compress calls the handler next. It compresses large responses that are JSON or the schema, if they have a
+// Content-Length. Responses without one are sent while they are made. They are not compressed, because a partial
+// response could then look complete.
 func (s *Server) compress(w http.ResponseWriter, r *http.Request, next http.HandlerFunc) {
 	if !s.settings.Compress {
 		next(w, r)

@@ -146,8 +146,8 @@ func newFailures() failures {
 }
 
 // limitLookup waits until an unverified credential may be looked up, and calls lookUp, which reports whether it was
-// refused. It returns RATE_LIMITED if too many were refused, of this address or of all addresses, and the context's
-// error if ctx ends first.
+// refused. It returns RATE_LIMITED if too many credentials were refused, either from this address or from all addresses
+// together. It returns the context's error if ctx ends first.
 func (f failures) limitLookup(ctx context.Context, remote string, lookUp func() (isRefused bool)) error {
 	select {
 	case f.slots <- struct{}{}:

@@ -6,7 +6,7 @@ import (
 	"github.com/rs/cors"
 )
 
-// corsMaxAge is how many seconds a browser may cache a preflight response. Chromium keeps it no longer.
+// corsMaxAge is how many seconds a browser may cache a preflight response. It is Chromium's maximum.
 const corsMaxAge = 7_200
 
 // newCORS returns nil if no other origin is allowed.
@@ -18,7 +18,7 @@ func newCORS(origins []string) *cors.Cors {
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete},
-		// Browsers add no credentials here, so an extra header gives a page no more rights.
+		// Browsers add no credentials to these requests, so an extra header gives a page no more rights.
 		AllowedHeaders: []string{"*"},
 		ExposedHeaders: []string{
 			traceHeader, versionHeader, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After",

@@ -17,15 +17,15 @@ import (
 const (
 	// usualLength is the assumed length of a list if neither the operation nor the schema gives one.
 	usualLength = 5
-	// skippedRow is the cost of a row that an offset skips, because Postgres reads it too.
+	// skippedRow is the cost of a row that an offset skips. Postgres reads such rows too.
 	skippedRow = 3
 	// maxSkipped bounds the cost of skipped rows: an offset far beyond the end of a list skips only the list's rows. Only
 	// REST's page numbers reach this bound.
 	maxSkipped = 60_000
 	// introspectionCost is the cost of a value of the schema, which the executor resolves more slowly than a column of a
-	// row. One operation can read the whole schema once, as tools do.
+	// row. With this cost, one operation can read the whole schema once, as tools do.
 	introspectionCost = 2
-	// mutationCost is the cost of a mutation's root field without an @cost: a transaction.
+	// mutationCost is the cost of a mutation's root field without @cost. It stands for the transaction.
 	mutationCost = 20_000
 	// maxCost is the highest cost. The product of two costs fits an int.
 	maxCost = 1_000_000_000
@@ -85,8 +85,8 @@ func (c costs) root(operation *ast.OperationDefinition) *ast.Definition {
 	}[operation.Operation]
 }
 
-// price is the cost of a selection on a list of objects: each for every object, plus once for the whole list, because
-// one statement reads it.
+// price is the cost of a selection on a list of objects. The field each is the cost of every object. The field once is
+// added once for the whole list, because one statement reads those values of all objects.
 type price struct{ each, once int }
 
 func (p price) sum() int { return min(p.each+p.once, maxCost) }
@@ -107,8 +107,8 @@ type spread struct {
 	page         int
 }
 
-// object returns the cost of a selection on one object. Lists directly in the object have page elements, unless page is
-// 0 or the list has a length of its own.
+// object returns the cost of a selection on one object. The argument page is the length of the lists directly in the
+// object, unless page is 0 or the list has a length of its own.
 func (c costs) object(set ast.SelectionSet, definition *ast.Definition, page int) price {
 	var costliest price
 	if len(set) > 0 {
@@ -153,7 +153,7 @@ func (c costs) fragment(fragment *ast.FragmentDefinition, on *ast.Definition, pa
 	return cost
 }
 
-// field returns the cost of a field. The page is that of its object, as in the method object.
+// field returns the cost of a field. The argument page has the same meaning as in the method object.
 func (c costs) field(f *ast.Field, page int) price {
 	own := price{each: 1}
 	switch {

@@ -112,7 +112,8 @@ func TestCostCountsRowsAndFields(t *testing.T) {
 	}
 }
 
-// Only texts and ids leave the cost of an operation constant. A list of them may be the list of elements.
+// Only variables that are single texts or ids leave the cost of an operation constant. The length of a list in a
+// variable can be the length of a list in the response.
 func TestVariablesChangeTheCost(t *testing.T) {
 	t.Parallel()
 	for variable, isConstant := range map[string]bool{

@@ -77,8 +77,9 @@ func challenge(h http.Header) string {
 	return "ApiKey"
 }
 
-// credentialHeaders returns the credential headers among the members of a connection_init payload, ignoring the case of
-// their names and members that are null. It is nil if there are none, and ok is false if one is not a string.
+// credentialHeaders returns the credential headers among the members of a connection_init payload. It ignores the case
+// of their names, and skips members that are null. It returns nil if there are none, and ok is false if one is not a
+// string.
 func credentialHeaders(members map[string]json.RawMessage) (h http.Header, ok bool) {
 	for name, value := range members {
 		name = http.CanonicalHeaderKey(name)

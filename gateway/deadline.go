@@ -42,7 +42,7 @@ func (s Settings) timeoutOf(ctx context.Context) time.Duration {
 		}
 		longest = max(longest, timeout)
 	}
-	// The operation can skip all fields.
+	// longest is 0 if the operation skips all of its fields.
 	return cmp.Or(longest, s.RequestTimeout)
 }
 

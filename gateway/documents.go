@@ -20,8 +20,8 @@ type document struct {
 	costs sync.Map
 }
 
-// A parsed document takes bytesPerDocument bytes, and up to bytesPerByte bytes for each byte of its text. The measured
-// values were 1 to 47; texts with many short names take the most.
+// A parsed document takes bytesPerDocument bytes, and up to bytesPerByte bytes for each byte of its text. Measurements
+// gave 1 to 47 bytes for each byte of text; texts with many short names take the most.
 const (
 	bytesPerByte     = 50
 	bytesPerDocument = 1_000

@@ -105,7 +105,7 @@ func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *
 const retryAfter = "5"
 
 // isUnavailable reports whether an executed operation has no data and only UNAVAILABLE errors. Load balancers and
-// monitors read the status. It is false for several mutations, because a null can hide one that succeeded.
+// monitors read the status. It is false for several mutations: a null does not show whether one of them succeeded.
 func isUnavailable(operation *ast.OperationDefinition, response *graphql.Response) bool {
 	isOther := func(err *gqlerror.Error) bool { return codeOf(err) != string(model.Unavailable) }
 	if len(response.Errors) == 0 || slices.ContainsFunc(response.Errors, isOther) ||

@@ -114,8 +114,8 @@ func exceeded(format string, numbers ...any) *gqlerror.Error {
 	return gqlerror.Wrap(model.Errorf(model.LimitExceeded, format, numbers...))
 }
 
-// checkTokens refuses a text that has more than limit tokens, including comments, or a string with half of a surrogate
-// pair, which the lexer replaces by U+FFFD. It stops at an invalid token.
+// checkTokens refuses a text that has more than limit tokens, including comments. It also refuses a string with half of
+// a surrogate pair, which the lexer would replace by U+FFFD. It stops at an invalid token.
 func checkTokens(source *ast.Source, limit int) *gqlerror.Error {
 	tokens, runes := lexer.New(source), []rune(nil)
 	for range limit + 1 {
@@ -137,15 +137,15 @@ func checkTokens(source *ast.Source, limit int) *gqlerror.Error {
 	return exceeded("the query has more tokens than the limit of %d", limit)
 }
 
-// maxRepeats bounds how often one selection names the same field. Validation compares these in pairs, which takes two
-// seconds for four thousand.
+// maxRepeats bounds how many fields of one selection have the same response name. Validation compares such fields in
+// pairs, which takes two seconds for four thousand fields.
 const maxRepeats = 100
 
 // walk measures a document. It visits each fragment once.
 type walk struct {
 	document *ast.QueryDocument
 	depths   map[string]int
-	// repeats is the highest number of times that one selection names a field.
+	// repeats is the highest number of fields with the same response name in one selection.
 	repeats     int
 	introspects bool
 }

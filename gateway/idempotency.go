@@ -44,7 +44,7 @@ type ClaimRequest func(ctx context.Context, companyID string, id, fingerprint []
 
 // RequestClaim is the right to carry out a request. End must be called once.
 type RequestClaim interface {
-	// CarryOut runs do in one transaction, which also records that the request was carried out.
+	// CarryOut calls the function do in one transaction, which also records that the request was carried out.
 	CarryOut(ctx context.Context, do func(context.Context) error) error
 	// End ends the claim and saves the response. Nil saves none.
 	End(ctx context.Context, kept *model.StoredResponse) error
@@ -280,7 +280,8 @@ func (i idempotency) InterceptResponse(ctx context.Context, next graphql.Respons
 	return response
 }
 
-// isFinal reports whether a retry must not repeat an operation with count mutations that had these errors.
+// isFinal reports whether a retry must not repeat the operation. count is the number of its mutations, and errs are the
+// errors of its response.
 func isFinal(errs gqlerror.List, count int) bool {
 	final, failed := true, map[string]bool{}
 	for _, err := range errs {

@@ -85,7 +85,8 @@ func TestOnlyFinalStatusesAreSaved(t *testing.T) {
 	}
 }
 
-// A key belongs to a method, a path and, for tokens of pages, a visitor. A retry has the same address, scopes and body.
+// A key belongs to a method, a path and, for tokens of pages, a visitor. A retry has the same query string, scopes and
+// body.
 func TestKeysBelongToOneRequest(t *testing.T) {
 	t.Parallel()
 	request := func(path string) *http.Request {

@@ -53,7 +53,8 @@ func spellValue(value *ast.Value) {
 	}
 }
 
-// spellMembers gives an object and all values in it the form of model.Spelled, which validation gave some numbers.
+// spellMembers gives an object and all values in it the form of model.Spelled. Some numbers already have it from
+// checkNumber.
 func spellMembers(value *ast.Value) {
 	if value.Kind == ast.ObjectValue && value.Children.ForName(model.Spelled) != nil {
 		return

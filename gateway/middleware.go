@@ -299,8 +299,8 @@ func traceOf(h http.Header) trace {
 	return trace{id: hex.EncodeToString(id)}
 }
 
-// statusWriter records the status that was sent, 0 before. A small body that is written in one call is sent in one
-// piece.
+// statusWriter records the status that was sent; 0 means none yet. A small body that is written in one call is sent in
+// one piece.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

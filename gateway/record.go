@@ -76,7 +76,7 @@ type record struct {
 // codeCanceled is recorded instead of UNAVAILABLE if the client left before the response. No response has this code.
 const codeCanceled = "CANCELED"
 
-// hasClientLeft reports whether ctx ended, but by neither a timeout nor the server's draining.
+// hasClientLeft reports whether ctx ended because the client left. A timeout and draining give ctx another cause.
 func hasClientLeft(ctx context.Context) bool { return errors.Is(context.Cause(ctx), context.Canceled) }
 
 // fail records the code of an error if it is the first one.

@@ -24,7 +24,8 @@ type responseLimit struct {
 	memory   *responseMemory
 }
 
-// These bytes are counted for each value, in addition to its name and text, and for each object in a list.
+// bytesPerValue is counted for each value, in addition to its name and text. bytesPerObject is counted for each object
+// in a list.
 const (
 	bytesPerValue  = 64
 	bytesPerObject = 512
@@ -43,7 +44,7 @@ const workPerStatement = 125
 
 // Until they are written, all responses together may hold maxLarge times the maximum size of a response. Beyond that,
 // only responses of mutations may exceed 1/largeShare of the maximum size. Most responses are far smaller. A mutation's
-// own reads may take ownShare times the maximum size. They count together with its response.
+// own reads may take ownShare times the maximum size. These reads also count toward the memory of all responses.
 const (
 	maxLarge   = 4
 	largeShare = 8
@@ -54,7 +55,7 @@ const (
 // milliseconds, and each step of a small response would wait for all of them.
 const yieldShift = 16
 
-// noteShift makes add call noteLarge after each 2^20 bytes, while the response is being made.
+// noteShift makes addBytes call noteLarge after each 2^20 bytes, while the response is being made.
 const noteShift = 20
 
 // workShift makes the executor yield the processor after each 2^8 values, a few hundred microseconds.
@@ -67,7 +68,7 @@ type sizeKey struct{}
 
 type responseSize struct {
 	atomic.Int64
-	// limit has the limit, in bytes.
+	// limit bounds the bytes that are counted.
 	limit int64
 	// work counts the executor's work in values. maxWork is its limit; 0 means no limit.
 	work    atomic.Int64
@@ -91,7 +92,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	operationContext := graphql.GetOperationContext(ctx)
 	operation := operationContext.Operation // it is nil if the operation was refused
 	out := outgoingOf(ctx)
-	if out == nil { // The writing is not counted.
+	if out == nil { // Then bytes count only until this function returns.
 		out = l.memory.open(model.KeyRef{}, nil)
 		defer out.close()
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // responseMemory counts the bytes of responses from their start until a client has taken them. All responses together
-// have a soft and a hard bound; the responses to one key have a lower hard bound. Above a soft bound no response may
-// become large; above a hard bound none may exceed smallResponse.
+// have a soft and a hard bound; the responses to one key have a lower hard bound. Above the soft bound no response may
+// become large. Above a hard bound none may exceed smallResponse.
 type responseMemory struct {
 	// budget is the soft bound of all responses.
 	budget int64
@@ -149,7 +149,8 @@ func (o *outgoing) isHopeless(document string) bool {
 }
 
 // startWrite records a response that is about to be written. Its bytes are counted already. If too many bytes are
-// unwritten, startWrite drops the client whose response has waited longest.
+// unwritten, startWrite drops a client of the key that has the most: the one whose response has waited longest, if that
+// is longer than slowAfter.
 func (o *outgoing) startWrite(bytes int64) {
 	o.unwritten.Add(bytes)
 	if bytes < smallResponse || o.drop == nil {
@@ -177,8 +178,8 @@ func (o *outgoing) startWrite(bytes int64) {
 	}
 }
 
-// slowest returns the response that has waited longest for its client, or nil if none has waited since a time before
-// the given one.
+// slowest returns the response that has waited longest for its client, or nil if none has waited since before the given
+// time.
 func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
 	for o, since := range k.waiting {
 		if since.Before(before) {

@@ -36,8 +36,8 @@ func rootFields(operation *graphql.OperationContext) iter.Seq[*ast.Field] {
 	}
 }
 
-// lacksCondition reports whether a Boolean variable has no value though it is used where nothing else gives one, as in
-// @skip and @include.
+// lacksCondition reports whether the variable is a Boolean without a value, and is used where the schema has no default
+// either, such as in @skip and @include.
 func lacksCondition(operation *graphql.OperationContext, v *ast.VariableDefinition) bool {
 	if _, hasValue := operation.Variables[v.Variable].(bool); hasValue || v.Type.NamedType != "Boolean" {
 		return false

@@ -20,8 +20,8 @@ type Revocations interface {
 }
 
 const (
-	// Sessions are checked every sessionsLook. Their credentials are read at a signal, and at least every sessionsRead,
-	// because a signal can be lost.
+	// Sessions are checked every sessionsLook. Their credentials are read again after the signal of a revocation, and at
+	// least every sessionsRead, because a signal can be lost.
 	sessionsLook = 400 * time.Millisecond
 	sessionsRead = 1500 * time.Millisecond
 	// tokenShare divides a key's limits, so that no visitor of a page shuts out the others. A page's token may have

@@ -57,7 +57,7 @@ func TestCompletionsDoNotCountAsPings(t *testing.T) {
 	c.expect(`{"type":"pong"}`)
 }
 
-// Each ping of the server allows the client as many messages again.
+// After each ping of the server, the client may again send the full number of messages.
 func TestPingsOfTheServerResetTheCount(t *testing.T) {
 	t.Parallel()
 	c := start(t, settings(func(s *gateway.Settings) { s.PingInterval = 10 * time.Millisecond })).ready(t)

@@ -86,8 +86,8 @@ func TestOperationsStreamEvents(t *testing.T) {
 	}
 }
 
-// As in other responses, the path of an event's error begins with the root field, and a null that a field must not have
-// reaches the nearest field that may be null.
+// As in other responses, the path of an event's error begins with the root field. A null for a field that must not be
+// null makes the nearest nullable parent null.
 func TestErrorsOfEventsHaveTheirPath(t *testing.T) {
 	t.Parallel()
 	f := start(t)

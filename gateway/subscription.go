@@ -82,8 +82,8 @@ func (x *execution) respond() (response *graphql.Response) {
 }
 
 // respondToEvent adds to gqlgen's response what gqlgen omits for subscriptions: the paths of errors begin with the root
-// field, and data is null if a root field that must not be null has none. If data is null because the caller may not
-// select a field, the execution is broken, because every other event would have the same error.
+// field, and data is null if a root field that must not be null has no value. If data is null because the caller may
+// not select a field, the execution is broken, because every other event would have the same error.
 func (x *execution) respondToEvent() (response *graphql.Response) {
 	ctx, null := x.ctx, ""
 	for field := range rootFields(x.operation) { // there is one, or the operation was refused

@@ -98,7 +98,8 @@ type socket struct {
 	// without a close frame.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	// pulse closes a socket that is not initialized in time. After that it pings the client every PingInterval.
+	// pulse closes the socket if it is not initialized in time. Once it is initialized, pulse pings the client every
+	// PingInterval.
 	pulse *time.Timer
 	// Only the reading goroutine writes credential, and only until the socket is acknowledged.
 	credential   string

@@ -915,7 +915,7 @@ type SimulationTest implements AgentTest & Node {
   criteriaWeights: [Int]!
   "Checks that could replace criteria. Such a criterion mentions a call, a quotation, a transfer or the end of the conversation, but its words do not match the rules of the program, so the judge decides it. Criteria of more than 500 bytes get no suggestion."
   suggestedChecks: [SuggestedCheck!]! @cost(weight: 1000) @listSize(assumedSize: 3)
-  "Checks that the program decides without a language model, except checks of tags."
+  "Checks that the program decides. Only the check ` + "`" + `tag` + "`" + ` uses a language model."
   checks: [TestCheck!]! @listSize(assumedSize: 3)
   "The ` + "`" + `AgentTestRun.score` + "`" + ` that a run needs to pass, in addition to all required criteria and checks; null means 1."
   passAt: Float
@@ -1073,7 +1073,7 @@ type TestMessage {
   usage: AnswerUsage
 }
 
-"A call before the simulation starts, as the agent's language model sees it. The call indexes of mock rules include it; checks and the judge ignore it."
+"A call before the simulation starts, as the agent's language model sees it. ` + "`" + `MockRule.callIndex` + "`" + ` counts it, but checks and the judge ignore it."
 type TestMessageCall {
   "The technical name of the called tool or sub-agent. The language model does not see the call if the agent has nothing with this name."
   technicalName: String!
@@ -1646,7 +1646,7 @@ type CheckResult {
 input TestCheckInput @strict {
   "The expectation."
   expect: TestExpectationInput!
-  "1 to 100; required when absent."
+  "1 to 100. If absent, the check is required."
   weight: Int @bounds(min: 1, max: 100)
 }
 
@@ -1770,7 +1770,7 @@ enum AgentTestConclusion {
   Improved
   "The runs are enough to show a difference, but show none."
   NoDifference
-  "The runs are too few. One side has no judged run, or even the most extreme split of the passes and failures between the sides could be chance. If all runs passed or all failed, only their number counts."
+  "The runs are too few. One side has no judged run, or even the most extreme split of the passes and failures between the sides could be chance. If all runs passed or all failed, only the number of runs decides this."
   CannotDecide
 }
 
@@ -1800,7 +1800,7 @@ type AgentTestComparison {
   stratifiedPValue: Float
   "The correction for the number of tests."
   correction: AgentTestCorrection!
-  "What the judged runs of these tests show together, by ` + "`" + `stratifiedPValue` + "`" + `. It is independent of the conclusions about single tests."
+  "What the runs of all tests judged on both sides show together, by ` + "`" + `stratifiedPValue` + "`" + `. It is independent of the conclusions about single tests."
   conclusion: AgentTestConclusion!
   "How many judged runs of each test on each side are needed to confirm the observed overall difference with a probability of 80 %. Null if there is no difference, if the runs already decide, or if more than 20 are needed."
   decidingRepeats: Int
@@ -2157,8 +2157,8 @@ type AgentTestExecutionEdge {
 """
 When to stop repeating a test. Without rates, one failed run decides, because a test passes only if all of its judged
 runs pass. With both rates, a test stops once Wald's sequential test shows that it is good. At most 5 % of the tests
-with a pass rate of at most ` + "`" + `bad` + "`" + ` stop early, whatever the number of runs. Tests that fail keep all of their runs, so
-that a comparison is not biased. Errors do not count.
+with a pass rate of at most ` + "`" + `bad` + "`" + ` stop early, whatever the number of runs. With rates, a test never stops because it is
+bad, so that a comparison is not biased. Errors do not count.
 """
 input StopRepeatingInput {
   "The pass rate of a good test, more than ` + "`" + `bad` + "`" + ` and at most 0.999."
@@ -2326,7 +2326,7 @@ type RejudgeAgentTestExecutionPayload {
 type AgentTestExecutionCoverage {
   "The number of simulations among the tests. The other tests are classifications, which make no calls."
   simulations: Int!
-  "Each possible call: first the real calls, then the denied ones."
+  "Each possible call: first the real calls, then the denied, the unavailable and the mocked ones."
   calls: [AgentTestCallCoverage!]! @listSize(assumedSize: 100)
 }
 
@@ -2350,14 +2350,14 @@ type AgentTestExecutionEstimate {
   runsAtMost: Int!
   "How long ` + "`" + `runs` + "`" + ` would take, in seconds, estimated from the last judged run of each test. Null if no test has one."
   seconds: Float
-  "The credits of ` + "`" + `runs` + "`" + `, estimated from the cost of these last runs. Null if no cost was recorded for them."
+  "The credits of ` + "`" + `runs` + "`" + `, estimated from the cost of the last judged run of each test. Null if no such run has a recorded cost."
   credits: Credits
   """
   The part of ` + "`" + `credits` + "`" + ` for reviews of the contact, one question to the judge after each simulation. Null if the server
-  does not review contacts, or if no last run has such a cost.
+  does not review contacts, or if none of the last judged runs has such a cost.
   """
   reviewCredits: Credits
-  "Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, it is a comparison with the first one, in which all of them drop; if only one drops, fewer repeats detect it."
+  "Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, the others are compared with the first, and the estimate assumes that all of the others drop. If only one drops, fewer repeats detect it."
   noticedFalls: [NoticedFall!]! @listSize(assumedSize: 2)
 }
 
@@ -2598,7 +2598,7 @@ input CreateTestFromSimulationChatInput {
   scenario: String!
   "Success criteria in plain text, each judged separately. At least 1 if there are no checks. A chat does not contain them."
   criteria: [String!]! = []
-  "Checks that the program decides without a language model, except checks of tags."
+  "Checks that the program decides. Only the check ` + "`" + `tag` + "`" + ` uses a language model."
   checks: [TestCheckInput!]! = []
   "The maximum number of exchanges after the messages that the test starts from."
   maxTurns: Int! = 10
@@ -2979,7 +2979,7 @@ type AgentTestSchedule implements Node {
   isEnabled: Boolean!
   "Why the server disabled the schedule: its tests, folder or agent were deleted, or it was imported from an archive. Null otherwise."
   disabledReason: String
-  "The execution that messages of webhooks compare each result with; null if there is none, or it was deleted. Elsewhere, use ` + "`" + `compareAgentTestExecutions` + "`" + `."
+  "The execution with which webhook messages compare each result; null if there is none, or it was deleted. Clients can compare with ` + "`" + `compareAgentTestExecutions` + "`" + `."
   baseline: AgentTestExecution
   "The id of that execution."
   baselineId: ID
@@ -3377,7 +3377,7 @@ extend type Query {
 `, BuiltIn: false},
 	{Name: "../schema/blame.graphqls", Input: `"""
 Why a test is red: the newest failed run, the last passed run, and the difference between their prompts. For a test with
-rows, the failing row whose last passed run is oldest. Drafts and runs that were judged again do not count.
+rows, the failing row whose last passed run is oldest. Drafts and runs that judge earlier conversations again do not count.
 """
 type AgentTestBlame {
   "The prompt version of the last run that passed."
@@ -3481,8 +3481,9 @@ enum BlameVerdict {
 }
 
 """
-A search for the changes of a prompt that broke a test. Each step is a draft execution of the test: the failing prompt
-with some changes restored. Steps depend on the results of earlier steps, so they run one after the other.
+A search for the changes of a prompt that broke a test. Each step is a draft execution of the test with the failing
+prompt, in which some changes are restored: their sentences are as in the old prompt. Steps depend on the results of
+earlier steps, so they run one after the other.
 """
 type BlameSearch {
   "The id."
@@ -3578,9 +3579,10 @@ extend type AgentTestExecution {
 extend type Mutation {
   """
   Searches for the changes of the prompt that broke a red test. It starts at most 20 draft executions, each with some
-  changes restored. ` + "`" + `AgentTest.blame` + "`" + ` shows the price in advance. The search replaces the test's last search. Returns
-  ` + "`" + `UNPROCESSABLE` + "`" + ` if the test is not red, its prompt did not change, or the prompts have more than 200 changes. Returns
-  ` + "`" + `CONFLICT` + "`" + ` while another search of the test is running, and ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up.
+  sentences of the old prompt restored. ` + "`" + `AgentTest.blame` + "`" + ` shows the price in advance. The search replaces the test's
+  last search. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the test is not red, its prompt did not change, or the prompts have more than
+  200 changes. Returns ` + "`" + `CONFLICT` + "`" + ` while another search of the test is running, and ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's
+  budget is used up.
   """
   startBlame("The test." input: StartBlameInput!): StartBlamePayload @requires(scope: simulate) @modelDriven
   "Cancels a search and its step in progress. Returns ` + "`" + `CONFLICT` + "`" + ` if the search is finished."
@@ -4386,7 +4388,7 @@ type CriterionLabel {
   runId: ID!
   "The criterion, as written in the test."
   criterion: String!
-  "Whether the criterion holds or does not apply, according to the person."
+  "The person's verdict: true if the criterion holds or does not apply, false if it does not hold."
   holds: Boolean!
   "The person: a name given by the caller, or the name of the API key."
   person: String!
@@ -4428,13 +4430,13 @@ input LabelCriterionResultInput {
   criterion: String! @bounds(minLength: 1, maxLength: 2000)
   "Whether the verdict of this run is right."
   isRight: Boolean
-  "Whether the criterion holds or does not apply, for people who do not see the verdict."
+  "True if the criterion holds or does not apply, false if it does not hold. For people who do not see the judge's verdict."
   holds: Boolean
   "Why, at most 1,000 characters."
   note: String @bounds(maxLength: 1000)
   "The name of the person, 1 to 100 characters. The name of the API key when absent."
   person: String @bounds(minLength: 1, maxLength: 100)
-  "Whether the verdict was the next one of ` + "`" + `criterionQueue` + "`" + `. Use false if the person chose the verdict, for instance because it looked wrong: it would make corrected pass rates too low."
+  "Whether the verdict was the next one of ` + "`" + `criterionQueue` + "`" + `. Use false if the person chose the verdict, for instance because it looked wrong: such labels would make corrected pass rates too low."
   isSampled: Boolean! = true
 }
 
@@ -4490,7 +4492,7 @@ type CriterionQueueEntry {
 
 "The verdicts that a person should label next."
 type CriterionQueue {
-  "How many verdicts are in the queue. Those that the person labeled with ` + "`" + `isSampled` + "`" + ` are not."
+  "How many verdicts are in the queue. Verdicts that the person labeled with ` + "`" + `isSampled` + "`" + ` are not in it."
   totalCount: Int!
   "The next verdicts. Verdicts of the same run are next to each other."
   entries: [CriterionQueueEntry!]! @listSize(slicingArguments: ["first"])
@@ -4578,9 +4580,9 @@ extend type AgentTestRun {
 
 extend type AgentTestExecution {
   """
-  The pass rate, corrected by what people said about the judge's verdicts. Null with fewer than 20 such labels, if
-  nothing was judged, or if several judges judged it. It assumes that the judge errs as often in this execution as in
-  other executions of the agent.
+  The pass rate, corrected by what people said about the judge's verdicts. Null with fewer than 20 labels from
+  ` + "`" + `criterionQueue` + "`" + ` for the same agent and judge, if nothing was judged, or if several judges judged it. It assumes that
+  the judge errs as often in this execution as in other executions of the agent.
   """
   correctedPassRate: CorrectedPassRate @cost(weight: 5000, isShared: true)
 }
@@ -4602,9 +4604,10 @@ extend type Query {
     before: String
   ): CriterionLabelConnection! @requires(scope: browse)
   """
-  The verdicts of an agent's newest 1,000 judged runs that a person should label next. While there are doubtful runs,
-  two of three runs are doubtful, and the third is any other run. Within both groups, the order is random. Runs that
-  others have labeled come last, except about one run in five.
+  The verdicts of an agent's newest 1,000 judged runs that a person should label next. Runs are doubtful for the reasons
+  ` + "`" + `VotesDisagree` + "`" + ` and ` + "`" + `NearBorder` + "`" + `. While there are such runs, two of three runs are doubtful, and the third is any
+  other run. Within both groups, the order is random. Runs that others have labeled come last, except about one run in
+  five.
   """
   criterionQueue(
     "The agent."
@@ -4952,7 +4955,7 @@ input AddDocumentInput {
   datasetId: ID!
   "1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file; a text needs a name."
   name: String @bounds(minLength: 1, maxLength: 255)
-  "1 to 1,000,000 characters. The request has its own limit, 1 MiB unless the gateway has another one: send longer texts as a file."
+  "1 to 1,000,000 characters. A request has at most 1 MiB unless the gateway has another limit: send longer texts as a file."
   text: String @bounds(minLength: 1, maxLength: 1000000)
   "Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, at most 25 MiB unless the gateway has another limit. An unreadable file becomes a document whose ` + "`" + `status` + "`" + ` is ` + "`" + `Failed` + "`" + `."
   upload: Upload
@@ -5389,7 +5392,7 @@ input AddLabelledQuestionsInput {
 
 "The added questions."
 type AddLabelledQuestionsPayload {
-  "The questions, in the order of the input. If the input has a question several times, only the last one."
+  "The questions, in the order of the input. If the input has a question several times, the list has only the last one."
   labelledQuestions: [LabelledQuestion!]!
 }
 
@@ -5553,7 +5556,7 @@ type McpChange {
   name: String!
   "The kind of the difference."
   kind: McpChangeKind!
-  "The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs. They keep their description if the kind is ` + "`" + `Added` + "`" + `."
+  "The tools that were created from it. If agents can use the offer, these tools now have its schema. If the kind is ` + "`" + `Changed` + "`" + `, they also have its new description, unless somebody had edited the tool's description."
   toolIds: [ID!]!
 }
 
@@ -5628,10 +5631,10 @@ extend type Mutation {
   "Changes an MCP server. Its tools are read again by ` + "`" + `refreshMcpServer` + "`" + `, by a failed call, by a call during which the server says that its list changed, and by a call more than ten minutes after the last refresh."
   updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
   """
-  Reads the tools of an MCP server again. Tools that were created from its offers get the changed schemas. Tools that the
-  server no longer offers keep their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A call of a tool refreshes its
-  server as well, if it fails, if the server sends ` + "`" + `notifications/tools/list_changed` + "`" + ` during the call, or if the last
-  refresh was more than ten minutes ago.
+  Reads the tools of an MCP server again. Tools that were created from its offers get the changed schemas. Tools that
+  the server no longer offers stay connected to their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A call of a tool
+  refreshes its server as well, if it fails, if the server sends ` + "`" + `notifications/tools/list_changed` + "`" + ` during the call, or
+  if the last refresh was more than ten minutes ago.
   """
   refreshMcpServer("The server." input: RefreshMcpServerInput!): RefreshMcpServerPayload @requires(scope: write) @modelDriven
   "Disconnects an MCP server. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` while a tool uses it."
@@ -5691,7 +5694,7 @@ type PromptVersion implements Node {
   testRuns: PromptVersionTestRuns! @cost(weight: 20000, isShared: true)
 }
 
-"The results of an agent's tests with one prompt version: the last 20 judged runs of each test. Drafts and runs that were judged again do not count."
+"The results of an agent's tests with one prompt version: the last 20 judged runs of each test. Drafts and runs that judge earlier conversations again do not count."
 type PromptVersionTestRuns {
   "How many of these runs passed or failed."
   judged: Int!
@@ -6521,7 +6524,7 @@ input ToolEndpointInput {
   method: HttpMethod! = POST
   "An absolute http or https address of at most 2,000 characters."
   url: String!
-  "Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones. If there are any and the origin changes, the server returns ` + "`" + `BAD_INPUT` + "`" + `."
+  "Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones. An update that would keep headers but changes the origin returns ` + "`" + `BAD_INPUT` + "`" + `."
   headers: JSONObject
   "0.1 to 60 seconds."
   timeoutSeconds: Float! = 10
@@ -6736,7 +6739,7 @@ type ToolCall {
   mockRule: Int
   "The number of the contact's message that was being answered."
   messageSequence: Int!
-  "The delegation in whose conversation the call was made; null for calls of the chat's own agent."
+  "The id of the call that delegated to the sub-agent that made this call; null for calls of the chat's own agent."
   delegationId: ID
   "When it started."
   startedAt: DateTime!
@@ -6766,7 +6769,7 @@ enum ToolCallApproval {
   Pending
   "The call may be made, once."
   Approved
-  "The call is not made. The agent gets an error with the note. Also if the chat continued or ended before an answer."
+  "The call is not made. The agent gets an error with the note. A call is also denied if the chat continued or ended before an answer."
   Denied
 }
 
@@ -6784,7 +6787,7 @@ type ToolCallStarted {
   arguments: JSONObject
   "The number of the contact's message that is being answered."
   messageSequence: Int!
-  "The delegation in whose conversation the call is made."
+  "The id of the call that delegated to the sub-agent that makes this call; null for calls of the chat's own agent."
   delegationId: ID
 }
 
@@ -6800,7 +6803,7 @@ type ToolCallFinished {
   technicalName: String!
   "The number of the contact's message that is being answered."
   messageSequence: Int!
-  "The delegation in whose conversation the call was made."
+  "The id of the call that delegated to the sub-agent that made this call; null for calls of the chat's own agent."
   delegationId: ID
   "The first 500 characters of the result that the agent got; null if the call failed."
   result: String
@@ -7023,7 +7026,7 @@ input MockedSubAgentInput @strict {
 type MockRule {
   "Conditions on the arguments, which must all hold. Empty for none."
   when: [MockCondition!]! @listSize(assumedSize: 2)
-  "Matches only this call of the target in the chat, counted from 0; null for any."
+  "Matches only the call of the target that has this index in the chat, from 0; null for any."
   callIndex: Int
   "The result, with placeholders filled. If empty, a default result says that the call succeeded."
   resultTemplate: String
@@ -7074,7 +7077,7 @@ enum MockFailureKind {
 input MockRuleInput {
   "Conditions on the arguments, at most 20."
   when: [MockConditionInput!]! = []
-  "Matches only this call, counted from 0."
+  "Matches only the call of the target that has this index, from 0."
   callIndex: Int
   "The result. Cannot be combined with ` + "`" + `failure` + "`" + `."
   resultTemplate: String @bounds(maxLength: 50000)

@@ -62,7 +62,7 @@ type AddDocumentInput struct {
 	DatasetID string `json:"datasetId"`
 	// 1 to 255 characters. Its extension identifies Markdown, HTML, CSV and JSON. By default the name of the uploaded file; a text needs a name.
 	Name *string `json:"name,omitempty"`
-	// 1 to 1,000,000 characters. The request has its own limit, 1 MiB unless the gateway has another one: send longer texts as a file.
+	// 1 to 1,000,000 characters. A request has at most 1 MiB unless the gateway has another limit: send longer texts as a file.
 	Text *string `json:"text,omitempty"`
 	// Text, Markdown, HTML, XML, CSV, JSON, PDF, DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML, at most 25 MiB unless the gateway has another limit. An unreadable file becomes a document whose `status` is `Failed`.
 	Upload *graphql.Upload `json:"upload,omitempty"`
@@ -84,7 +84,7 @@ type AddLabelledQuestionsInput struct {
 
 // The added questions.
 type AddLabelledQuestionsPayload struct {
-	// The questions, in the order of the input. If the input has a question several times, only the last one.
+	// The questions, in the order of the input. If the input has a question several times, the list has only the last one.
 	LabelledQuestions []*LabelledQuestion `json:"labelledQuestions"`
 }
 
@@ -164,7 +164,7 @@ type AgentTestCallCoverage struct {
 type AgentTestExecutionCoverage struct {
 	// The number of simulations among the tests. The other tests are classifications, which make no calls.
 	Simulations int32 `json:"simulations"`
-	// Each possible call: first the real calls, then the denied ones.
+	// Each possible call: first the real calls, then the denied, the unavailable and the mocked ones.
 	Calls []*AgentTestCallCoverage `json:"calls"`
 }
 
@@ -176,12 +176,12 @@ type AgentTestExecutionEstimate struct {
 	RunsAtMost int32 `json:"runsAtMost"`
 	// How long `runs` would take, in seconds, estimated from the last judged run of each test. Null if no test has one.
 	Seconds *float64 `json:"seconds,omitempty"`
-	// The credits of `runs`, estimated from the cost of these last runs. Null if no cost was recorded for them.
+	// The credits of `runs`, estimated from the cost of the last judged run of each test. Null if no such run has a recorded cost.
 	Credits *Credits `json:"credits,omitempty"`
 	// The part of `credits` for reviews of the contact, one question to the judge after each simulation. Null if the server
-	// does not review contacts, or if no last run has such a cost.
+	// does not review contacts, or if none of the last judged runs has such a cost.
 	ReviewCredits *Credits `json:"reviewCredits,omitempty"`
-	// Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, it is a comparison with the first one, in which all of them drop; if only one drops, fewer repeats detect it.
+	// Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, the others are compared with the first, and the estimate assumes that all of the others drop. If only one drops, fewer repeats detect it.
 	NoticedFalls []*NoticedFall `json:"noticedFalls"`
 }
 
@@ -862,7 +862,7 @@ type CreateTestFromSimulationChatInput struct {
 	Scenario string `json:"scenario"`
 	// Success criteria in plain text, each judged separately. At least 1 if there are no checks. A chat does not contain them.
 	Criteria []string `json:"criteria"`
-	// Checks that the program decides without a language model, except checks of tags.
+	// Checks that the program decides. Only the check `tag` uses a language model.
 	Checks []*TestCheck `json:"checks"`
 	// The maximum number of exchanges after the messages that the test starts from.
 	MaxTurns int32 `json:"maxTurns"`
@@ -1252,13 +1252,13 @@ type LabelCriterionResultInput struct {
 	Criterion string `json:"criterion"`
 	// Whether the verdict of this run is right.
 	IsRight *bool `json:"isRight,omitempty"`
-	// Whether the criterion holds or does not apply, for people who do not see the verdict.
+	// True if the criterion holds or does not apply, false if it does not hold. For people who do not see the judge's verdict.
 	Holds *bool `json:"holds,omitempty"`
 	// Why, at most 1,000 characters.
 	Note *string `json:"note,omitempty"`
 	// The name of the person, 1 to 100 characters. The name of the API key when absent.
 	Person *string `json:"person,omitempty"`
-	// Whether the verdict was the next one of `criterionQueue`. Use false if the person chose the verdict, for instance because it looked wrong: it would make corrected pass rates too low.
+	// Whether the verdict was the next one of `criterionQueue`. Use false if the person chose the verdict, for instance because it looked wrong: such labels would make corrected pass rates too low.
 	IsSampled bool `json:"isSampled"`
 }
 
@@ -1310,7 +1310,7 @@ type McpChange struct {
 	Name string `json:"name"`
 	// The kind of the difference.
 	Kind McpChangeKind `json:"kind"`
-	// The tools that were created from it. They have the changed schema now, and the changed description unless somebody had edited theirs. They keep their description if the kind is `Added`.
+	// The tools that were created from it. If agents can use the offer, these tools now have its schema. If the kind is `Changed`, they also have its new description, unless somebody had edited the tool's description.
 	ToolIds []string `json:"toolIds"`
 }
 
@@ -1775,7 +1775,7 @@ type ToolCallFinished struct {
 	TechnicalName string `json:"technicalName"`
 	// The number of the contact's message that is being answered.
 	MessageSequence int32 `json:"messageSequence"`
-	// The delegation in whose conversation the call was made.
+	// The id of the call that delegated to the sub-agent that made this call; null for calls of the chat's own agent.
 	DelegationID *string `json:"delegationId,omitempty"`
 	// The first 500 characters of the result that the agent got; null if the call failed.
 	Result *string `json:"result,omitempty"`
@@ -1808,7 +1808,7 @@ type ToolCallStarted struct {
 	Arguments JSONObject `json:"arguments,omitempty"`
 	// The number of the contact's message that is being answered.
 	MessageSequence int32 `json:"messageSequence"`
-	// The delegation in whose conversation the call is made.
+	// The id of the call that delegated to the sub-agent that makes this call; null for calls of the chat's own agent.
 	DelegationID *string `json:"delegationId,omitempty"`
 }
 
@@ -1820,7 +1820,7 @@ type ToolEndpointInput struct {
 	Method HTTPMethod `json:"method"`
 	// An absolute http or https address of at most 2,000 characters.
 	URL string `json:"url"`
-	// Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones. If there are any and the origin changes, the server returns `BAD_INPUT`.
+	// Header values by header name, at most 20. If null or absent, a new endpoint has no headers, and an update keeps the old ones. An update that would keep headers but changes the origin returns `BAD_INPUT`.
 	Headers JSONObject `json:"headers,omitempty"`
 	// 0.1 to 60 seconds.
 	TimeoutSeconds float64 `json:"timeoutSeconds"`
@@ -2441,7 +2441,7 @@ const (
 	AgentTestConclusionImproved AgentTestConclusion = "Improved"
 	// The runs are enough to show a difference, but show none.
 	AgentTestConclusionNoDifference AgentTestConclusion = "NoDifference"
-	// The runs are too few. One side has no judged run, or even the most extreme split of the passes and failures between the sides could be chance. If all runs passed or all failed, only their number counts.
+	// The runs are too few. One side has no judged run, or even the most extreme split of the passes and failures between the sides could be chance. If all runs passed or all failed, only the number of runs decides this.
 	AgentTestConclusionCannotDecide AgentTestConclusion = "CannotDecide"
 )
 
@@ -4995,7 +4995,7 @@ const (
 	ToolCallApprovalPending ToolCallApproval = "Pending"
 	// The call may be made, once.
 	ToolCallApprovalApproved ToolCallApproval = "Approved"
-	// The call is not made. The agent gets an error with the note. Also if the chat continued or ended before an answer.
+	// The call is not made. The agent gets an error with the note. A call is also denied if the chat continued or ended before an answer.
 	ToolCallApprovalDenied ToolCallApproval = "Denied"
 )
 

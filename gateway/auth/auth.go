@@ -19,8 +19,8 @@ import (
 // touchEvery is the precision of the recorded last use of a key.
 const touchEvery = time.Minute
 
-// rememberFor is how long an authenticated credential is cached. If the signal of a revocation by another replica is
-// lost, the credential is accepted for this time.
+// rememberFor is how long an authenticated credential is cached. If another replica revokes the credential and its
+// signal is lost, this replica still accepts the credential for this time.
 const rememberFor = 1500 * time.Millisecond
 
 // maxRemembered bounds the cached credentials. The least recently used are dropped first.
@@ -93,9 +93,9 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (model.Principal
 	return principal, nil
 }
 
-// IsUnverified reports whether the credential might be invented, so that its lookups must be limited. Such a credential
-// has agentgraph's form without its signature, or the form of an imported key, and is not in the cache. IsUnverified
-// runs no statement.
+// IsUnverified reports whether the credential may be a guess, whose lookups must be limited. Such a credential is not
+// in the cache. It has either the form of an imported key, or agentgraph's form without the server's signature.
+// IsUnverified runs no statement.
 func (k *Keys) IsUnverified(secret string) bool {
 	if k.cache.Contains(sha256.Sum256([]byte(secret))) {
 		return false

@@ -27,7 +27,7 @@ const (
 // readyTool is a tool whose operations were checked against the schema.
 type readyTool struct {
 	tool
-	// The operations of the tool's names, or nil.
+	// The stored operations that the tool names. Each is nil if the tool names none.
 	operation, follow, answer *stored.Operation
 	scopes                    []model.APIKeyScope
 	// mutateTool describes the tool to credentials with the scope mutate, if the tool does more for them.

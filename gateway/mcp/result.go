@@ -65,7 +65,8 @@ func jsonResult(result json.RawMessage, notes ...string) *sdk.CallToolResult {
 		Content: []sdk.Content{&sdk.TextContent{Text: string(result)}}}, notes)
 }
 
-// warnOfNewerPrompt returns a note if the repaired prompt of a search lacks later changes of the agent's prompt.
+// warnOfNewerPrompt returns a note if the agent's prompt was changed after the version that a search repaired. The
+// result is a test with its last search for the cause of a failure.
 func warnOfNewerPrompt(result json.RawMessage) string {
 	var test struct {
 		Agent struct{ PromptVersion int32 }

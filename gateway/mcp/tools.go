@@ -15,11 +15,12 @@ type tool struct {
 	about string
 	// operation is the name of the stored operation. result is the path of the answer in its data.
 	operation, result string
-	// follow is a subscription that ends when the work of operation is finished. answer then reads the outcome. Their
-	// variables are filled by name, from the tool's input and from the answer of operation. continueTool names the tool
-	// that continues to wait.
+	// follow names a subscription that ends when the work that the operation started is finished. The query answer then
+	// reads the outcome. Their variables are filled by name, from the tool's input and from the operation's result.
+	// continueTool names the tool that continues to wait.
 	follow, followResult, answer, answerResult, continueTool string
-	// suspends is set if operation waits while a call of an agent waits for a person. The input then has waitSeconds.
+	// suspends is set if the operation lets an agent answer, and therefore waits if a call of the agent waits for a
+	// person's approval. The input then has waitSeconds.
 	suspends bool
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
 	// be missing.
@@ -37,7 +38,7 @@ type tool struct {
 	run         func(t *Transport, ctx context.Context, input map[string]any) *sdk.CallToolResult
 }
 
-// tools are the tools, by task.
+// tools lists all tools, grouped by task.
 var tools = []tool{
 	{name: "find_agents", title: "Find agents", operation: "FindAgents", result: "agents", link: "/agents",
 		about: "Lists the company's agents by name, with their ids. Start here: most other tools need an agent's id."},

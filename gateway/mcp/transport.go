@@ -38,7 +38,7 @@ const Path = "/mcp"
 //go:embed operations/*.graphql
 var operations embed.FS
 
-// Options configures a Transport. Status, Explain, Closing, MaxBody and the two times are required.
+// Options configures a Transport. Status, Explain, Closing, MaxBody, RequestTimeout and WriteTimeout are required.
 type Options struct {
 	Version string
 	// Explain returns the executor's errors for the caller's operation, or clearer ones about its variables.
@@ -119,7 +119,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 	t.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return t.server }, &sdk.StreamableHTTPOptions{
 		// A session would live in one process, but another replica may get the next request.
 		Stateless: true,
-		// The server checks the origin itself: this check would refuse a proxy on the same machine.
+		// checkOrigin checks the origin. The library's check would refuse a proxy on the same machine.
 		DisableLocalhostProtection: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: o.MaxBody,
 	})
 	return t, nil

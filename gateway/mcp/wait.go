@@ -47,8 +47,8 @@ const waitsForPerson = "a call of the agent waits for a person's approval, and t
 	"person to approve or deny the call in the console. Then read the answer with get_chat. Until then, get_chat lists " +
 	"the call in pendingApprovals. Do not send the message again."
 
-// runOrSuspend runs an operation that lets an agent answer. If a call waits for a person after the time, or when the
-// server drains, it ends the operation. The gateway then continues after the person's answer.
+// runOrSuspend runs an operation that lets an agent answer. It ends the operation once a call waits for a person and
+// the time limit is over. When the server drains, the limit is 0. The gateway then continues after the person's answer.
 func (t *Transport) runOrSuspend(ctx context.Context, r *sdk.CallToolRequest, o *stored.Operation,
 	input map[string]any, limit time.Duration) (json.RawMessage, *model.Error) {
 	if t.awaitsApproval(ctx, input) { // another message would give up the call
@@ -69,8 +69,8 @@ func (t *Transport) runOrSuspend(ctx context.Context, r *sdk.CallToolRequest, o 
 	return result, err
 }
 
-// watchApproval calls suspend once a call waits for a person after the time, or when the server drains. Until ctx ends,
-// it sends progress to clients that want it.
+// watchApproval calls suspend once a call waits for a person and the time limit is over. When the server drains, the
+// limit is 0. Until ctx ends, it sends progress to clients that want it.
 func (t *Transport) watchApproval(ctx context.Context, r *sdk.CallToolRequest, input map[string]any,
 	limit time.Duration, suspend func()) {
 	begin, closing := time.Now(), t.Closing()
@@ -136,7 +136,7 @@ func waitOf(input map[string]any) (time.Duration, *model.Error) {
 	return time.Duration(seconds) * time.Second, nil
 }
 
-// progress is a state of work: of an execution of tests, or of a search with steps.
+// progress is the state of an execution of tests, which has Counts, or of a search for a cause, which has Steps.
 type progress struct {
 	Status string
 	Counts struct{ Total, Queued, Running float64 }

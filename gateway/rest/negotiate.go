@@ -36,7 +36,8 @@ func prefersCSV(h http.Header) bool {
 	return csv > json
 }
 
-// weightOf returns the highest weight of the media types in the Accept headers. isNamed is false if none has a type.
+// weightOf returns the highest weight of the media types in the Accept headers. isNamed is false if the headers name
+// none of them.
 func weightOf(h http.Header, types ...string) (weight float64, isNamed bool) {
 	for _, header := range h.Values("Accept") {
 		for text := range strings.SplitSeq(header, ",") {

@@ -18,7 +18,7 @@ import (
 type state struct {
 	// current names the operation that reads the resource as clients get it, with the ETag that they send as If-Match.
 	current string
-	// revision names the operation that reads when the resource was last changed.
+	// revision names the operation that reads the time of the resource's last change.
 	revision string
 	result   string
 }

@@ -170,7 +170,8 @@ func (t *Transport) serve(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}
 	params := e.params(r, variables)
 	params.ReadTime = graphql.TraceTiming{Start: start, End: graphql.Now()}
-	// v1 has no cursors: every page from 1 on must work. A request has one list, whose total counts the skipped rows.
+	// v1 has no cursors, so every page from 1 on must work. A request has only one list, and counting its total reads the
+	// skipped rows anyway.
 	result, fault := t.execute(model.WithNumberedPages(r.Context()), exec, e, spelled, params)
 	if fault == nil && e.hasTag() {
 		tag := entityTag(result)

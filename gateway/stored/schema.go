@@ -57,7 +57,8 @@ func (d *Describer) define(name string, schema *jsonschema.Schema) *jsonschema.S
 	return &jsonschema.Schema{Ref: d.Prefix + name}
 }
 
-// Output describes a selection of a type. Many tools ignore a description next to a reference.
+// Output describes a selection of a type. An object that cannot be null gets no description here, because many tools
+// ignore a description next to a reference.
 func (d *Describer) Output(t *ast.Type, set ast.SelectionSet, description string) *jsonschema.Schema {
 	if d.IsBrief {
 		description = ""
@@ -287,7 +288,7 @@ func (d *Describer) inputType(t *ast.Type) *jsonschema.Schema {
 }
 
 // bound adds the bounds of @bounds: of values to numbers, of characters to strings, and of entries to the list or
-// object. The values of a list have the first two.
+// object. For a list, the first two apply to its elements.
 func (d *Describer) bound(schema *jsonschema.Schema, bounds *ast.Directive) {
 	if bounds == nil {
 		return

@@ -119,7 +119,7 @@ func answerHeaders(more ...string) openapi3.Headers {
 	return headers
 }
 
-// wrongMethod is the meaning of 405. It is a failure of a path, of no operation.
+// wrongMethod is the meaning of 405. It is a failure of a path, not of an operation.
 const wrongMethod = "The path does not have this method. The header `Allow` lists the methods that it has."
 
 // problems maps the statuses of operations' failures to their meaning.

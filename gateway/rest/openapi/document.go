@@ -71,7 +71,7 @@ func componentSchema(name string) *openapi3.SchemaRef {
 	return &openapi3.SchemaRef{Ref: schemaPrefix + name}
 }
 
-// schemaRef converts a schema by its JSON.
+// schemaRef converts a schema to the type of the OpenAPI library, through its JSON.
 func (d *describer) schemaRef(schema *jsonschema.Schema) *openapi3.SchemaRef {
 	text, err := json.Marshal(schema)
 	converted := &openapi3.SchemaRef{}

@@ -95,20 +95,22 @@ func fictional(field string, at time.Time) string {
 		return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(name, part) })
 	}
 	switch {
-	case has("date", "today"):
-		return at.Format(time.DateOnly)
-	case has("time", "hour"):
-		return at.Format("15:04")
-	case has("mail"):
-		return "alex.example@example.com"
-	case has("phone", "mobile", "tel", "number", "caller"):
-		return "+12025550143"
 	case has("firstname", "first_name"):
 		return "Alex"
 	case has("lastname", "last_name", "surname"):
 		return "Example"
+	case has("mail"):
+		return "alex.example@example.com"
+	case has("phone", "mobile", "number"):
+		return "+12025550143"
 	case has("name"):
 		return "Alex Example"
+	case has("caller", "tel"):
+		return "+12025550143"
+	case has("date", "today"):
+		return at.Format(time.DateOnly)
+	case has("time", "hour"):
+		return at.Format("15:04")
 	}
 	return "simulated " + field
 }

@@ -60,7 +60,8 @@ func TestFictionalValuesFitTheirFields(t *testing.T) {
 	for field, want := range map[string]string{
 		"phoneNumber": "+12025550143", "caller": "+12025550143", "EMAIL": "alex.example@example.com",
 		"firstName": "Alex", "last_name": "Example", "fullName": "Alex Example", "campaign": "simulated campaign",
-		"currentDate": "2026-03-01", "callTime": "09:30",
+		"currentDate": "2026-03-01", "callTime": "09:30", "callerFirstName": "Alex", "candidateName": "Alex Example",
+		"callerName": "Alex Example", "callerPhone": "+12025550143", "tel": "+12025550143",
 	} {
 		require.Equal(t, want, fictional(field, at), field)
 	}

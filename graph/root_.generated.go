@@ -2357,7 +2357,7 @@ type AgentTestExecutionEstimate {
   does not review contacts, or if none of the last judged runs has such a cost.
   """
   reviewCredits: Credits
-  "Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, the others are compared with the first, and the estimate assumes that all of the others drop. If only one drops, fewer repeats detect it."
+  "Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, the others are compared with the first."
   noticedFalls: [NoticedFall!]! @listSize(assumedSize: 2)
 }
 

@@ -183,6 +183,11 @@ func TestRecordedCallsBecomeMocks(t *testing.T) {
 		"a failure": {5, []*ToolCall{called("a", 2, `{}`, "!the tool answered 404 Not Found: none")},
 			`{"resultTemplate":null,"delaySeconds":0,"rules":[
 			{"when":null,"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"HttpError","status":404,"body":"none"}}]}`, nil},
+		"after a failure that no mock repeats": {1, []*ToolCall{called("a", 2, `{}`, "!the host of the tool cannot be found"),
+			called("a", 2, `{}`, "one"), called("a", 4, `{}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":[
+			{"when":[],"callIndex":1,"resultTemplate":"one","delaySeconds":0,"failure":null},
+			{"when":[],"callIndex":null,"resultTemplate":"two","delaySeconds":0,"failure":null}]}`,
+			[]string{"no mock can repeat its failure: the host"}},
 		"it failed first": {1, []*ToolCall{called("a", 2, `{}`, "!the tool did not answer in time"),
 			called("a", 2, `{}`, "")}, `{"resultTemplate":null,"delaySeconds":0,"rules":[
 			{"when":[],"callIndex":0,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"Timeout","status":null}},

@@ -181,7 +181,7 @@ type AgentTestExecutionEstimate struct {
 	// The part of `credits` for reviews of the contact, one question to the judge after each simulation. Null if the server
 	// does not review contacts, or if none of the last judged runs has such a cost.
 	ReviewCredits *Credits `json:"reviewCredits,omitempty"`
-	// Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, the others are compared with the first, and the estimate assumes that all of the others drop. If only one drops, fewer repeats detect it.
+	// Which drops of a pass rate a comparison with a baseline of equal size would detect: first with the repeats of the input, then with 20. With variants, the others are compared with the first.
 	NoticedFalls []*NoticedFall `json:"noticedFalls"`
 }
 

@@ -309,7 +309,7 @@ func (o EngineOptions) agentModels() (chats, tests llm.Model, err error) {
 
 // rephraser returns the model that rewrites messages as questions to the knowledge base, or nil.
 func (o EngineOptions) rephraser() (llm.Model, error) {
-	if o.IsOffline() || o.QuestionModel == "" {
+	if o.QuestionModel == "" || o.IsOffline() && o.modelByName(o.QuestionModel) == nil {
 		return nil, nil
 	}
 	return o.providerModel(o.QuestionModel)

@@ -242,3 +242,34 @@ func TestUsageOfRunsIsSummedUp(t *testing.T) {
 	require.InDelta(t, 400, whole.Usage.InputTokens, 0)
 	require.InDelta(t, slowest, whole.Usage.TookMs.P99, 1e-6)
 }
+
+// A listed model rewrites questions even if the offline model answers.
+func TestListedModelRewritesQuestions(t *testing.T) {
+	t.Parallel()
+	server := startProvider(t, map[string][]fixture{"claude": {says("When does the clinic open?").but("match", fixture{})}})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	g := serve(t, address, key, server.lists, func(o *app.EngineOptions) { o.QuestionModel = "my claude" })
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", Prompt: "Help."})
+	require.NoError(t, err)
+	dataset, err := tenant.CreateDataset(t.Context(), model.CreateDatasetInput{Name: "Manuals"})
+	require.NoError(t, err)
+	chat, err := tenant.CreateKnowledgeBaseChat(t.Context(), model.CreateKnowledgeBaseChatInput{Name: "Hours",
+		DatasetIds: []string{dataset.ID}})
+	require.NoError(t, err)
+	_, err = tenant.ConnectKnowledgeBaseChat(t.Context(), model.ConnectKnowledgeBaseChatInput{AgentID: agent.ID,
+		ChatID: chat.ID})
+	require.NoError(t, err)
+	var started struct {
+		StartSimulationChat struct{ SimulationChat struct{ ID string } }
+	}
+	g.must(t, key, `mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
+		map[string]any{"agent": agent.ID}, &started)
+	for _, text := range []string{"Is the clinic open on Sundays?", "And when?"} {
+		g.must(t, key, `mutation ($chat: ID!, $text: String!) { sendSimulationMessage(input: {simulationChatId: $chat,
+			text: $text}) { newMessages { text } } }`,
+			map[string]any{"chat": started.StartSimulationChat.SimulationChat.ID, "text": text}, &struct{}{})
+	}
+	require.Len(t, server.asked(t, "claude"), 1, "the first message needs no rewriting")
+}

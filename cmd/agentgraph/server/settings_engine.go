@@ -33,12 +33,12 @@ func (f *agentFlags) models() cli.Flags {
 		{Into: &f.Provider.Timeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
 			Help: "How long one response of the model may take."},
 		{Into: modelsIn(&f.Models, &f.modelKeyVariables), Name: "models", Env: "AGENTGRAPH_MODELS", Placeholder: "PATH",
-			Help: "YAML or JSON file with further models, which agents can choose. --model, --judge-model, " +
-				"--judge-models and --contact-model can name them too.",
+			Help: "YAML or JSON file with further models, which agents can choose. --model, --question-model, " +
+				"--judge-model, --judge-models and --contact-model can name them too.",
 			Docs: "See [several models](models.md)."},
 		{Into: &f.QuestionModel, Name: "question-model", Env: "AGENTGRAPH_QUESTION_MODEL", Placeholder: "MODEL",
-			Help: "A small model of the same provider that rewrites the contact's message into a question for the " +
-				"knowledge base, from the conversation. Default: the message is the question."},
+			Help: "A small model that rewrites the contact's message into a question for the knowledge base, from the " +
+				"conversation. Default: the message is the question."},
 	}
 }
 

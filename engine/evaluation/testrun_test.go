@@ -187,13 +187,13 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 			rehearsal: rehearsal{replies: []agentLine{{err: errors.New("pq: secret")}}},
 			messages:  []string{"user: One"},
 			status:    model.AgentTestRunStatusError, cause: model.RunErrorCauseInfrastructure,
-			err: "something went wrong in the gateway, which is not the agent's fault",
+			err: "something went wrong on the server, which is not the agent's fault",
 		},
 		"the gateway is not available": {
 			rehearsal: rehearsal{replies: []agentLine{{err: model.Errorf(model.Unavailable, "draining")}}},
 			messages:  []string{"user: One"},
 			status:    model.AgentTestRunStatusError, cause: model.RunErrorCauseInfrastructure,
-			err: "something went wrong in the gateway, which is not the agent's fault",
+			err: "something went wrong on the server, which is not the agent's fault",
 		},
 		"a mandatory field has no value": {
 			rehearsal: rehearsal{agent: model.Agent{Fields: []model.AgentField{{Name: "name", IsMandatory: true}}}},

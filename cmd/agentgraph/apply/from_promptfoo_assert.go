@@ -180,7 +180,8 @@ func (a *assertImport) says(expressions ...string) {
 // saysAll adds a check for each of the expressions. A score counts each of them, instead of all or nothing.
 func (a *assertImport) saysAll(expressions []string) {
 	if a.weight != nil && len(expressions) > 1 {
-		a.noteApproximated(a.kind, "each of its %d texts counts in the score, but promptfoo counts all as one", len(expressions))
+		a.noteApproximated(a.kind, "each of its %d texts counts in the score, but promptfoo counts all as one",
+			len(expressions))
 	}
 	a.says(expressions...)
 }

@@ -89,7 +89,7 @@ func TestPanickingRunEndsWithError(t *testing.T) {
 	run := onlyRun(t, s.Tenant, execution)
 	require.Equal(t, model.AgentTestRunStatusError, run.Status)
 	require.Equal(t, model.RunErrorCauseInfrastructure, run.Error.Cause)
-	require.Equal(t, "something went wrong in the gateway, which is not the agent's fault", run.Error.Message)
+	require.Equal(t, "something went wrong on the server, which is not the agent's fault", run.Error.Message)
 	require.EqualValues(t, 1, times.Load(), "a run that panicked is not retried")
 }
 

@@ -43,6 +43,6 @@ func TestSuggestedChecksAreReadable(t *testing.T) {
 	require.Len(t, test.SuggestedChecks, 1)
 	require.Equal(t, 1, test.SuggestedChecks[0].Criterion)
 	require.Equal(t, "get_order", test.SuggestedChecks[0].Check.Expect.Called.TechnicalName)
-	require.Contains(t, test.Obstacles, "only the judge can pass criterion 2; the program could check: "+
+	require.Contains(t, test.Obstacles, "criterion 2 needs the judge; the program could check this instead: "+
 		test.SuggestedChecks[0].Check.Description)
 }

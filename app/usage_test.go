@@ -113,8 +113,8 @@ func TestRESTRefusesInvalidBreakdowns(t *testing.T) {
 			"2026-03-01T09:30:00Z",
 		"?from=2026-02-30&to=2026-03-01": "from must be an ISO date such as 2026-03-01, or a date-time such as " +
 			"2026-03-01T09:30:00Z",
-		"?from=2026-03-02&to=2026-03-01": "from must not be later than to",
-		"?from=2024-01-01&to=2025-01-02": "to must be at most 366 days later than from",
+		"?from=2026-03-02&to=2026-03-01": `from must not be after "to"`,
+		"?from=2024-01-01&to=2025-01-02": `to must be at most 366 days after "from"`,
 		"?from=2026-03-01T00:00:00Z&to=%00": "to must be an ISO date such as 2026-03-01, or a date-time such as " +
 			"2026-03-01T09:30:00Z",
 		"?from=2026-03-01&FROM=2026-03-01&to=2026-03-01": "from must be given once",
@@ -136,7 +136,7 @@ func TestRESTRefusesInvalidBreakdowns(t *testing.T) {
 		}
 	}
 	a := g.query(t, key, `{ consumptionBreakdown(from: "2026-03-02", to: "2026-03-01") { totalCredits } }`, nil)
-	require.Equal(t, map[string][]string{"from": {"must not be later than to"}}, a.Errors[0].Extensions.Fields)
+	require.Equal(t, map[string][]string{"from": {`must not be after "to"`}}, a.Errors[0].Extensions.Fields)
 	a = g.query(t, key, `query ($from: DateBound!) { consumptionBreakdown(from: $from,
 		to: "2026-03-01") { totalCredits } }`, map[string]any{"from": "March"})
 	require.Equal(t, []string{"BAD_INPUT"}, a.codes())

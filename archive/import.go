@@ -165,7 +165,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.from.Read(p)
 	b.n += int64(n)
 	if b.n > freeBytes && b.n > maxRatio*b.compressed.n {
-		return 0, fileErrorf("the archive decompresses to more than %d times its own size, more than any export", maxRatio)
+		return 0, fileErrorf("the archive decompresses to more than %d times its own size, which no "+
+			"export does: export the company again", maxRatio)
 	}
 	return n, err
 }

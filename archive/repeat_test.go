@@ -142,7 +142,7 @@ func TestImportedSchedulesAreDisabled(t *testing.T) {
 			})})
 	}
 	for cron, says := range map[string]string{
-		"* * * * *":  "cron must have at least five minutes between two times",
+		"* * * * *":  "cron must have at least five minutes between two starts",
 		"often":      "cron must be a valid expression with five fields",
 		"0 0 30 2 *": "cron must name a day that exists",
 	} {

@@ -100,7 +100,7 @@ func TestImportListsAllRefusedLines(t *testing.T) {
 		"agents.jsonl: line 2: channel occurs twice",
 		"agent_tests.jsonl: line 1: maxTurns must be between 1 and 30",
 		"agent_tests.jsonl: line 4: persona must be a JSON object",
-		`agent_tests.jsonl: line 6: agent_id "none" refers to a row that does not come before this row in the archive`,
+		`agent_tests.jsonl: line 6: agent_id "none" must refer to an earlier row of the archive`,
 	}, "\n"))
 	err = take(t, store, packed(t, entry{"manifest.json", manifest}, entry{"agents.jsonl", byHand + "}"},
 		entry{"agent_tests.jsonl", manyTests}))

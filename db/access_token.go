@@ -29,7 +29,7 @@ func (t *Tenant) AccessToken(ctx context.Context, hash []byte) (*model.AccessTok
 func (t *Tenant) CreateAccessToken(ctx context.Context, in model.CreateAccessTokenInput) (*model.AccessToken, string,
 	error) {
 	if t.keyID == nil {
-		return nil, "", errors.New("an access token needs the API key that makes it")
+		return nil, "", errors.New("an access token can be created only with an API key")
 	}
 	key := &model.APIKey{}
 	if err := t.db.One(ctx, "API key", *t.keyID, key); err != nil {

@@ -139,7 +139,7 @@ func (t *Tenant) DuplicateAgent(ctx context.Context, in model.DuplicateAgentInpu
 func (t *Tenant) UpdateAgent(ctx context.Context, in model.UpdateAgentInput) (*model.Agent, error) {
 	if in.Prompt == nil && in.PromptNote != nil && *in.PromptNote != "" {
 		var faults model.Fields
-		faults.Add("promptNote", "needs a prompt. To change the note of a version, use updatePromptVersion")
+		faults.Add("promptNote", "can be given only with prompt. To change the note of a version, use updatePromptVersion")
 		return nil, faults.Err()
 	}
 	return t.updateAgent(ctx, in, nil)

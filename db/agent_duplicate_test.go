@@ -100,7 +100,7 @@ func TestPromptVersionHasNote(t *testing.T) {
 		PromptNote: new(strings.Repeat("x", 501))})
 	faults(t, err, model.BadInput, "promptNote", "0 to 500 characters")
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, PromptNote: new("Lost")})
-	faults(t, err, model.BadInput, "promptNote", "needs a prompt")
+	faults(t, err, model.BadInput, "promptNote", "can be given only with prompt")
 	_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, PromptNote: new("")})
 	require.NoError(t, err)
 	versions := versionsOf(t, tenant, agent.ID)

@@ -182,7 +182,8 @@ func (t *Tenant) updateTest(
 		}
 		if found.Kind != kind {
 			var faults model.Fields
-			faults.Add("testId", "is the id of a %s test", strings.ToLower(string(found.Kind)))
+			faults.Add("testId", "is the id of a %s test, not of a %s test", strings.ToLower(string(found.Kind)),
+				strings.ToLower(string(kind)))
 			return faults.As(model.Unprocessable)
 		}
 		// Other requests that give a test a name wait for this lock.
@@ -250,7 +251,7 @@ func checkTags(test *model.AgentTestRow, agent *model.Agent) error {
 	}
 	var faults model.Fields
 	if len(names) == 0 {
-		faults.Add("tagExpected", "is %q, and the agent has no classification tags", expected)
+		faults.Add("tagExpected", "is %q, but the agent has no classification tags", expected)
 	} else {
 		faults.Add("tagExpected", "is %q, but must be one of the agent's classification tags: %s", expected,
 			strings.Join(names, ", "))

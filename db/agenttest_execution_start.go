@@ -225,10 +225,10 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 	case count == 0:
 		faults.Add("executionId", "names an execution whose tests were all deleted")
 	case count > model.MaxRuns:
-		faults.Add("repeats", "make %d runs of the tests, their rows and variants, but an execution has at most %d", count,
+		faults.Add("repeats", "make %d runs of all tests, rows and variants, but an execution has at most %d", count,
 			model.MaxRuns)
 	case size > model.MaxRunsValues:
-		faults.Add("repeats", "make %d bytes of rows in the runs, but an execution has at most %d",
+		faults.Add("repeats", "make %d bytes of row values in all runs, but an execution has at most %d",
 			size, model.MaxRunsValues)
 	}
 	runs := []*model.AgentTestRun{}

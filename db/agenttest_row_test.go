@@ -143,7 +143,7 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{many.ID},
 		Repeats: 9, Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 4500 runs of the tests, their rows and "+
+	faults(t, err, model.Unprocessable, "repeats", "make 4500 runs of all tests, rows and "+
 		"variants, but an execution has at most 4000")
 
 	wide := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
@@ -161,7 +161,7 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	}
 	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 15,
 		Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of rows in the runs, but an "+
+	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of row values in all runs, but an "+
 		"execution has at most 20000000")
 
 	agent = newTaggedAgent(t, tenant, "New", "Old")

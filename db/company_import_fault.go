@@ -26,7 +26,7 @@ func (i *CompanyImport) explainRefusal(ctx context.Context, err error, table str
 	case "23502":
 		return fmt.Errorf("%s is missing", pg.ColumnOf(pgErr))
 	case "23503":
-		return fmt.Errorf("%s refers to a row that does not come before this row in the archive",
+		return fmt.Errorf("%s must refer to an earlier row of the archive",
 			i.describeKey(ctx, pg.ConstraintOf(pgErr), row))
 	case "23505":
 		return fmt.Errorf("%s occurs twice", i.describeKey(ctx, pg.ConstraintOf(pgErr), row))

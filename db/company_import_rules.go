@@ -87,7 +87,8 @@ func (i *CompanyImport) rules() []rule {
 var contentRules = []rule{
 	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND size <> coalesce((SELECT sum(octet_length(content))
 		FROM document_contents
-		WHERE company_id = ?0 AND document_id = documents.id), 0) LIMIT 1`, "must have a file in the archive, of its size"},
+		WHERE company_id = ?0 AND document_id = documents.id), 0) LIMIT
+			1`, "must have a file in the archive, with as many bytes as its size"},
 	{`SELECT 'document ' || id FROM documents WHERE company_id = ?0 AND chunk_count <> (SELECT count(*) FROM chunks
 		WHERE company_id = ?0 AND document_id = documents.id) LIMIT
 			1`, "chunk_count must be the number of its chunks in the archive"},
@@ -95,7 +96,7 @@ var contentRules = []rule{
 		agents.company_id
 		AND current.agent_id = agents.id AND current.version = agents.prompt_version
 		WHERE agents.company_id = ?0 AND current.prompt IS DISTINCT FROM agents.prompt LIMIT
-			1`, "prompt must be the same as in the prompt version that prompt_version names"},
+			1`, "prompt must be the prompt of the version in prompt_version"},
 	{`SELECT 'agent ' || agent_id FROM agent_tools JOIN sub_agents USING (company_id, agent_id) WHERE company_id = ?0
 		AND sub_agents.technical_name = (SELECT technical_name FROM tools WHERE tools.company_id = ?0
 			AND tools.id = tool_id) LIMIT 1`,

@@ -186,8 +186,8 @@ func TestInvalidBreakdownRangesAreRefused(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
 	for _, test := range []struct{ from, to, field, text string }{
-		{"2026-03-02", "2026-03-01", "from", "must not be later than to"},
-		{"2026-03-01T00:00:00.001Z", "2026-03-01T00:00:00Z", "from", "must not be later than to"},
+		{"2026-03-02", "2026-03-01", "from", `must not be after "to"`},
+		{"2026-03-01T00:00:00.001Z", "2026-03-01T00:00:00Z", "from", `must not be after "to"`},
 		{"2024-01-01", "2025-01-02", "to", "at most 366 days"},
 		{"2024-01-01", "2025-01-01T00:00:00.001Z", "to", "at most 366 days"},
 	} {

@@ -113,7 +113,7 @@ func (t tenantTx) caller(ctx context.Context, given []*model.LabelCriterionResul
 func (t *Tenant) nameOfKey(ctx context.Context) (string, error) {
 	if t.keyID == nil {
 		var faults model.Fields
-		faults.Add("person", "must be given without an API key")
+		faults.Add("person", "must be given, because the request has no API key whose name could be used")
 		return "", faults.Err()
 	}
 	key, err := t.APIKey(ctx, *t.keyID)
@@ -167,7 +167,7 @@ func (t tenantTx) boundLabels(ctx context.Context, labels []*model.CriterionLabe
 		Having("count(*) > ?", model.MaxLabelsOfVerdict).Exists(ctx)
 	if err == nil && crowded {
 		var faults model.Fields
-		faults.Add("person", "is one too many: at most %d people can label a verdict", model.MaxLabelsOfVerdict)
+		faults.Add("person", "cannot label this verdict: %d people have labeled it, the maximum", model.MaxLabelsOfVerdict)
 		err = faults.As(model.Unprocessable)
 	}
 	return err

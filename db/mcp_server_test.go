@@ -68,7 +68,7 @@ func TestToolsFollowTheirMcpServer(t *testing.T) {
 	_, err = create("unknown")
 	requireFault(t, err, "mcpName", "must be the name of a tool that the server offers")
 	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: pay.ID, Parameters: model.JSONObject(`{"type":"object"}`)})
-	requireFault(t, err, "parameters", "must not be given, because the MCP server gives them")
+	requireFault(t, err, "parameters", "must not be given, because they come from the MCP server")
 
 	const amount = `{"type":"object","properties":{"amount":{"type":"number"}}}`
 	refresh([]*model.McpChange{{Name: "find", Kind: model.McpChangeKindRemoved, ToolIds: none},

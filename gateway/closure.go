@@ -14,7 +14,7 @@ type closure struct {
 
 // The closures of the protocol. Code compares their addresses and never changes them.
 var (
-	closeDraining    = &closure{websocket.StatusGoingAway, "The gateway is shutting down"}
+	closeDraining    = &closure{websocket.StatusGoingAway, "The server is shutting down"}
 	closeBroken      = &closure{websocket.StatusInternalError, "Internal error"}
 	closeTryLater    = &closure{websocket.StatusTryAgainLater, "The credential could not be checked. Try again later"}
 	closeInvalid     = &closure{4400, "Invalid message"}

@@ -154,7 +154,7 @@ func (p presenter) publicMessage(err error) string {
 	if known, ok := errors.AsType[*model.Error](err); ok && known.Code != model.Internal {
 		return known.Message
 	}
-	return "a service that the gateway needs does not answer; try again later"
+	return "a service that the server needs does not answer; try again later"
 }
 
 // mask logs the cause, and returns an error with only the trace ID of the log record.

@@ -50,7 +50,7 @@ func (g guard) MutateOperationParameters(ctx context.Context, request *graphql.R
 		}
 	}
 	if w.repeats > maxRepeats {
-		return exceeded("the query repeats a field more often than the limit of %d times", maxRepeats)
+		return exceeded("the query selects a field more than %d times, the limit", maxRepeats)
 	}
 	if w.introspects && !g.settings.Introspection {
 		return errorOf("introspection is switched off on this server", errcode.ValidationFailed)

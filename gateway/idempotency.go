@@ -87,7 +87,7 @@ func (s *Server) serveIdempotent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Path == Path && negotiate(r.Header).first {
-		s.refuse(w, r, model.Errorf(model.BadInput, "a response of type %s cannot be saved for repetition: leave out "+
+		s.refuse(w, r, model.Errorf(model.BadInput, "a response of type %s cannot be saved and repeated: leave out "+
 			"%s", eventType,
 			idempotencyHeader))
 		return

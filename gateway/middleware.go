@@ -132,7 +132,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.traffic.acquire() {
 		w.Header().Set("Connection", "close")
-		s.refuse(w, r, model.Errorf(model.Unavailable, "the gateway is shutting down; try again"))
+		s.refuse(w, r, model.Errorf(model.Unavailable, "the server is shutting down; try again"))
 		return
 	}
 	defer s.traffic.release()

@@ -108,7 +108,7 @@ func TestHealthAndReadinessAreReported(t *testing.T) {
 		a = f.do(t, call{method: "GET", path: "/readyz", headers: open})
 		return a.status == http.StatusServiceUnavailable
 	}, patience, time.Millisecond, "a recent result is reused")
-	require.JSONEq(t, `{"status":"not ready","reasons":["a service that the gateway needs does not answer; try again later"]}`, a.text)
+	require.JSONEq(t, `{"status":"not ready","reasons":["a service that the server needs does not answer; try again later"]}`, a.text)
 
 	f.unready.Store(false)
 	require.NoError(t, f.Drain(t.Context()))
@@ -124,7 +124,7 @@ func TestRetiredGatewayKeepsServing(t *testing.T) {
 	f.Retire()
 	a := f.do(t, call{method: "GET", path: "/readyz", headers: []string{"X-Api-Key:"}})
 	require.Equal(t, http.StatusServiceUnavailable, a.status)
-	require.JSONEq(t, `{"status":"draining","reasons":["the gateway is shutting down"]}`, a.text)
+	require.JSONEq(t, `{"status":"draining","reasons":["the server is shutting down"]}`, a.text)
 	require.Equal(t, http.StatusOK, f.post(t, "{ hello }").status, "load balancers need time to react")
 	require.Equal(t, "next", (<-stream).name, "subscriptions continue")
 	require.NoError(t, f.Drain(t.Context()))

@@ -72,7 +72,7 @@ func (r *readiness) runCheck(ctx context.Context) *readyAnswer {
 
 func (s *Server) serveReadiness(w http.ResponseWriter, r *http.Request) {
 	if s.traffic.retiring.Load() || s.traffic.closing.Err() != nil {
-		health(w, r, http.StatusServiceUnavailable, "draining", "the gateway is shutting down")
+		health(w, r, http.StatusServiceUnavailable, "draining", "the server is shutting down")
 		return
 	}
 	remarks, err := s.readiness.check(r.Context())

@@ -129,7 +129,7 @@ func (f *Fields) weights(weights []*int32, criteria int) {
 		return
 	}
 	if len(weights) > criteria {
-		f.Add("criteriaWeights", "must not have more entries than the test has criteria, %d", criteria)
+		f.Add("criteriaWeights", "must not have more entries than there are criteria, %d", criteria)
 		return
 	}
 	for i, weight := range weights {

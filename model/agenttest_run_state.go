@@ -69,7 +69,7 @@ func (r *AgentTestRun) Abandoned(execution *AgentTestExecution) *AgentTestRun {
 		r.Status = AgentTestRunStatusCancelled
 	default:
 		r.Status, r.Error = AgentTestRunStatusError, &RunError{
-			Cause: RunErrorCauseInfrastructure, Message: "the gateway tried the run several times, and failed each time",
+			Cause: RunErrorCauseInfrastructure, Message: "the server started the run several times, and it failed each time",
 		}
 	}
 	return r

@@ -214,7 +214,7 @@ func (s *AgentTestSchedule) checkGap(faults *Fields, now time.Time) {
 			return // no further time for years
 		}
 		if at.Sub(before) < ScheduleGap {
-			faults.Add("cron", "must have at least five minutes between two times")
+			faults.Add("cron", "must have at least five minutes between two starts")
 			return
 		}
 		before = at

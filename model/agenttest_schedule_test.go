@@ -67,14 +67,14 @@ func TestCronFollowsItsTimeZone(t *testing.T) {
 func TestInvalidSchedulesAreRefused(t *testing.T) {
 	t.Parallel()
 	for cron, want := range map[string]string{
-		"* * * * *":         "cron must have at least five minutes between two times",
-		"0,4 3 * * *":       "at least five minutes between two times",
+		"* * * * *":         "cron must have at least five minutes between two starts",
+		"0,4 3 * * *":       "at least five minutes between two starts",
 		"58 23 * * 1":       "",
-		"0,58 0,23 * * 1,2": "at least five minutes between two times",
+		"0,58 0,23 * * 1,2": "at least five minutes between two starts",
 		"0 3 * *":           "cron must be a valid expression with five fields",
 		"0 0 3 * * *":       "cron must be a valid expression with five fields",
 		"@daily":            "cron must be a valid expression with five fields: write 0 0 * * * instead of @daily",
-		"0 24 * * *":        "with five fields: the hour must be 0 to 23, as *, a value, a list such as 1,2, a range",
+		"0 24 * * *":        "with five fields: the hour must be 0 to 23, written as *, a value, a list such as 1,2, a range",
 		"x 3 * * *":         "the minute must be 0 to 59",
 		"0 3 * * 7":         "the day of the week must be 0 to 6 or SUN to SAT, and Sunday is 0",
 		"@every 1s":         "cron must be a valid expression with five fields",

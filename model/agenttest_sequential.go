@@ -22,7 +22,7 @@ func (f *Fields) stopRepeating(s *StopRepeating) {
 		f.number(path+".good", s.Good, 0, maxRate)
 		f.number(path+".bad", s.Bad, minRate, 1)
 		if *s.Good <= *s.Bad {
-			f.Add(path+".good", "must be more than bad")
+			f.Add(path+".good", `must be greater than "bad"`)
 		}
 	}
 }

@@ -68,9 +68,9 @@ func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 	var faults Fields
 	switch {
 	case !r.From.Before(r.End):
-		faults.Add("from", "must not be later than to")
+		faults.Add("from", `must not be after "to"`)
 	case to.At.Sub(from.At) > MaxConsumptionDays*day:
-		faults.Add("to", "must be at most %d days later than from", MaxConsumptionDays)
+		faults.Add("to", `must be at most %d days after "from"`, MaxConsumptionDays)
 	}
 	return r, faults.Err()
 }

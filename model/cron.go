@@ -34,8 +34,8 @@ func parseCron(text string, zone *time.Location) (*cronTimes, string) {
 		alone := strings.Fields("* * * * *")
 		alone[i] = fields[i]
 		if _, err := cronParser.Parse(strings.Join(alone, " ")); err != nil {
-			return nil, "the " + field.name + " must be " + field.values + ", as *, a value, a list such as 1,2, a range such " +
-				"as 1-3, or with a step such as */2"
+			return nil, "the " + field.name + " must be " + field.values + ", written as *, a value, a list such as 1,2, a " +
+				"range such as 1-3, or with a step such as */2"
 		}
 	}
 	parsed, err := cronParser.Parse(text)

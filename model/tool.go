@@ -92,7 +92,7 @@ func (in UpdateToolInput) CheckMcp(before *Tool) error {
 	}
 	staysMcp := before != nil && before.McpServerID != nil && in.Endpoint == nil
 	if in.Parameters != nil && (in.McpServerID != nil || staysMcp) {
-		faults.Add("parameters", "must not be given, because the MCP server gives them")
+		faults.Add("parameters", "must not be given, because they come from the MCP server")
 	}
 	if in.McpServerID != nil && in.Endpoint != nil {
 		faults.Add("mcpServerId", "must not be given together with endpoint")

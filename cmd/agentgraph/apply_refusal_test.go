@@ -83,7 +83,7 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"no such file": {"datasets: [{name: A, documents: [x.md]}]\n",
 			[]string{"datasets[0].documents[0]: the file ", "does not exist"}},
 		"file outside the directory": {"datasets: [{name: A, documents: [../x.md]}]\n",
-			[]string{"datasets[0].documents[0]: must be a path within the folder knowledge"}},
+			[]string{"datasets[0].documents[0]: must be a path inside the directory knowledge"}},
 		"bad schema": {"tools:\n  - {name: A, technicalName: a, parameters: {type: strin}}\n",
 			[]string{"company.yaml:2: tools[0].parameters: "}},
 		"secret in a file": {"tools:\n  - {name: A, technicalName: a, endpoint: {url: 'https://a.example', headers: {X: " +

@@ -50,7 +50,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), state.Mode().Perm())
 	_, log = command(1, nil, "export", "--company", "Acme", "--database-url", from, file)
-	require.Contains(t, log, "exists already")
+	require.Contains(t, log, "already exists")
 	_, log = command(1, nil, "export", "--company", "Acme", "--database-url", from, filepath.Join(dir, "none", "x"))
 	require.Contains(t, log, "no such file or directory")
 	files, err := os.ReadDir(dir)

@@ -47,7 +47,7 @@ journeys("blame", () => {
       const prompt = page.getByRole("region", { name: "Prompt, v1 to v2" });
       await prompt.locator("mark", { hasText: "behind the building" }).waitFor();
       await prompt.getByText("Nothing replaced it.").waitFor();
-      const answers = page.getByRole("region", { name: "Then and now" });
+      const answers = page.getByRole("region", { name: "Passed and failed run" });
       await answers.locator("mark", { hasText: "behind the building" }).waitFor();
       await answers.getByText('does not hold: says "behind the building"').waitFor();
       await checkAccessible();

@@ -241,7 +241,7 @@ journeys("a slow gateway", () => {
       let isAway = true;
       await page.route(/assets\/Webhooks-|console\/$/, (route) => (isAway ? route.abort() : route.continue()));
       await open("Webhooks");
-      await page.getByText("The gateway is unreachable.").waitFor();
+      await page.getByText("The server is unreachable.").waitFor();
       await checkAccessible();
       isAway = false;
       await page.getByRole("button", { name: "Try again" }).click();

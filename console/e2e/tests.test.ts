@@ -284,7 +284,7 @@ journeys("tests", () => {
       await dialog.getByLabel("Pass rate of a good test").and(page.locator("[aria-invalid=true]")).waitFor();
       await dialog.getByLabel("Pass rate of a good test").fill("0.95");
       await dialog.getByRole("button", { name: "Create schedule" }).click();
-      await page.getByText("× 20 at most, until 0.95 is likelier than 0.5").waitFor();
+      await page.getByText("× 20 at most, until a pass rate of 0.95 is likelier than 0.5").waitFor();
       await page.getByRole("button", { name: "Edit Until decided" }).click();
       assert.equal(await dialog.getByLabel("Pass rate of a good test").inputValue(), "0.95");
       await dialog.getByLabel("Repeat", { exact: true }).selectOption("all");

@@ -59,7 +59,7 @@ func (d *DB) Translate(err error) error {
 			faults.Add(t.Field, "%s", t.Message)
 			return errors.Join(faults.As(model.Unprocessable), err)
 		}
-		return errors.Join(model.Errorf(model.Conflict, "this exists already"), err)
+		return errors.Join(model.Errorf(model.Conflict, "this already exists"), err)
 	case "23503":
 		return errors.Join(model.Errorf(model.Conflict, "an object that the request refers to no longer exists"), err)
 	case "23514":

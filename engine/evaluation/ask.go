@@ -67,7 +67,7 @@ func requestAnswer[T any](
 		case !errors.As(err, &wrong):
 			return none, err
 		case again:
-			return none, p.fault(nil, "its answer cannot be used, nor could the one before it: %s", wrong)
+			return none, p.fault(nil, "two of its answers in a row cannot be used: %s", wrong)
 		}
 		req.Messages = req.Messages[:len(req.Messages):len(req.Messages)]
 		if answer.Text != "" {

@@ -34,7 +34,7 @@ func TestUndecidedCheckKeepsTheOthers(t *testing.T) {
 	all := []model.TestCheck{{Expect: model.TestExpectation{Tag: new("Booking")}},
 		{Expect: model.TestExpectation{TurnsAtMost: new(int32(9))}}}
 	results, err := decideChecks(t.Context(), rules.NewChecker(), all, nil, held)
-	require.ErrorContains(t, err, "the gateway")
+	require.ErrorContains(t, err, "the server")
 	require.Len(t, results, 1, "the other check is decided")
 
 	says := model.TestExpectation{Says: &model.SaidExpectation{Matches: new("x*y"), Role: model.MessageRoleAssistant}}

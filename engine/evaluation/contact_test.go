@@ -98,7 +98,7 @@ func TestContactAnswersAreValidated(t *testing.T) {
 			want:  contactMessage{endReason: &reason}, wrong: "the arguments are not JSON",
 		},
 		"wrong twice": {lines: []line{{text: "Agent: Hi"}}, wrong: "it names speakers",
-			fault: "the Simulator: its answer cannot be used, nor could the one before it: it names speakers"},
+			fault: "the Simulator: two of its answers in a row cannot be used: it names speakers"},
 		"known failure": {lines: []line{{err: &llm.Error{Cause: llm.Unavailable, Message: "model played: 503"}}},
 			fault: "the Simulator: model played: 503"},
 		"other failure": {lines: []line{{err: errors.New("dial 10.0.0.1")}},

@@ -190,7 +190,7 @@ func failureOf(err error) *string {
 	case errors.As(err, &fault):
 		return &fault.Message
 	}
-	return new("something went wrong in the gateway")
+	return new("something went wrong on the server")
 }
 
 // extract extracts the values of the run's agent from the ended conversation, unless the run has them already. For a

@@ -123,7 +123,7 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 		obstacles = append(obstacles, "the weights have no effect: set passAt below 1, or remove the weights")
 	}
 	for _, each := range suggested {
-		obstacles = append(obstacles, fmt.Sprintf("only the judge can pass criterion %d; the program could check: %s",
+		obstacles = append(obstacles, fmt.Sprintf("criterion %d needs the judge; the program could check this instead: %s",
 			each.Criterion+1, each.Check.Description()))
 	}
 	return append(obstacles, unknownTo(s, test, callable)...)

@@ -187,13 +187,13 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 			rehearsal: rehearsal{replies: []agentLine{{err: errors.New("pq: secret")}}},
 			messages:  []string{"user: One"},
 			status:    model.AgentTestRunStatusError, cause: model.RunErrorCauseInfrastructure,
-			err: "something went wrong in the gateway, which is not the agent's fault",
+			err: "something went wrong on the server, which is not the agent's fault",
 		},
 		"the gateway is not available": {
 			rehearsal: rehearsal{replies: []agentLine{{err: model.Errorf(model.Unavailable, "draining")}}},
 			messages:  []string{"user: One"},
 			status:    model.AgentTestRunStatusError, cause: model.RunErrorCauseInfrastructure,
-			err: "something went wrong in the gateway, which is not the agent's fault",
+			err: "something went wrong on the server, which is not the agent's fault",
 		},
 		"a mandatory field has no value": {
 			rehearsal: rehearsal{agent: model.Agent{Fields: []model.AgentField{{Name: "name", IsMandatory: true}}}},
@@ -203,7 +203,7 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 		"the judge fails": {
 			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1}, judge: lines("Passed.")},
 			messages:  []string{"user: One", "assistant: Fine"}, turns: 1, end: "The test's limit of 1 turns was reached.",
-			status: model.AgentTestRunStatusError, cause: model.RunErrorCauseJudge, err: "the Judge: its answer cannot be used",
+			status: model.AgentTestRunStatusError, cause: model.RunErrorCauseJudge, err: "the Judge: two of its answers in a row cannot be used",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ func TestVotesNeedAClearMajority(t *testing.T) {
 		"three of five": {5, []string{no, yes, yes, no, yes}, false, 0,
 			`its votes disagree about "Is never rude": 3 of 5 votes say that it holds`},
 		"one unusable vote of three":  {3, []string{"?", "?", no, no}, false, 2.0 / 3, ""},
-		"two unusable votes of three": {3, []string{"?", "?", no, "?", "?"}, false, 0, "its answer cannot be used"},
+		"two unusable votes of three": {3, []string{"?", "?", no, "?", "?"}, false, 0, "two of its answers in a row cannot be used"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

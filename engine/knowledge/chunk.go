@@ -55,7 +55,7 @@ func (c *cutter) one(whole string) string {
 	}
 	c.limit = maxWhole
 	c.cutAtDelimiters(whole)
-	return fmt.Sprintf("The document has more than %d KiB of text, too much for one chunk; it was cut by the method "+
+	return fmt.Sprintf("The document has more than %d KiB of text, too much for one chunk; it was split by the method "+
 		"naive.", maxDocument>>10)
 }
 

@@ -93,7 +93,7 @@ func guess(content []byte) (encoding.Encoding, string) {
 			from, name, least = found, known, n
 		}
 	}
-	return from, fmt.Sprintf("the file does not say its encoding, which was taken for %s", name)
+	return from, fmt.Sprintf("the file does not name its encoding; it was read as %s", name)
 }
 
 // zeros counts the zero bytes at even or odd positions. Western text in UTF-16 has many.
@@ -122,8 +122,8 @@ func checkText(decoded []byte) (string, error) {
 		}
 	}
 	if strange > 8+len(decoded)/50 {
-		return "", unreadable("the file is not a document that can be read: text, Markdown, HTML, XML, CSV, JSON, PDF, " +
-			"DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB and EML are")
+		return "", unreadable("the file has no format that can be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, " +
+			"DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML")
 	}
 	return clean(string(decoded)), nil
 }

@@ -145,10 +145,10 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 		want    string
 	}{
 		"a workbook's far columns": {"a.xlsx", workbook(t, strings.Repeat(`<row><c r="XFD1"><v>1</v></c></row>`, 2_000)),
-			"the file holds more than"},
+			"the file contains more than"},
 		"a text in many cells": {"a.xlsx",
 			workbook(t, strings.Repeat(`<row>`+strings.Repeat(`<c t="s"><v>0</v></c>`, 100)+`</row>`, 5_000)),
-			"the file holds more than"},
+			"the file contains more than"},
 		"elements in a workbook": {"a.xlsx", workbook(t, strings.Repeat("<row>", 2_000)),
 			"the Excel workbook is nested more than"},
 		"elements in XML": {"a.xml", []byte(strings.Repeat("<a>", 2_000)), "the XML is nested more than"},
@@ -156,21 +156,21 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 			"the XML uses the entity &b;, and entities are not read"},
 		"a spreadsheet's rows": {"a.ods",
 			odf(t, "spreadsheet", "", `<table:table><table:table-row table:number-rows-repeated="1048576">`+
-				`<table:table-cell table:number-columns-repeated="16384"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`), "the file holds more than"},
+				`<table:table-cell table:number-columns-repeated="16384"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`), "the file contains more than"},
 		"a spreadsheet's columns": {"a.ods",
 			odf(t, "spreadsheet", "", `<table:table>`+strings.Repeat(`<table:table-row><table:table-cell `+
-				`table:number-columns-repeated="99999999"/><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>`, 2_000)+`</table:table>`), "the file holds more than"},
+				`table:number-columns-repeated="99999999"/><table:table-cell><text:p>a</text:p></table:table-cell></table:table-row>`, 2_000)+`</table:table>`), "the file contains more than"},
 		"a text's cells": {"a.odt", odf(t, "text", "", strings.Repeat(`<table:table><table:table-row><table:table-cell `+
 			`table:number-columns-repeated="99999999"><text:p>a</text:p></table:table-cell></table:table-row></table:table>`,
-			2_000)), "the file holds more than"},
+			2_000)), "the file contains more than"},
 		"a text's spaces": {"a.odt",
 			odf(t, "text", "", `<text:p>`+strings.Repeat(`<text:s text:c="99999999"/>`, 200_000)+`</text:p>`),
-			"the file holds more than"},
+			"the file contains more than"},
 		"columns of a CSV": {"a.csv", []byte("a|b\n" + strings.Repeat("|", 10_001)),
 			"a row of the CSV has more than 10000 columns"},
 		"groups in RTF":        {"a.rtf", []byte(`{\rtf1 ` + strings.Repeat("{", 2_000)), "the RTF is nested more than"},
 		"messages in messages": {"a.eml", []byte(nested(40)), "the message is nested more than"},
-		"cells without end":    {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file holds more than"},
+		"cells without end":    {"a.xlsx", workbook(t, `<row>`+strings.Repeat("<c/>", m)), "the file contains more than"},
 		"a book's long chapter": {"a.epub", book(t, 1, strings.Repeat(" ", 9*m)),
 			"the book has a chapter of more than 8 MiB"},
 		"a book's many chapters": {"a.epub", book(t, 9, "<!--"+strings.Repeat(" ", 8*m-10)+"-->"),
@@ -179,7 +179,7 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 		_, err := knowledge.Read(t.Context(), c.name, "", c.content)
 		require.Error(t, err, name)
 		// Under the race detector, reading may exceed the bound on work before another bound.
-		if !raceDetector || !strings.Contains(err.Error(), "seconds of work, too much for its size") {
+		if !raceDetector || !strings.Contains(err.Error(), "seconds of work, too much for a file of its size") {
 			require.ErrorContains(t, err, c.want, name)
 		}
 	}

@@ -88,8 +88,8 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 			"%d 0 R>>>>", 6+i), fill("/X Do ", 60)))
 	}
 	nested = append(nested, deflated(t, "/Type/XObject/Subtype/Form/BBox[0 0 9 9]", "0 0 m 9 9 l S"))
-	const work, memory, text = "seconds of work, too much for its size", "takes more than 48 MiB of memory to read",
-		"MiB of text, too much for its size"
+	const work, memory, text = "seconds of work, too much for a file of its size", "takes more than 48 MiB of memory to read",
+		"MiB of text, too much for a file of its size"
 	hello := "BT /F 10 Tf 9 700 Td (hello) Tj ET"
 	for name, c := range map[string]struct {
 		file    string
@@ -105,7 +105,7 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 		"pages that share their graphics": {"a.pdf", paged(t, 1000, fill("q Q ", m), ""), work, ""},
 		"a page of too many characters": {"a.pdf",
 			paged(t, 1, "BT /F 1 Tf 0 900 Td "+strings.Repeat("0 -1 Td (aaaa bbbb cccc dddd) Tj ", 6000)+"ET", ""),
-			"a page of the PDF holds more than 100,000 characters", ""},
+			"a page of the PDF contains more than 100,000 characters", ""},
 		"drawings in drawings": {"a.pdf", paged(t, 1, fill("/X Do ", 60), "", nested...), memory, work},
 		"inline images": {"a.pdf", paged(t, 1, fill("BI /W 1 /H 1 /BPC 8 /CS /G ID a EI ", 10*m), ""),
 			work, memory},

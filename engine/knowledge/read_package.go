@@ -110,8 +110,8 @@ func readPackage(ctx context.Context, content []byte) (Text, error) {
 	if _, err := fs.Stat(archive, "xl/workbook.bin"); err == nil {
 		return Text{}, unreadable("the file is a binary Excel workbook (.xlsb); save it as XLSX")
 	}
-	return Text{}, unreadable("the file is an archive that contains no document: Word, Excel, PowerPoint, OpenDocument " +
-		"and EPUB are read")
+	return Text{}, unreadable("the file is an archive that contains no document; send a Word, Excel, PowerPoint, " +
+		"OpenDocument or EPUB file")
 }
 
 func (d *document) damaged() error { return unreadable("the " + d.kind + " is damaged") }

@@ -196,7 +196,7 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 		return nil, err
 	}
 	if count.Count > maxPageChars {
-		return nil, unreadable("a page of the PDF holds more than 100,000 characters")
+		return nil, unreadable("a page of the PDF contains more than 100,000 characters")
 	}
 	all, err := reader.FPDFText_GetText(&requests.FPDFText_GetText{TextPage: text.TextPage, Count: count.Count})
 	if err != nil {

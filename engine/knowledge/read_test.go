@@ -142,7 +142,7 @@ func TestReadGuessesEncodings(t *testing.T) {
 		for _, file := range []string{"a.txt", "a.html", "a.md"} {
 			text := read(t, file, encoded)
 			requireBlocks(t, []knowledge.Block{para(c.text)}, text)
-			require.Equal(t, "the file does not say its encoding, which was taken for "+name, text.Warning, file)
+			require.Equal(t, "the file does not name its encoding; it was read as "+name, text.Warning, file)
 		}
 	}
 	for text, from := range map[string]encoding.Encoding{

@@ -103,7 +103,8 @@ func (t *Text) reserve(size int) { t.pendingSize += size }
 
 // fault returns the error for a document whose text is full.
 func (t *Text) fault() error {
-	return unreadable(fmt.Sprintf("the file holds more than %d MiB of text, too much for its size", t.limit>>20))
+	return unreadable(fmt.Sprintf("the file contains more than %d MiB of text, too much for a file of its size",
+		t.limit>>20))
 }
 
 // addRow appends a row. tidy must have cleaned the header.

@@ -59,8 +59,8 @@ func limitWork(ctx context.Context, size int) (context.Context, func() error) {
 		<-stopped
 		runtime.UnlockOSThread()
 		if errors.Is(context.Cause(ctx), errWork) {
-			return unreadable(fmt.Sprintf("reading the file takes more than %.1f seconds of work, too much for its size",
-				most().Seconds()))
+			return unreadable(fmt.Sprintf("reading the file takes more than %.1f seconds of work, too much for a file of its "+
+				"size", most().Seconds()))
 		}
 		return nil
 	}

@@ -35,7 +35,7 @@ func (c *Checker) checkCalled(
 		}
 		if call.TechnicalName == *e.Before {
 			found.Passed, found.Evidence = false, conversation.citeCalls([]*model.ToolCall{call, matching[0]})
-			found.Observed += fmt.Sprintf(", but %s was called before", *e.Before)
+			found.Observed += fmt.Sprintf(", but %s was called earlier", *e.Before)
 			break
 		}
 	}

@@ -64,7 +64,7 @@ func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, conversat
 func errNotMeasured() error {
 	return &Fault{RunError: model.RunError{
 		Cause:   model.RunErrorCauseInfrastructure,
-		Message: "the gateway version that held the conversation did not record the agent's time and cost",
+		Message: "the conversation is from an older server version, which did not record the agent's time and cost",
 	}}
 }
 

@@ -111,7 +111,7 @@ func TestExpectationsAreDecided(t *testing.T) {
 		{model.TestExpectation{Called: often(1, new(int32(2)), called("book_slot"))}, true,
 			"called 2 times, of which 1 failed", []int32{5, 5}},
 		{model.TestExpectation{Called: before("find_slots", called("book_slot"))}, false,
-			"called 2 times, of which 1 failed, but find_slots was called before", []int32{3, 5}},
+			"called 2 times, of which 1 failed, but find_slots was called earlier", []int32{3, 5}},
 		{model.TestExpectation{Called: before("refund", called("book_slot"))}, true, "called 2 times, of which 1 failed",
 			[]int32{5, 5}},
 		{model.TestExpectation{Called: succeeding(called("book_slot"))}, true, "called 2 times, of which 1 failed",

@@ -299,5 +299,5 @@ func TestRestrictedCriteriaAreLeftToTheJudge(t *testing.T) {
 
 func TestRangesInVerdictsAreWhole(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, judge(t, judged(), "calls book_slot with seats = 1–3").Rationale, "None was with seats = 1–3.")
+	require.Contains(t, judge(t, judged(), "calls book_slot with seats = 1–3").Rationale, "but never with seats = 1–3.")
 }

@@ -166,9 +166,9 @@ func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Findi
 	found := Finding{isBefore != claim.isNegated, claim.described(1) + " " + claim.relatedClaim.described(1),
 		append(slices.Clone(one.cited), other.cited...)}
 	if isBefore {
-		found.Observed += " The order is the claimed one."
+		found.Observed += " They happened in the order that the criterion names."
 	} else {
-		found.Observed += " The order is another one."
+		found.Observed += " They did not happen in the order that the criterion names."
 	}
 	return truthOf(found.Passed), found
 }
@@ -281,7 +281,7 @@ func (c *Conversation) absent(claim *claim) Finding {
 	case sayVerb:
 		found.Observed = fmt.Sprintf("%s never said %q.", claim.subject(), claim.text)
 		if nearest := c.nearest(claim.text); len(nearest) > 0 && !claim.isNegated && !claim.byContact {
-			found.Observed = fmt.Sprintf("The agent never said %q; the nearest to it is quoted.", claim.text)
+			found.Observed = fmt.Sprintf("The agent never said %q. The most similar text is quoted.", claim.text)
 			found.Evidence = nearest
 		}
 	case transferVerb:
@@ -299,7 +299,7 @@ func (c *Conversation) absent(claim *claim) Finding {
 		made := c.calling(claim.name)
 		found.Observed, found.Evidence = "The agent did not call "+claim.name+".", c.citeCalls(made)
 		if len(made) > 0 {
-			found.Observed = "The agent called " + claim.name + ". None was with " + claim.argumentsText() + "."
+			found.Observed = "The agent called " + claim.name + ", but never with " + claim.argumentsText() + "."
 		}
 	}
 	return found

@@ -28,7 +28,7 @@ func FaultOfGateway(err error) *Fault {
 		Err: err,
 		RunError: model.RunError{
 			Cause:   model.RunErrorCauseInfrastructure,
-			Message: "something went wrong in the gateway, which is not the agent's fault",
+			Message: "something went wrong on the server, which is not the agent's fault",
 		},
 	}
 }

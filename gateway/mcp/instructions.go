@@ -15,14 +15,14 @@ var instructions = []string{
 	"get_agent has the prompt, tools and tests of an agent.",
 	"To find out why a test is red: find_tests, then explain_red_test.",
 	"To repair it: run_tests with a draft prompt, and edit_prompt once the draft passes.",
-	"Chats that start_chat starts call nothing real unless you say so.",
-	"Tests that create_test writes call nothing real unless you say so.",
-	"Answers have ids with names.",
+	"Chats of start_chat make no real calls unless you allow them.",
+	"Tests of create_test make no real calls unless you allow them.",
+	"Answers have a name beside each id.",
 	"For anything without a tool, use search_schema and query.",
 }
 
 // linked is the sentence of instructions about links, for servers with a console.
-const linked = "Most answers end with a link to the console for people."
+const linked = "Most answers end with a link that people can open in the console."
 
 // instructionsFor returns the instructions for a credential.
 func (t *Transport) instructionsFor(principal model.Principal) string {

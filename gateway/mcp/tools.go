@@ -145,7 +145,7 @@ var tools = []tool{
 		link:   "/tests?agent={agent.id}&execution={executionId}",
 		isOpen: true,
 		about: "Runs tests and waits for their results: exactly one of testIds, folderId, or agentId for all tests " +
-			"of an agent. Pass a prompt to try it without saving it, and repeats to see whether a result is luck. " +
+			"of an agent. Pass a prompt to try it without saving it, and repeats to see whether a result is chance. " +
 			"Pass variants to compare prompts and models on the same tests; the others are compared with the first. " +
 			"get_run shows the conversation of a red run."},
 	{name: "get_results", title: "Wait for results of tests", follow: "FollowTests",
@@ -162,25 +162,25 @@ var tools = []tool{
 	{name: "explain_red_test", title: "Say why a test is red", operation: "ExplainRedTest", result: "agentTest",
 		link: "/tests/{testId}/blame", warn: warnOfNewerPrompt,
 		about: "Says why a test is red: what failed in its last run, and which sentences of the prompt changed " +
-			"since it last passed. Use it first for a red test. blame.suspects are the changes of words that the " +
-			"test needs; start with them. Save the repair with edit_prompt. blame.changes are all. With several " +
-			"suspects or none, search_cause finds the cause by running the test. Without changes, the prompt is the " +
-			"same: compare goodRunId and badRunId with get_run, because a tool, a model or chance made " +
-			"the difference. blame is null if it never passed."},
+			"since it last passed. Use it first for a red test. Start with blame.suspects, the changes of words that " +
+			"the failed checks look for; blame.changes has all changes. With several suspects or none, search_cause finds " +
+			"the cause by running the test. Save the repair with edit_prompt. Without changes, the prompt is the same: " +
+			"compare goodRunId and badRunId with get_run, because a tool, a model or chance made " +
+			"the difference. blame is null if the test never passed."},
 	{name: "search_cause", title: "Search what broke a test", operation: "StartBlame", result: "startBlame.search",
 		follow: "FollowBlame", followResult: "blameUpdated", answer: "ExplainRedTest", answerResult: "agentTest",
 		continueTool: "explain_red_test", link: "/tests/{testId}/blame", warn: warnOfNewerPrompt, isOpen: true,
 		about: "Finds the change of the prompt that broke a red test, by running the test with some changes " +
 			"restored. This costs up to 400 runs; explain_red_test is free. The answer's blame.search.restoredPrompt is " +
 			"the prompt of blame.search.badVersion with the cause restored; try it with run_tests. To save it, call " +
-			"edit_prompt with an edit for each entry of blame.search.cause: replace its after by its before. If after " +
-			"is null, the sentence was removed: put its before back beside its neighbor in restoredPrompt. If " +
+			"edit_prompt with an edit for each entry of blame.search.cause: replace its after with its before. If after " +
+			"is null, the sentence was removed: insert its before where restoredPrompt has it. If " +
 			"agent.promptVersion is newer than badVersion, run the test again and search again."},
 	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
 		result: "compareAgentTestExecutions",
 		link:   "/compare?base={baseId}&head={headId}&baseVariant={baseVariant?}&headVariant={headVariant?}",
 		about: "Compares two executions of tests, such as before and after a change, and says whether the " +
-			"difference is more than chance. As a gate: ship the change unless conclusion is Regressed. If an execution has " +
+			"difference is more than chance. Ship the change unless conclusion is Regressed. If an execution has " +
 			"variants, name one as baseVariant or headVariant."},
 	{name: "get_usage", title: "Explain usage", operation: "GetUsage", result: "consumptionBreakdown",
 		link: "/consumption",

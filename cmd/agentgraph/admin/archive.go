@@ -73,7 +73,7 @@ func writeFile(name string, stdout io.Writer, write func(io.Writer) error) (err 
 		return write(stdout)
 	}
 	if _, err := os.Lstat(name); err == nil {
-		return fmt.Errorf("%s exists already", name)
+		return fmt.Errorf("%s already exists: name another file, or delete it first", name)
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.part")
 	if err != nil {

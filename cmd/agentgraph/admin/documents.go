@@ -98,7 +98,7 @@ func (c *documentsMove) Run(cmd *cobra.Command) error {
 				moved.Documents++
 				moved.Bytes += int64(d.Size)
 			}); err != nil {
-				return fmt.Errorf("after %d moved documents: %w", moved.Documents, err)
+				return fmt.Errorf("%d documents were moved, then: %w", moved.Documents, err)
 			}
 		}
 		return nil

@@ -17,7 +17,7 @@ import (
 
 // NewKeys returns the command "keys".
 func NewKeys() *cobra.Command {
-	return cli.Group("keys", "Create, take over, list and revoke the API keys of a company.", newKeysCreate(),
+	return cli.Group("keys", "Create, import, list and revoke the API keys of a company.", newKeysCreate(),
 		newKeysImport(), newKeysList(), newKeysRevoke())
 }
 

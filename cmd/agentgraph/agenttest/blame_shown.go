@@ -185,7 +185,7 @@ func (c changeShown) describe(style client.Style) string {
 		fmt.Fprintf(&text, "  + %s\n", formatPieces(style, c.AfterPieces))
 	}
 	for _, needed := range c.Needed {
-		fmt.Fprintf(&text, "  needed: “%s”\n", client.Printable(needed))
+		fmt.Fprintf(&text, "  looked for: “%s”\n", client.Printable(needed))
 	}
 	return text.String()
 }
@@ -304,5 +304,5 @@ func (s *searchShown) describeVerdict() string {
 		return fmt.Sprintf("Undecided: restoring %s repairs the test, but fewer changes may be enough",
 			pluralize(len(s.Cause), "change"))
 	}
-	return "Undecided: the runs do not decide it. Repeat each step more often"
+	return "Undecided: the results of the runs are too mixed. Search again with a larger --repeat"
 }

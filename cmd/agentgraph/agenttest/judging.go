@@ -41,10 +41,10 @@ func (f *judgingFlags) Declare() cli.Flags {
 			Help: "Write a Markdown report, for a comment on a pull request: the outcome, and the words that the prompt " +
 				"of each red test lost."},
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
-			Help: "Pass if at least this share of the judged runs passed, 0 to 1: the mean of the shares of the tests, and " +
-				"of the rows of tests. Without it, every judged run must pass."},
+			Help: "Pass if the pass rate is at least this, 0 to 1. It is the mean of the pass rates of the tests, where " +
+				"each row counts as a test. Without the flag, every judged run must pass."},
 		{Into: &f.Corrected, Name: "corrected", Env: "AGENTGRAPH_TEST_CORRECTED",
-			Help: "Compare --min-pass-rate with the pass rate that is corrected for the judge's errors. It needs at least " +
+			Help: "Compare --min-pass-rate with the pass rate that is corrected for the judge's errors. This needs at least " +
 				"20 verdicts of the agent's tests that people have labeled."},
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
 			Help: "Cancel the execution after this time, such as 10m. 0, the default, means no limit."},

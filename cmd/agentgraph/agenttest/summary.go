@@ -38,7 +38,7 @@ func simulatorShare(runs []runShown) string {
 	if simulators == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d of %s without success went wrong because of the simulated contact, not the agent\n",
+	return fmt.Sprintf("The simulated contact, not the agent, caused %d of %s that did not pass\n",
 		simulators, pluralize(bad, "run"))
 }
 

@@ -49,7 +49,7 @@ func documentsIn(t *resource, wrong *faults) []document {
 		}
 		seen[d.name] = true
 		if !filepath.IsLocal(filepath.FromSlash(file)) {
-			wrong.addFault(at, "must be a path within the folder %s", knowledgeFolder)
+			wrong.addFault(at, "must be a path inside the directory %s", knowledgeFolder)
 			continue
 		}
 		d.folder, d.path = filepath.Dir(at.source.name), filepath.Join(knowledgeFolder, filepath.FromSlash(file))

@@ -229,9 +229,8 @@ func (c *company) refuseHeldNames(ch *change, holders []*resource, isTest bool) 
 	case isTest && ch.verb == "create":
 		ch.mayRepeat = true
 	default:
-		c.faults.addFault(ch.resource.at, "has a name that the %s with the id %s still has on the server: first apply the "+
-			"files that rename that one",
-			holders[0].kind.name, holders[0].id)
+		c.faults.addFault(ch.resource.at, "has a name that still belongs to the %s with the id %s on the server: first "+
+			"apply the files that rename that %[1]s", holders[0].kind.name, holders[0].id)
 	}
 }
 

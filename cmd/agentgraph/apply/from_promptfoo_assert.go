@@ -181,7 +181,8 @@ func (a *assertImport) says(expressions ...string) {
 // nothing.
 func (a *assertImport) saysAll(expressions []string) {
 	if a.weight != nil && len(expressions) > 1 {
-		a.noteApproximated(a.kind, "its %d texts count separately in the score, instead of all or nothing", len(expressions))
+		a.noteApproximated(a.kind, "each of its %d texts counts in the score, but promptfoo counts all as one",
+			len(expressions))
 	}
 	a.says(expressions...)
 }

@@ -244,7 +244,7 @@ func imported(t *testing.T, tool, text string) (tests []object, report string) {
 
 func TestScoredPartsOfOneAssertionAreReported(t *testing.T) {
 	t.Parallel()
-	const approximated = "contains-all: its 2 texts count separately in the score, instead of all or nothing"
+	const approximated = "contains-all: each of its 2 texts counts in the score, but promptfoo counts all as one"
 	file := func(threshold string) string {
 		return `{"prompts":["Hi"],"tests":[{` + threshold + `"assert":[
 			{"type":"contains-all","value":["a","b"],"weight":2},{"type":"contains","value":"c"}]}]}`

@@ -70,8 +70,8 @@ func (c *testFiles) sources() ([]*source, error) {
 		return []*source{read}, nil
 	}
 	if c.Agent != "" || c.Folder != "" || c.Strict {
-		return nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder and --strict need --from: files in our "+
-			"format name the agent and folder of each test"))
+		return nil, client.Exit(client.ExitUsage, errors.New("--agent, --folder and --strict need --from: files in "+
+			"agentgraph's format name the agent and folder of each test"))
 	}
 	sources, err := readSources(c.File)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *testFiles) sources() ([]*source, error) {
 	return sources, nil
 }
 
-// convert imports another tool's file, and returns it in our format.
+// convert imports another tool's file, and returns it in agentgraph's format.
 func (c *testFiles) convert() ([]byte, error) {
 	if len(c.File) != 1 {
 		return nil, client.Exit(client.ExitUsage, errors.New("--from takes one file"))
@@ -215,7 +215,7 @@ type TestImport struct {
 func NewTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
-		Use: "import", Short: "Change the tests of a server so that they match files in our format, or files of " +
+		Use: "import", Short: "Change the tests of a server so that they match files in agentgraph's format, or files of " +
 			"promptfoo, tau2-bench, Retell or ElevenLabs.",
 		Long: "The command checks everything before it writes anything. Importing the same file again changes nothing. " +
 			"With --from, a list at the end shows which parts were converted, approximated and left out, by test and line.",
@@ -224,7 +224,7 @@ agentgraph test import --from promptfoo promptfooconfig.yaml --agent "Clinic rec
 	}, c.arguments(), &c.testFiles, cli.Flags{
 		{Into: &c.DryRun, Name: "dry-run", Help: "Print what would change, like diff, without changing it."},
 		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
-			Help: "With --from, write the tests to this file in our format, without a server."},
+			Help: "With --from, write the tests to this file in agentgraph's format, without a server."},
 		{Into: &c.Yes, Name: "yes", Help: "Do not ask before deleting."},
 	})
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -296,7 +295,7 @@ func appendNumbers(into *[]float64, text string) error {
 func putPair(into *map[string]string, text string) error {
 	name, text, found := strings.Cut(text, "=")
 	if !found {
-		return errors.New("there is no =")
+		return fmt.Errorf("expected NAME=VALUE but got %q", text)
 	}
 	if *into == nil {
 		*into = map[string]string{}

@@ -82,7 +82,7 @@ func (c Contexts) Named(name string) (Server, error) {
 		return server, nil
 	}
 	if len(c.Servers) == 0 {
-		return Server{}, fmt.Errorf("the context %q does not exist, nor does any other: create one with \"agentgraph "+
+		return Server{}, fmt.Errorf("the context %q does not exist: no context is saved yet. Create one with \"agentgraph "+
 			"context add\"", name)
 	}
 	return Server{}, fmt.Errorf("the context %q does not exist; the contexts are %s", name,

@@ -62,7 +62,7 @@ func (c *Client) FindByPart(ctx context.Context, kind Kind, text string) (Object
 
 func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, agentIDs []string) (Object, error) {
 	if strings.TrimSpace(text) == "" {
-		return Object{}, NotFound(fmt.Sprintf("the name %q of the %s must not be empty", text, kind.noun))
+		return Object{}, NotFound(fmt.Sprintf("the name of the %s must not be empty", kind.noun))
 	}
 	isOther := func(n Object) bool { return len(agentIDs) > 0 && !slices.Contains(agentIDs, n.Agent.ID) }
 	foreign := func(n Object) error {

@@ -62,7 +62,7 @@ func TestInvalidModelsAreRefused(t *testing.T) {
 		"models: [{name: a, fallback: a}]":                     `models.0.fallback: "a" is not another model in the file`,
 		"models: [{name: 'a,b'}]":                              "models.0: name must have 1 to 100 bytes and no commas",
 		"models: [{provider: gemini}]":                         "models.0: name must have 1 to 100 bytes and no commas",
-		"models: [{name: a, provider: cohere}]":                "models.0: the format of the model's provider, cohere, is none of",
+		"models: [{name: a, provider: cohere}]":                "models.0: the format of the model's provider must be one of",
 		"models: [{name: a, url: 'ftp://x'}]":                  "models.0: the model provider's address is not an http or https URL",
 		"models: [{name: a, key: secret}]":                     `unknown field "key"`,
 		"models: [{name: a, keyEnv: NO_SUCH_VARIABLE_AT_ALL}]": "models.0: keyEnv: the variable NO_SUCH_VARIABLE_AT_ALL is not set",

@@ -65,7 +65,7 @@ func (f *agentFlags) testModels() cli.Flags {
 			Secret: true, Help: "Key of the contacts' provider. " + key},
 		{Into: &f.ReviewContacts, Name: "review-contacts", Env: "AGENTGRAPH_REVIEW_CONTACTS", Default: "true",
 			Negatable: true, Help: "Asks the judge once after each simulation whether the contact kept its role. " +
-				"Contacts that only say a test's words are not reviewed. The console and `test run` show the price " +
+				"Contacts that say only scripted messages are not reviewed. The console and `test run` show the price " +
 				"before tests start.",
 			Docs: "See [the simulated contact](../reference/judging.md#the-simulated-contact)."},
 	}

@@ -70,11 +70,11 @@ export async function enter(): Promise<string | undefined> {
 /** Exchanges an API key for a token without the scope admin. The key itself is not stored. */
 export async function signIn(key: string): Promise<void> {
   const { data, error } = await ask<{ viewer: { scopes: Scope[] } }>({ "X-Api-Key": key }, "query Viewer { viewer { scopes } }");
-  if (!data) throw new Error(error?.message ?? "The gateway did not return the scopes of this key.");
+  if (!data) throw new Error(error?.message ?? "The server did not return the scopes of this key.");
   const scopes = sessionScopes(data.viewer.scopes);
   if (scopes.length === 0) throw new Error(`This key has only the scope ${data.viewer.scopes.join(", ")}. The console needs a key with the scope browse.`);
   const { token, expiresAt, message } = await createToken(key, scopes, sessionSeconds);
-  if (!token || !expiresAt) throw new Error(message ?? "The gateway returned no token.");
+  if (!token || !expiresAt) throw new Error(message ?? "The server returned no token.");
   keep({ token, expiresAt, scopes });
 }
 

@@ -32,5 +32,5 @@ export function repeatsText(repeats: number, stopping: Stopping | undefined): st
   if (repeats === 1) return "";
   const name = stoppingName(stopping);
   if (name === "all") return ` × ${repeats}`;
-  return name === "failed" ? ` × ${repeats} at most, until one fails` : ` × ${repeats} at most, until ${stopping?.good} is likelier than ${stopping?.bad}`;
+  return name === "failed" ? ` × ${repeats} at most, until one fails` : ` × ${repeats} at most, until a pass rate of ${stopping?.good} is likelier than ${stopping?.bad}`;
 }

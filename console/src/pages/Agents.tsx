@@ -135,7 +135,7 @@ function List({ params, set, create }: { params: URLSearchParams; set: (name: st
           </button>
         </div>
       )}
-      {agents && agents.totalCount > pageSize && !answer.isOld && <p className="muted small">Columns can be sorted once the filters leave {pageSize} agents or fewer.</p>}
+      {agents && agents.totalCount > pageSize && !answer.isOld && <p className="muted small">To sort columns, filter the list to at most {pageSize} agents.</p>}
     </>
   );
 }
@@ -159,7 +159,7 @@ function NoAgents({ isFiltered, create }: { isFiltered: boolean; create: () => v
         </Act>
       }
     >
-      An agent has a prompt, tools and tests. <code>agentgraph dev</code> on an empty database makes a company with eight of them.
+      An agent has a prompt, tools and tests. <code>agentgraph dev</code> on an empty database creates eight agents.
     </Empty>
   );
 }

@@ -165,7 +165,7 @@ function questionsOf({ name, counts: { pending }, maxAttempts }: CampaignOfPage)
         ? { title: "Start calling?", text: `${people} will be called, each up to ${plural(maxAttempts, "time")}.`, verb: "Start calling" }
         : { title: `Start ${name}?`, text: "No contacts are waiting. Contacts that you add later will be called.", verb: "Start campaign" },
     Completed: pending > 0 ? { title: `Complete ${name}?`, text: `${people} will not be called.`, verb: "Complete campaign" } : undefined,
-    Archived: { title: `Archive ${name}?`, text: "You cannot change an archived campaign again.", verb: "Archive campaign" },
+    Archived: { title: `Archive ${name}?`, text: "An archived campaign cannot be changed.", verb: "Archive campaign" },
   };
 }
 

@@ -208,7 +208,7 @@ function ExportButton({ days }: { days: Days }) {
     url.search = new URLSearchParams({ ...days, format: "csv" }).toString();
     const response = await fetch(url, { headers: authorized() }).catch(() => undefined);
     if (!response?.ok) {
-      toast(response ? `The export failed (${response.status}).` : "The export failed: the gateway is unreachable.", { isError: true });
+      toast(response ? `The export failed (${response.status}).` : "The export failed: the server is unreachable.", { isError: true });
       return;
     }
     const link = document.createElement("a");

@@ -80,7 +80,7 @@ export default function Dataset() {
             {dataset.description && <p className="muted">{dataset.description}</p>}
             <Upload datasetId={dataset.id} onAdded={answer.refresh} />
             {dataset.documents.nodes.length === 0 ? (
-              <Empty title="No documents yet.">Drop files above: PDF, Word, Excel, PowerPoint, EPUB, e-mails, Markdown, HTML, CSV, text.</Empty>
+              <Empty title="No documents yet.">Drop PDF, Word, Excel, PowerPoint, EPUB, e-mail, Markdown, HTML, CSV or text files above.</Empty>
             ) : (
               <div className="card scroll">
                 <table>

@@ -231,7 +231,7 @@ function Fields({ agent, known }: { agent: FormAgent; known: Record<string, unkn
   return (
     <section className="card" aria-labelledby="bag-title">
       <header>
-        <h2 id="bag-title">Values</h2>
+        <h2 id="bag-title">Data bag</h2>
       </header>
       <div className="body stack">
         {own.map((field) => (

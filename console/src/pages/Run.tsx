@@ -280,7 +280,7 @@ const causes: Record<string, string> = {
   Agent: "The agent failed to answer.",
   Simulator: "The model that plays the contact failed, not the agent.",
   Judge: "The judge failed, or could not cite evidence for its verdict.",
-  Infrastructure: "The gateway or a service that it needs failed, not the agent.",
+  Infrastructure: "The server or a service that it needs failed, not the agent.",
 };
 
 /** Reads the run again when it is over, because updates carry no transcript. */

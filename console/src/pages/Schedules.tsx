@@ -41,7 +41,7 @@ export default function Schedules() {
       {schedules && schedules.length > 0 && <ScheduleTable schedules={schedules} edit={setEdited} />}
       {schedules && schedules.length < total && (
         <p className="muted small">
-          The newest {schedules.length} of {plural(total, "schedule")}.{!agentId && " The menu More of an agent's tests leads to the schedules of that agent."}
+          The newest {schedules.length} of {plural(total, "schedule")}.{!agentId && " For an agent's schedules, open More on its tests."}
         </p>
       )}
       {edited && <ScheduleEditor schedule={edited === "new" ? undefined : edited} agentId={agentId} onClose={() => close(edited)} />}

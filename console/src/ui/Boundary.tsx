@@ -51,7 +51,7 @@ const pace = 5_000;
 const reloaded = "agentgraph:reloaded";
 
 /**
- * A page whose script could not be loaded. The gateway is unreachable, or an upgrade has replaced the script. The page is
+ * A page whose script could not be loaded. The server is unreachable, or an upgrade has replaced the script. The page is
  * reloaded when the gateway answers, but only once for the same build.
  */
 function Unloaded() {
@@ -86,4 +86,4 @@ function Unloaded() {
   );
 }
 
-const away = "The gateway is unreachable.";
+const away = "The server is unreachable.";

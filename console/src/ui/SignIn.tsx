@@ -17,7 +17,7 @@ export function SignIn({ ended, hint }: { ended: boolean; hint?: string }) {
     try {
       await signIn(String(key).trim());
     } catch (error) {
-      setProblem(error instanceof TypeError ? "The gateway is unreachable." : (error as Error).message);
+      setProblem(error instanceof TypeError ? "The server is unreachable." : (error as Error).message);
       setBusy(false);
     }
   };

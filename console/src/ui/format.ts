@@ -45,7 +45,7 @@ export function roughly(ms: number): string {
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 }
 
-/** Credits with four digits, so that small prices can be compared. */
+/** Credits with four significant digits, so that small prices differ visibly. */
 export function exactCredits(value: number): string {
   return fourDigits.format(value);
 }

@@ -80,7 +80,7 @@ function Trace({ id }: { id: string }) {
 
 /** The server's messages, each once, with its code. */
 export function errorText(error: CombinedError): string {
-  if (error.networkError) return "The gateway is unreachable. What you see may be out of date.";
+  if (error.networkError) return "The server is unreachable. What you see may be out of date.";
   const messages = error.graphQLErrors.map((e) => (typeof e.extensions.code === "string" ? `${e.message} (${e.extensions.code})` : e.message));
   return [...new Set(messages)].join(" · ");
 }

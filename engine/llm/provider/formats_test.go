@@ -567,5 +567,5 @@ func TestUnknownFormatIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := provider.New(provider.Config{Format: "cohere", Model: "m"})
 	require.EqualError(t, err,
-		"the format of the model's provider, cohere, is none of anthropic, gemini, openai, openai-responses")
+		"the format of the model's provider must be one of anthropic, gemini, openai, openai-responses, not cohere")
 }

@@ -75,8 +75,8 @@ func New(config Config) (*Model, error) {
 	config.Format = cmp.Or(config.Format, Completions)
 	spoken, ok := formats[config.Format]
 	if !ok {
-		return nil, fmt.Errorf("the format of the model's provider, %s, is none of %s", config.Format,
-			strings.Join(Formats(), ", "))
+		return nil, fmt.Errorf("the format of the model's provider must be one of %s, not %s",
+			strings.Join(Formats(), ", "), config.Format)
 	}
 	config.BaseURL = cmp.Or(config.BaseURL, spoken.baseURL)
 	// The error does not repeat the URL, because URLs may contain passwords.

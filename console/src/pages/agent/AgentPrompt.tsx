@@ -223,7 +223,7 @@ function Unknown({ agent, prompt }: { agent: AgentOfPage; prompt: string }) {
   if (unknown.length === 0) return null;
   return (
     <div className="note warn stack tight">
-      <span>{unknown.length === 1 ? "This placeholder has" : "These placeholders have"} no field:</span>
+      <span>Placeholders without a field:</span>
       <div className="row">
         {unknown.map((name) => (
           <span key={name} className="row tight">

@@ -4,7 +4,7 @@ import { plural } from "../../ui/format";
 import type { PromptChange } from "./query";
 import styles from "./Blame.module.css";
 
-/** The changes between the two prompts, by sentence. Those in `focus` stand out, with the words that the check needs. */
+/** The changes between the two prompts, by sentence. Those in `focus` stand out, with the words that the check looks for. */
 export function Changes({ agentId, good, bad, changes, focus }: { agentId: string; good: number; bad: number; changes: readonly PromptChange[]; focus: readonly PromptChange[] }) {
   const shown = changesAround(changes, focus);
   return (
@@ -39,11 +39,11 @@ function isUnder(section: string, before: PromptChange | undefined): boolean {
   return (before?.section === section && !isHeading(before)) || [before?.before, before?.after].some((text) => text?.replace(/^#+\s*/, "") === section);
 }
 
-/** What replaced the sentences in focus, and the words that the check needs. */
+/** What replaced the sentences in focus, and the words that the check looks for. */
 function Explanation({ focus }: { focus: readonly PromptChange[] }) {
   const needed = [...new Set(focus.flatMap((change) => change.needed ?? []))];
   const isGone = focus.every((change) => change.after === null);
-  const parts = [isGone && (focus.length === 1 ? "Nothing replaced it." : "Nothing replaced them."), needed.length > 0 && `The check needs “${needed.join("”, “")}”.`].filter(Boolean);
+  const parts = [isGone && (focus.length === 1 ? "Nothing replaced it." : "Nothing replaced them."), needed.length > 0 && `The check looks for “${needed.join("”, “")}”.`].filter(Boolean);
   if (parts.length === 0) return null;
   return <p className={styles.gap}>{parts.join(" ")}</p>;
 }

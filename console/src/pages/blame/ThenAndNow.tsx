@@ -13,7 +13,7 @@ export function ThenAndNow({ blame }: { blame: Blame }) {
   return (
     <section className={`card ${styles.wide}`} aria-labelledby="then-title">
       <header>
-        <h2 id="then-title">Then and now</h2>
+        <h2 id="then-title">Passed and failed run</h2>
         <Link className="push small" href={`/runs/${goodRun.id}?with=${badRun.id}`}>
           {partsAt === null ? "The conversations are the same" : `The runs differ from message ${partsAt} on`}
         </Link>

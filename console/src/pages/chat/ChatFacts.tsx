@@ -1,6 +1,7 @@
 import { Link } from "wouter";
 import { Avatar } from "../../ui/Avatar";
 import { Extracted } from "../../ui/Extracted";
+import { plural } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
 import { Instructions } from "../../ui/Instructions";
 import styles from "./ChatFacts.module.css";
@@ -16,7 +17,7 @@ export function ChatFacts({ chat }: { chat: ChatOfPage }) {
     <aside className={styles.panel} aria-label="Details of the chat">
       <section>
         <header>
-          <h2>Values</h2>
+          <h2>Data bag</h2>
         </header>
         <dl className={styles.values}>
           {bag.map(([name, value]) => (
@@ -29,7 +30,7 @@ export function ChatFacts({ chat }: { chat: ChatOfPage }) {
         {bag.length === 0 && <p className="muted">No values.</p>}
         {chat.warnings.length > 0 && (
           <details className={styles.warnings}>
-            <summary>{chat.warnings.length === 1 ? "1 remark" : `${chat.warnings.length} remarks`}</summary>
+            <summary>{plural(chat.warnings.length, "warning")}</summary>
             {chat.warnings.map((warning) => (
               <p key={warning}>{warning}</p>
             ))}

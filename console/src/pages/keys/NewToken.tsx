@@ -22,7 +22,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
     try {
       const { token, expiresAt, message } = await createToken(String(form.get("key")).trim(), chosen, Number(form.get("seconds")));
       if (token && expiresAt) setMade({ token, expiresAt });
-      else setProblem(message ?? "The gateway returned no token.");
+      else setProblem(message ?? "The server returned no token.");
     } catch (error) {
       setProblem((error as Error).message);
     }

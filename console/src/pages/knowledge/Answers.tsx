@@ -41,15 +41,15 @@ export function Answers({ id, question, settings, threshold }: { id: string; que
   return (
     <>
       {told.length === 0 ? (
-        <Empty title="No results.">No chunk reaches the score of {threshold}. Use the words of the documents, or add a document that answers the question.</Empty>
+        <Empty title="No results.">No chunk has the minimum score, {threshold}. Use the words of the documents, or add a document that answers the question.</Empty>
       ) : (
         <Chunks question={question} chunks={told} label="Results, best first" />
       )}
       {missed.length > 0 && (
         <>
-          <h2>Below {threshold}: conversations do not see these</h2>
+          <h2>Below {threshold}: not used in conversations</h2>
           <Lower score={missed[0]?.score ?? 0} />
-          <Chunks question={question} chunks={missed} label="Results below the threshold, best first" />
+          <Chunks question={question} chunks={missed} label="Results below the minimum, best first" />
         </>
       )}
     </>

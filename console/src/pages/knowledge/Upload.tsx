@@ -92,7 +92,7 @@ function send(datasetId: string, file: File, onProgress: (done: number) => void)
     request.open("POST", gatewayURL("graphql"));
     for (const [name, value] of Object.entries(authorized({ "GraphQL-Require-Preflight": "1" }))) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => onProgress(event.loaded / event.total);
-    request.onerror = () => reject(new Error("The gateway is unreachable."));
+    request.onerror = () => reject(new Error("The server is unreachable."));
     request.onload = () => {
       const fault = uploadFault(request.status, request.responseText);
       if (fault) reject(new Error(fault));

@@ -151,7 +151,7 @@ function Labelling({ agentId, name, isBlind, children }: { agentId: string; name
               </div>
               {mark.error && <Failure error={mark.error} />}
               <span className="muted small">
-                {reasons[entry.reason]} Two of three runs are doubtful, until all doubtful runs are labeled. The others are chosen at random.
+                {reasons[entry.reason]} Two of three runs are doubtful until all doubtful ones are labeled. The rest are random.
               </span>
             </div>
           </section>

@@ -45,7 +45,7 @@ export function ContactFields({ values, error }: { values: TestValues; error: Co
   );
 }
 
-const sights = { Prompt: "the agent's prompt", Documents: "the passages it found, whole", Date: "the date" };
+const sights = { Prompt: "the agent's prompt", Documents: "whole passages that the agent found", Date: "the date" };
 
 /** The judge's inputs besides the conversation. */
 export function JudgeSees({ chosen }: { chosen: readonly string[] }) {

@@ -16,7 +16,7 @@ import (
 // type of row are in a file of that name.
 type Tenant struct {
 	pg.Reads
-	// db runs statements about the company's rows, in one transaction or each on any connection.
+	// db runs statements about the company's rows. Outside a transaction, each may use another connection.
 	db    pg.Scope
 	store *Store
 	keyID *string
@@ -41,8 +41,8 @@ func (t *Tenant) WithAPIKey(keyID string) *Tenant {
 }
 
 // WithReach returns the Tenant restricted to the reach. Chats outside the reach cannot be read, followed or changed by
-// id, and new chats get the reach's holder. Nothing else is restricted, because the scope "chat" gives access to chats
-// only.
+// id. New chats record Reach.Holder, so they are within the reach. Nothing else is restricted, because the scope "chat"
+// gives access to chats only.
 func (t *Tenant) WithReach(reach *model.Reach) *Tenant {
 	other := *t
 	other.reach = reach

@@ -30,14 +30,14 @@ const requestSchema = `{"type":"object","properties":{"request":{"type":"string"
 	`"description":"What is asked of it, with everything that it has to know: it does not see this conversation."}},` +
 	`"required":["request"],"additionalProperties":false}`
 
-// endTarget is the target with which the agent ends the conversation. It is recorded only if the call is wrong.
+// endTarget is the target with which the agent ends the conversation. A call of it is recorded only if it is invalid.
 var endTarget = target{
 	CallCoverage: model.CallCoverage{TechnicalName: llm.EndConversation},
 	description:  "Ends the conversation for good, after what you say in the same answer.",
 	parameters:   json.RawMessage(llm.ReasonSchema), requiredText: "reason",
 }
 
-// targets returns the possible calls of the speaker in a chat with the mocking, in the order for the model.
+// targets returns what the speaker can call in a chat with this mocking. The model gets the targets in this order.
 func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*target {
 	targets := make([]*target, 0, len(s.Tools)+len(s.SubAgents)+1)
 	for _, tool := range s.Tools {
@@ -132,8 +132,8 @@ func unfillable(targets []*target, variables content.Values) []string {
 	return warnings
 }
 
-// parametersOf returns the names that a schema declares, and whether its keywords are simple enough that it declares no
-// others.
+// parametersOf returns the names of the parameters that a schema declares. The second result is false if the schema has
+// a keyword, such as $ref, that might declare further parameters.
 func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
 	var keywords map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &keywords); err != nil {

@@ -2366,8 +2366,9 @@ type NoticedFall {
   "How often each test runs."
   repeats: Int!
   """
-  The pass rate after the drop, a multiple of 0.1: if a test that always passed drops to this rate or below, the
-  comparison detects it in at least nine of ten cases. Null if it detects no drop of a single test.
+  The highest pass rate below 1 that the comparison notices, a multiple of 0.1. If a test always passed and now has this
+  pass rate or less, the comparison reports it in at least nine of ten cases. Null if one test is too little evidence
+  for any drop, even to 0.
   """
   passRate: Float
 }
@@ -2672,7 +2673,7 @@ type ImportAgentTestRowsPayload {
 extend type Mutation {
   """
   Replaces the rows of a test by the rows of a document. The values are read once, as strings, so later changes of the
-  document have no effect. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the document is not such a table.
+  document have no effect. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the document is not a table as ` + "`" + `documentId` + "`" + ` describes.
   """
   importAgentTestRows("The test and the document." input: ImportAgentTestRowsInput!): ImportAgentTestRowsPayload @requires(scope: write)
 }
@@ -4042,7 +4043,7 @@ type CampaignItemDuplicate {
   index: Int!
   "The number in E.164 form."
   phoneNumber: String! @requires(scope: contacts)
-  "The place of the first contact with the number in the list; null when an open item has the number."
+  "The place, from 0, of the first contact in the list that has the same number. Null when an open item has the number."
   firstIndex: Int
   "The open item of the campaign with the number; null if only the list has the number twice."
   itemId: ID

@@ -345,7 +345,7 @@ type CampaignItemDuplicate struct {
 	Index int32 `json:"index"`
 	// The number in E.164 form.
 	PhoneNumber string `json:"phoneNumber"`
-	// The place of the first contact with the number in the list; null when an open item has the number.
+	// The place, from 0, of the first contact in the list that has the same number. Null when an open item has the number.
 	FirstIndex *int32 `json:"firstIndex,omitempty"`
 	// The open item of the campaign with the number; null if only the list has the number twice.
 	ItemID *string `json:"itemId,omitempty"`
@@ -1361,8 +1361,9 @@ type NameFilter struct {
 type NoticedFall struct {
 	// How often each test runs.
 	Repeats int32 `json:"repeats"`
-	// The pass rate after the drop, a multiple of 0.1: if a test that always passed drops to this rate or below, the
-	// comparison detects it in at least nine of ten cases. Null if it detects no drop of a single test.
+	// The highest pass rate below 1 that the comparison notices, a multiple of 0.1. If a test always passed and now has this
+	// pass rate or less, the comparison reports it in at least nine of ten cases. Null if one test is too little evidence
+	// for any drop, even to 0.
 	PassRate *float64 `json:"passRate,omitempty"`
 }
 

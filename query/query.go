@@ -1,8 +1,8 @@
 // Package query answers GraphQL queries by compiled plans. A plan contains the statements that read everything that an
-// operation selects. It sends all statements with known keys in one round trip, and writes the JSON response directly
-// from Postgres's values. gqlgen's generated executor answers everything that plans do not support, and every query
-// whose response has an error. Plans and the executor return the same bytes. Start reading at Schema.Exec for plans,
-// and at Loading for resolvers.
+// operation selects. Some statements need keys from the rows of others. Each round trip sends all statements whose keys
+// are known. The plan writes the JSON response directly from Postgres's values. gqlgen's generated executor answers
+// everything that plans do not support, and every query whose response has an error. Plans and the executor return the
+// same bytes. Start reading at Schema.Exec for plans, and at Loading for resolvers.
 package query
 
 import (

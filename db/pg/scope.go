@@ -49,7 +49,7 @@ func IsForOneCompany(ctx context.Context) bool {
 	return companyID != "" && companyID != everyCompany
 }
 
-// Scope makes statements about a company's rows. They run in one transaction, or each on any connection.
+// Scope makes statements about a company's rows. Outside a transaction, each may use another connection.
 type Scope struct {
 	db        *DB
 	conn      bun.IConn

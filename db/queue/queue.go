@@ -1,9 +1,10 @@
 // Package queue delivers jobs to workers durably. A job is enqueued in the transaction that makes it necessary. When a
 // worker is killed, other workers get its jobs within seconds. Start reading at Queue.
 //
-// The table jobs is the source of truth about every job. River only carries admitted jobs to workers. One River job
-// runs at most once. It carries one job, and then further jobs of the same company in sequence. At most Options.Window
-// jobs of each company are admitted at a time, so companies take turns, however much one of them enqueues.
+// The table jobs is the source of truth about every job. River only carries admitted jobs to workers. A River job runs
+// at most once. It starts with one row of the table jobs. It can then continue with further rows of the same company,
+// one after another. At most Options.Window jobs of each company are admitted at a time, so companies take turns,
+// however much one of them enqueues.
 package queue
 
 import (
@@ -30,9 +31,10 @@ type Job struct{ CompanyID, Kind, ID string }
 // Work does a job.
 //
 // If Work returns nil, the job is done. If it returns an error or panics, it is called again later. After MaxFailures
-// failures the job is dropped; a Later does not count as a failure. When ctx ends, Work must return soon. If it then
-// returns an error, another worker gets the job, except after the timeout, which counts as a failure. A job that a
-// transaction has ended is done, whatever Work returns.
+// failures the job is dropped; a Later does not count as a failure. When ctx ends, Work must return soon. If the worker
+// stopped and Work returns an error, another worker gets the job. If the attempt reached the timeout, the error counts
+// as a failure. A transaction can also end the job, with Queue.Apply. The job is then done, whatever Work
+// returns.
 type Work func(ctx context.Context, d *Delivery) error
 
 // Later is the error of a job that cannot be done yet. The job is tried again after In.
@@ -61,7 +63,7 @@ const (
 	timeout = 30 * time.Minute
 	// maxChain bounds how long a worker may continue with further jobs of a company.
 	maxChain = 10 * time.Minute
-	// rescueGrace is how long Work may exceed the timeout of the last attempt in a chain before its job counts as lost.
+	// rescueGrace is how long a River job may run beyond maxChain and timeout together before it counts as lost.
 	rescueGrace = time.Minute
 	// yieldAfter is how long a River job may be available before it counts as waiting for a worker.
 	yieldAfter = 20 * time.Millisecond

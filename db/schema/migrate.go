@@ -200,7 +200,7 @@ func (m *Migrator) Down(ctx context.Context) error {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	_, err = m.goose.Down(ctx)
-	// The previous version of the program needs the views for searches.
+	// secureRows makes the views again, because the previous version of the program searches in them.
 	if err := errors.Join(err, m.secureRows(ctx), m.saveOldestProgram(ctx, schema.Current-1)); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}

@@ -129,7 +129,7 @@ func (p *page) hide(tag html.Token) {
 	}
 }
 
-// flush ends the current block. Cells have no blocks.
+// flush ends the current block. A cell of a table is not split into blocks, so flush writes a space in it.
 func (p *page) flush() {
 	text := p.line.String()
 	if p.inCell {

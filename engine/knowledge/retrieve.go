@@ -22,9 +22,9 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return b.Examine(ctx, t, chat, question, 0)
 }
 
-// Examine is Retrieve for debugging. It also returns the best chunks below the threshold, after the others, and at most
-// extra of them: 0 to 100. Without vectors, chunks without a word of the question are left out, unless the threshold is
-// 0.
+// Examine is Retrieve for debugging. After the chunks of Retrieve, it returns the best chunks below the threshold. The
+// number extra, 0 to 100, bounds how many. Without vectors, chunks without a word of the question are left out, unless
+// the threshold is 0.
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
 	extra int32) (found []*model.RetrievedChunk, err error) {
 	// Reads do not count against the request's memory budget: the response contains far less, and questions share
@@ -34,7 +34,7 @@ func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeB
 	return b.retrieve(ctx, t, chat, question, extra)
 }
 
-// aboveThreshold returns the chunks before those below the threshold.
+// aboveThreshold returns the chunks that are not below the threshold. They come first in found.
 func aboveThreshold(found []*model.RetrievedChunk) []*model.RetrievedChunk {
 	for i, c := range found {
 		if c.IsBelowThreshold {
@@ -83,11 +83,12 @@ type search struct {
 	datasets []string
 	// versions are the versions of the datasets, in their order.
 	versions []string
-	// languages are the languages of the datasets, whose rules stem words.
+	// languages are the languages of the datasets. Words are stemmed by the rules of these languages.
 	languages []string
 	chunks    int
 	tokens    []token
-	// neighbors are the pairs of tokens that follow each other in the question. terms are the terms of all tokens.
+	// neighbors are the pairs of tokens that follow each other in the question. terms are Postgres's terms of all
+	// tokens, without duplicates.
 	neighbors [][2]int
 	terms     []string
 	// questionVector is the question's vector, or nil if vectors are not compared.
@@ -123,8 +124,8 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return s, nil
 }
 
-// lookUp sets the tokens of the question. It finds how many chunks contain each word, and the known words for an
-// unknown one.
+// lookUp sets the tokens, neighbors and terms of the question. It finds how many chunks contain each word. If no chunk
+// contains a word, lookUp guesses which words of the chunks are meant.
 func (s *search) lookUp(ctx context.Context, question string) error {
 	sequence, codes := allWordsOf(question), codesOf(question)
 	words := model.Unique(sequence)
@@ -231,7 +232,8 @@ func (s *search) candidates(ctx context.Context, all bool) ([]db.ChunkTerms, err
 }
 
 // score returns the chunks with a sufficient score, or all chunks if all is true. They are sorted by score, best first.
-// Equal scores are sorted by the unbounded score if there are no vectors, and then by document and position.
+// Scores are at most 1. If there are no vectors, chunks with equal scores are sorted by their scores before this limit.
+// Chunks that are still equal are sorted by document and position.
 func (s *search) score(chunks []db.ChunkTerms, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
 	scored, unbounded := []*model.RetrievedChunk{}, map[string]float64{}

@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// The input for mocks, its member that allows or refuses real calls, and the value that refuses them. For assistants,
-// refusal is the default even if the input has other mocks, so that an assistant must ask for real calls.
+// mocks is the input for mocks. Its member calls allows or refuses real calls, and the value refusing refuses them. An
+// assistant must ask for real calls: if its input has mocks without this member, they are refused.
 const (
 	mocks    = "toolMocking"
 	calls    = "sideEffects"

@@ -49,7 +49,7 @@ type ledger struct {
 	mu         sync.Mutex
 	phases     []*phase
 	operations []*operation
-	// contradictions are other errors found in Postgres.
+	// contradictions are errors in Postgres that belong to no single operation, such as work that does not end.
 	contradictions []string
 	// unreached counts the requests that no replica accepted.
 	unreached atomic.Int64
@@ -126,9 +126,9 @@ type tally struct {
 	attempted    int // all operations
 	acknowledged int // operations that the program acknowledged
 	lost         int // acknowledged operations that Postgres does not have
-	doubled      int // repetitions without an attempt in doubt
+	doubled      int // repeated records that no attempt in doubt explains
 	inDoubt      int // attempts whose outcome the client did not learn
-	again        int // repetitions that attempts in doubt explain
+	again        int // repeated records that attempts in doubt explain
 }
 
 func (t *tally) add(o *operation) {

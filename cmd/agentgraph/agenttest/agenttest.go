@@ -91,7 +91,7 @@ func (c *listCommand) Run(cmd *cobra.Command) error {
 	return c.Print(out, tests, table)
 }
 
-// tests reads the tests of the agents and in the folders.
+// tests reads the tests in the folders that the flags name, otherwise the tests of the agents, otherwise all tests.
 func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]listedTest, error) {
 	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
 	if err != nil {
@@ -102,7 +102,7 @@ func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]liste
 		return nil, err
 	}
 	if len(folders) > 0 || len(agents) == 0 {
-		agents = []string{""} // each folder belongs to one of the agents
+		agents = []string{""} // findAll has found only folders of the agents
 	}
 	if len(folders) == 0 {
 		folders = []string{""}

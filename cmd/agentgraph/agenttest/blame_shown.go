@@ -212,8 +212,8 @@ func formatPieces(style client.Style, pieces []pieceShown) string {
 	return text.String()
 }
 
-// describeAnswer shows the messages of a run, from the first that differs from the other run to the end of the agent's
-// answer.
+// describeAnswer shows messages of a run, up to the agent's next answer. It starts at the index from, where the run
+// first differs from the other run.
 func (r blamedRun) describeAnswer(when string, from int) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s, %s:\n", when, r.ID)

@@ -38,8 +38,8 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.JSON, Name: "json", Env: "AGENTGRAPH_TEST_JSON_FILE", Placeholder: "FILE", NotEmpty: true,
 			Help: "Write a JSON report, with transcripts."},
 		{Into: &f.Markdown, Name: "markdown", Env: "AGENTGRAPH_TEST_MARKDOWN", Placeholder: "FILE", NotEmpty: true,
-			Help: "Write a Markdown report, for a comment on a pull request: the outcome, and the words that the prompt " +
-				"of each red test lost."},
+			Help: "Write a Markdown report for a comment on a pull request. It has the outcome and, for each red test, " +
+				"the words that its prompt lost."},
 		{Into: &f.MinPassRate, Name: "min-pass-rate", Env: "AGENTGRAPH_TEST_MIN_PASS_RATE", Placeholder: "RATE",
 			Help: "Pass if the pass rate is at least this, 0 to 1. It is the mean of the pass rates of the tests, where " +
 				"each row counts as a test. Without the flag, every judged run must pass."},

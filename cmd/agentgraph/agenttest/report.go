@@ -102,9 +102,9 @@ type junitResult struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes the report to the file, with a suite for each agent, or for each agent in each variant, and a case
-// for each run. If the execution was lost, a further suite has a case with the reason. writeJUnit does nothing if the
-// path is empty.
+// writeJUnit writes the report to the file. Each agent has a suite, or a suite for each variant if there are variants.
+// Each run is a case. If the execution was lost, a further suite has a case with the reason. writeJUnit does nothing if
+// the path is empty.
 func (r report) writeJUnit(path string) error {
 	if path == "" {
 		return nil
@@ -133,7 +133,7 @@ func (r report) writeJUnit(path string) error {
 		suffix := ""
 		switch {
 		case titles[titleKey{class, run.title() + " " + run.testID()}] > 1:
-			suffix = " " + run.ID // a row's name can equal the label of a row without a name
+			suffix = " " + run.ID // one row can have the name "row 2", and row 2 no name
 		case titles[titleKey{class, run.title()}] > 1:
 			suffix = " " + run.testID()
 		}
@@ -156,8 +156,8 @@ func (r report) writeJUnit(path string) error {
 	return client.WriteFile(path, append([]byte(xml.Header), append(text, '\n')...), 0o644)
 }
 
-// agentAndClass returns the names of the run's agent and of its class, which includes the folder. Both are "deleted
-// tests" if the test was deleted.
+// agentAndClass returns the name of the run's agent, and the name of its JUnit class. The class is named after the
+// agent and the test's folder. Both names are "deleted tests" if the test was deleted.
 func (r runShown) agentAndClass() (agent, class string) {
 	switch {
 	case r.Test == nil:

@@ -1,8 +1,8 @@
 // Package query answers GraphQL queries by compiled plans. A plan contains the statements that read everything that an
-// operation selects. It sends all statements with known keys in one round trip, and writes the JSON response directly
-// from Postgres's values. gqlgen's generated executor answers everything that plans do not support, and every query
-// whose response has an error. Plans and the executor return the same bytes. Start reading at Schema.Exec for plans,
-// and at Loading for resolvers.
+// operation selects. Each round trip sends all statements whose keys are known, from arguments or from rows already
+// read. The JSON response is written directly from Postgres's values. gqlgen's generated executor answers everything
+// that plans do not support, and every query whose response has an error. Plans and the executor return the same bytes.
+// Start reading at Schema.Exec for plans, and at Loading for resolvers.
 package query
 
 import (
@@ -69,7 +69,8 @@ func (s *Schema) Exec(ctx context.Context) graphql.ResponseHandler {
 func (s *Schema) logFailure(ctx context.Context, plan *queryPlan, err error) {
 	var known *model.Error
 	if errors.As(err, &known) && known.Code == model.BadInput {
-		return // Postgres cannot store a text of the request; the generated executor reports that
+		// Postgres refused a value of the request, such as a text with U+0000. The generated executor reports that.
+		return
 	}
 	plan.failing.Do(func() { s.table.log.LogAttrs(ctx, slog.LevelWarn, "a planned query failed", slog.Any("error", err)) })
 }

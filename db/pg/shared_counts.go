@@ -20,8 +20,8 @@ func WithSharedCounts(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sharedCountsKey{}, &sharedCounts{reads: map[string]any{}})
 }
 
-// shared returns the count of the list with the filter, or the counts of the parents' lists. If the context shares
-// counts, only the first caller runs read, and the others wait for its result.
+// shared returns the result of read: one count, or the counts of several parents' lists. If the context shares counts,
+// only the first caller with these arguments runs read. The others wait for its result.
 func shared[T any](ctx context.Context, s Scope, l List, filter Filter, parents []string,
 	read func() (T, error)) (T, error) {
 	counts, ok := ctx.Value(sharedCountsKey{}).(*sharedCounts)

@@ -31,8 +31,8 @@ type Job struct{ CompanyID, Kind, ID string }
 //
 // If Work returns nil, the job is done. If it returns an error or panics, it is called again later. After MaxFailures
 // failures the job is dropped; a Later does not count as a failure. When ctx ends, Work must return soon. If it then
-// returns an error, another worker gets the job, except after the timeout, which counts as a failure. A job that a
-// transaction has ended is done, whatever Work returns.
+// returns an error, another worker gets the job, except after the timeout, which counts as a failure. After a
+// transaction has ended the job with Change.End, the job is done, whatever Work returns.
 type Work func(ctx context.Context, d *Delivery) error
 
 // Later is the error of a job that cannot be done yet. The job is tried again after In.
@@ -61,7 +61,8 @@ const (
 	timeout = 30 * time.Minute
 	// maxChain bounds how long a worker may continue with further jobs of a company.
 	maxChain = 10 * time.Minute
-	// rescueGrace is how long Work may exceed the timeout of the last attempt in a chain before its job counts as lost.
+	// rescueGrace is how much longer than maxChain and timeout together a River job may run. After that, the job that it
+	// carries counts as lost.
 	rescueGrace = time.Minute
 	// yieldAfter is how long a River job may be available before it counts as waiting for a worker.
 	yieldAfter = 20 * time.Millisecond

@@ -37,7 +37,7 @@ var endTarget = target{
 	parameters:   json.RawMessage(llm.ReasonSchema), requiredText: "reason",
 }
 
-// targets returns the possible calls of the speaker in a chat with the mocking, in the order for the model.
+// targets returns the possible calls of the speaker in a chat with this mocking. The model sees them in this order.
 func (s *Speaker) targets(mocking *model.ToolMocking, canTransfer bool) []*target {
 	targets := make([]*target, 0, len(s.Tools)+len(s.SubAgents)+1)
 	for _, tool := range s.Tools {
@@ -132,8 +132,8 @@ func unfillable(targets []*target, variables content.Values) []string {
 	return warnings
 }
 
-// parametersOf returns the names that a schema declares, and whether its keywords are simple enough that it declares no
-// others.
+// parametersOf returns the names of the parameters that a schema declares. It returns false if the schema may declare
+// others by keywords that parametersOf does not read.
 func parametersOf(schema json.RawMessage) (map[string]bool, bool) {
 	var keywords map[string]json.RawMessage
 	if err := json.Unmarshal(schema, &keywords); err != nil {

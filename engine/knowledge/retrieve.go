@@ -27,8 +27,8 @@ func (b *Base) Retrieve(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 // 0.
 func (b *Base) Examine(ctx context.Context, t *db.Tenant, chat *model.KnowledgeBaseChat, question string,
 	extra int32) (found []*model.RetrievedChunk, err error) {
-	// Reads do not count against the request's memory budget: the response contains far less, and questions share
-	// reads.
+	// Reads do not count against the request's memory budget. The response contains far less than what is read, and
+	// concurrent questions share reads of vocabularies.
 	ctx, ended := b.observe(model.WithMemoryBudget(ctx, nil))
 	defer func() { ended(len(aboveThreshold(found)), err) }()
 	return b.retrieve(ctx, t, chat, question, extra)
@@ -83,7 +83,7 @@ type search struct {
 	datasets []string
 	// versions are the versions of the datasets, in their order.
 	versions []string
-	// languages are the languages of the datasets, whose rules stem words.
+	// languages are the languages of the datasets. Words are stemmed by the rules of each.
 	languages []string
 	chunks    int
 	tokens    []token
@@ -123,8 +123,8 @@ func (b *Base) searchOf(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 	return s, nil
 }
 
-// lookUp sets the tokens of the question. It finds how many chunks contain each word, and the known words for an
-// unknown one.
+// lookUp sets the tokens of the question, and finds how many chunks contain each word. For each token
+// that isUnknown, it finds similar words or parts of it that chunks contain.
 func (s *search) lookUp(ctx context.Context, question string) error {
 	sequence, codes := allWordsOf(question), codesOf(question)
 	words := model.Unique(sequence)
@@ -231,7 +231,8 @@ func (s *search) candidates(ctx context.Context, all bool) ([]db.ChunkTerms, err
 }
 
 // score returns the chunks with a sufficient score, or all chunks if all is true. They are sorted by score, best first.
-// Equal scores are sorted by the unbounded score if there are no vectors, and then by document and position.
+// A score is at most 1. Without vectors, chunks with equal scores are sorted by their scores before that limit. The
+// remaining ties are sorted by document and position.
 func (s *search) score(chunks []db.ChunkTerms, settings model.PromptSettings, all bool) []*model.RetrievedChunk {
 	comparable := slices.ContainsFunc(slices.Collect(maps.Values(s.cosines)), func(c float64) bool { return c > 0 })
 	scored, unbounded := []*model.RetrievedChunk{}, map[string]float64{}

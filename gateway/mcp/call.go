@@ -17,7 +17,7 @@ import (
 )
 
 // The input for mocks, its member that allows or refuses real calls, and the value that refuses them. For assistants,
-// refusal is the default even if the input has other mocks, so that an assistant must ask for real calls.
+// refusing is the default even if the input has mocks. An assistant must ask for real calls.
 const (
 	mocks    = "toolMocking"
 	calls    = "sideEffects"

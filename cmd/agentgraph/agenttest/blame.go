@@ -157,8 +157,8 @@ func (c *blameCommand) search(ctx context.Context, server *client.Client, out io
 	return test.Blame.Search.outcome()
 }
 
-// follow calls each with every state of a search until the search ends. It reconnects for as long as --reconnect
-// allows.
+// follow calls the function each for every state of a search until the search ends. It reconnects for as long as
+// --reconnect allows.
 func (c *blameCommand) follow(ctx context.Context, server *client.Client, id string, each func(*searchShown)) error {
 	isEnded, lost := false, time.Time{}
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {

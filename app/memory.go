@@ -30,7 +30,7 @@ const (
 	firstReleaseDelay = 3 * time.Second
 	releaseInterval   = 20 * time.Second
 	// idleBytes is the most that an idle process allocates in releaseInterval. An idle process takes minutes to allocate
-	// headroom. The collector leaves its garbage in memory for that long.
+	// as many bytes as headroom. Until then, the collector leaves its garbage in memory.
 	idleBytes = 4 << 20
 	// settledLive is the largest live heap, in bytes, that is collected when the process is idle. A larger heap takes too
 	// long to scan for so little garbage.

@@ -150,8 +150,8 @@ type walk struct {
 	introspects bool
 }
 
-// depth returns the number of levels of fields in the selection. It counts each response name in fields, a map that a
-// selection shares with its inline fragments.
+// depth returns the number of levels of fields in the selection. The map fields counts the fields by response name. A
+// selection shares the map with its inline fragments.
 func (w *walk) depth(selection ast.SelectionSet, fields map[string]int) int {
 	deepest := 0
 	for _, selected := range selection {

@@ -43,7 +43,7 @@ var inside = []netip.Prefix{
 type guard struct {
 	dialer net.Dialer
 	hosts  map[string]bool
-	// The gate named applies to the hosts on the allow list, and the gate public to all others.
+	// named is the gate for hosts on the allow list. public is the gate for all other hosts.
 	public, named gate
 }
 

@@ -15,7 +15,8 @@ const estimateDocument = `query ($input: StartAgentTestExecutionInput!) {
 	}
 }`
 
-// executionEstimate has the estimated runs, time and credits of an execution, and the drops that a comparison detects.
+// executionEstimate has the estimated runs, time and credits of an execution, and the drops of a test's pass rate that
+// a comparison detects.
 type executionEstimate struct {
 	Runs, RunsAtMost int
 	Seconds, Credits *float64

@@ -276,7 +276,8 @@ func yesOrNo(is *bool) string {
 // formulas are the first characters of cells that spreadsheets calculate.
 const formulas = "=+-@\t\r"
 
-// escapeFormula puts an apostrophe before a text that looks like a formula, even after other apostrophes.
+// escapeFormula puts an apostrophe before a text that looks like a formula. A formula that already has apostrophes
+// before it gets one more, so that unescapeFormula restores it.
 func escapeFormula(cell string) string {
 	if isFormula(cell) {
 		return "'" + cell

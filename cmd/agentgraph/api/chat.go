@@ -221,8 +221,8 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 	return events
 }
 
-// send sends a message and shows events until the answer is complete. The answer is the result of the mutation. Events
-// only show its text earlier. While a call waits for a person, the next line of input approves or denies it.
+// send sends a message and shows events until the answer is complete. The mutation returns the answer. Events show its
+// text while the agent writes it. While a call waits for a person, the next line of input approves or denies it.
 func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, input <-chan string) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},

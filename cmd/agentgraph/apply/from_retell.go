@@ -92,7 +92,7 @@ func mockingOfRetell(t *importedTest, mocks list, at position) (mocking object) 
 func (t *importedTest) whenOfRetell(name string, rule object) (when list) {
 	if kind := rule.text("type"); kind != "" && kind != "any" && kind != "partial_match" {
 		t.noteApproximated("the mock of "+name,
-			"its input_match_rule %s becomes partial_match: other arguments are ignored", kind)
+			"its input_match_rule %s becomes partial_match: arguments that the rule does not name are ignored", kind)
 	}
 	for _, argument := range rule.object("args") {
 		when = append(when, object{{"argument", argument.name}, {"equals", asText(argument.value)}})

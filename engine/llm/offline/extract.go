@@ -26,8 +26,8 @@ var (
 			`comment|combien|pourquoi|où|pouvez-vous)`)
 )
 
-// Extractor returns the model that extracts values from the contact's messages: names, days, times, numbers, references
-// and texts after the value's name. It reads them as this package reads arguments of tools, and omits unclear values.
+// Extractor returns the model that extracts values from the contact's messages: names, days, times, numbers, reference
+// codes and other texts. It reads them as this package reads arguments of tools, and omits unclear values.
 func Extractor() llm.Model {
 	p := ruleModel{name: "extractor"}
 	p.answer = func(req llm.Request) (llm.Answer, error) {
@@ -102,7 +102,8 @@ func (v wantedValue) property() (slot.Property, bool) {
 	raw, _ := json.Marshal(schema) // strings cannot fail to marshal
 	p, ok := slot.ReadProperty(v.Name, raw)
 	if v.Type == "Nom" && p.Holder == "" {
-		// A name is the contact's own, and may come from an introduction, unless the definition names another holder.
+		// By default, this is the contact's full name, as in "I am Ada Ali". The definition may ask for a part of it.
+		// NamePartOf returns "" for other names, such as a doctor's or a company's.
 		p.Holder = slot.NamePartOf("full name " + strings.ToLower(said))
 	}
 	return p, ok

@@ -17,8 +17,8 @@ var responses = &format{
 	read:    readResponse,
 }
 
-// response is the body of a request. Nil pointers are omitted, and pointers to 0 are sent. MaxOutputTokens is omitted
-// if it is 0.
+// response is the body of a request that creates a response. Nil pointers are omitted, and pointers to 0 are sent.
+// MaxOutputTokens is omitted if it is 0.
 type response struct {
 	Model           string         `json:"model"`
 	Instructions    string         `json:"instructions,omitempty"`

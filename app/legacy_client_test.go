@@ -118,6 +118,12 @@ func TestV1TestBodiesAreAccepted(t *testing.T) {
 	require.Equal(t, 400, status)
 	require.Equal(t, "name must not be empty; variables.deep must not be nested more than 32 levels deep; "+
 		"variables.large must be a number from -1.79e308 to 1.79e308, with an exponent from -400 to 400", p.Detail)
+	deepest := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	status, p = g.problem(t, "PATCH", "/AgentTest/"+made.ID, key, `{"name":`+deepest+`}`)
+	require.Equal(t, 400, status)
+	require.Contains(t, p.Detail, "nested more than 64 levels deep")
+	require.Contains(t, g.text(t, "POST", "/graphql", key, `{"query":"{ company { id } }","variables":{"deep":`+deepest+
+		`}}`), "nested more than 64 levels deep")
 	status, p = g.problem(t, "POST", "/SimulationChat/start", key, `{"agentId":"`+agent+
 		`","dataBag":{"a":null,"b":{"c":1}}}`)
 	require.Equal(t, 422, status)

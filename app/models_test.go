@@ -246,7 +246,8 @@ func TestUsageOfRunsIsSummedUp(t *testing.T) {
 // A listed model rewrites questions even if the offline model answers.
 func TestListedModelRewritesQuestions(t *testing.T) {
 	t.Parallel()
-	server := startProvider(t, map[string][]fixture{"claude": {says("When does the clinic open?").but("match", fixture{})}})
+	server := startProvider(t, map[string][]fixture{
+		"claude": {says("When does the clinic open?").but("match", fixture{})}})
 	address := dbtest.URL(t)
 	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
 	g := serve(t, address, key, server.lists, func(o *app.EngineOptions) { o.QuestionModel = "my claude" })

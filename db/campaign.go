@@ -152,9 +152,8 @@ func (t *Tenant) checkStatusChange(ctx context.Context, campaign *model.Campaign
 			return err
 		}
 		if count > 0 {
-			return model.Errorf(model.Conflict, "campaign %q has %d items in a call or an evaluation: wait until they "+
-				"end", campaign.ID,
-				count)
+			return model.Errorf(model.Conflict, "campaign %q cannot be archived while items are in a call or an evaluation, "+
+				"which are %d now: wait until they end", campaign.ID, count)
 		}
 	}
 	return nil

@@ -199,7 +199,7 @@ func unmarshal(text []byte, target any) error {
 	case errors.As(err, &wrongType):
 		return errors.New("the request must be a JSON object")
 	case errors.As(err, &syntax):
-		return fmt.Errorf("the request is not valid JSON, at byte %d", syntax.Offset)
+		return cmp.Or(model.CheckJSON(text), fmt.Errorf("the request is not valid JSON, at byte %d", syntax.Offset))
 	case err != nil:
 		return errors.New("the request is not valid JSON: it ends too early")
 	}

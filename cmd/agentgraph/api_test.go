@@ -186,6 +186,11 @@ func TestChatReadsStandardInput(t *testing.T) {
 	left := process(t, "", env, "chat", b.agent)
 	require.Equal(t, 0, left.code, left.log)
 	require.Equal(t, 0, b.openChats(t), "the end of the input ends the chat")
+	b.must(t, `mutation { createAgent(input: {name: "Clinic", channel: Web, direction: Inbound, language: "en",
+		prompt: "Help.", fields: [{name: "clinicName", isMandatory: true}]}) { agent { id } } }`, nil, nil)
+	incomplete := process(t, "", env, "chat", "Clinic")
+	require.Equal(t, 2, incomplete.code)
+	require.Contains(t, incomplete.log, "mandatory fields: clinicName: add --data NAME=VALUE for each of them")
 	wrong := process(t, "", append(env, "AGENTGRAPH_API_KEY=wrong"), "chat", b.agent)
 	require.Equal(t, 3, wrong.code)
 }

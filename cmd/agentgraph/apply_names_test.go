@@ -198,8 +198,8 @@ func TestSwappedNamesAreRefused(t *testing.T) {
 	swapped := c.pulledWith(t, key, nil, "name: First", "name: Second", "name: Second", "name: First")
 	o := c.run(t, key, "apply", swapped)
 	require.Equal(t, 1, o.code, o.out)
-	require.Regexp(t, "simulations\\[[01]\\]: has a name that still belongs to the simulation test with the id test_\\w+ on "+
-		"the server: first apply the files that rename that simulation test", o.log)
+	require.Regexp(t, "simulations\\[[01]\\]: has a name that still belongs to the simulation test with the id test_\\w+ "+
+		"on the server: first apply the files that rename that simulation test", o.log)
 	require.Empty(t, c.mutations)
 	file := filepath.Join(c.pulledWith(t, key, nil, "name: First", "name: Third"), "agent_a.yaml")
 	added, err := os.ReadFile(file)

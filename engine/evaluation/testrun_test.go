@@ -203,7 +203,8 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 		"the judge fails": {
 			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1}, judge: lines("Passed.")},
 			messages:  []string{"user: One", "assistant: Fine"}, turns: 1, end: "The test's limit of 1 turns was reached.",
-			status: model.AgentTestRunStatusError, cause: model.RunErrorCauseJudge, err: "the Judge: two of its answers in a row cannot be used",
+			status: model.AgentTestRunStatusError, cause: model.RunErrorCauseJudge,
+			err: "the Judge: two of its answers in a row cannot be used",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,8 +88,8 @@ func TestReadBoundsUnpackedFiles(t *testing.T) {
 			"%d 0 R>>>>", 6+i), fill("/X Do ", 60)))
 	}
 	nested = append(nested, deflated(t, "/Type/XObject/Subtype/Form/BBox[0 0 9 9]", "0 0 m 9 9 l S"))
-	const work, memory, text = "seconds of work, too much for a file of its size", "takes more than 48 MiB of memory to read",
-		"MiB of text, too much for a file of its size"
+	const work, memory, text = "seconds of work, too much for a file of its size",
+		"takes more than 48 MiB of memory to read", "MiB of text, too much for a file of its size"
 	hello := "BT /F 10 Tf 9 700 Td (hello) Tj ET"
 	for name, c := range map[string]struct {
 		file    string

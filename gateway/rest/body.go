@@ -82,6 +82,9 @@ func parse(text []byte) (json.RawMessage, error) {
 	case !utf8.Valid(text):
 		return nil, errors.New("is not valid UTF-8")
 	case errors.As(err, &syntax):
+		if tooDeep := model.CheckJSON(text); tooDeep != nil {
+			return nil, fmt.Errorf("is too complex: %w", tooDeep)
+		}
 		return nil, fmt.Errorf("is not valid JSON: the error is at byte %d", syntax.Offset)
 	case err != nil:
 		return nil, errors.New("is not well-formed JSON")

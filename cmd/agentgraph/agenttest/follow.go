@@ -244,8 +244,7 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// cancel cancels the execution and waits until the runs in progress end. It changes nothing if the execution has
-// already finished.
+// cancel cancels the execution, unless it has finished, and waits until the runs in progress end.
 func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
 	defer stop()

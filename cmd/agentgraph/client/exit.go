@@ -26,7 +26,7 @@ var ExitCodes = [...]string{
 	ExitServer: "The server cannot be reached, refuses the key, or failed.",
 	ExitCancelled: "Cancelled by Ctrl-C, SIGTERM, `--timeout` or on the server; or `--require-mocked` found tools " +
 		"that would be called for real.",
-	ExitInconclusive: "Tests are inconclusive, or `knowledge evaluate` has no questions.",
+	ExitInconclusive: "Tests are inconclusive, `--corrected` has too few labels, or `knowledge evaluate` has no questions.",
 	ExitDiffers:      "`diff` or `--dry-run` found that the server differs from the files.",
 }
 

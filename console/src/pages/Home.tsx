@@ -102,7 +102,7 @@ function News({ data, fresh }: { data: HomeData; fresh: number }) {
   const never = all - passed - red;
   const details = [
     `${count(passed)} of ${count(all)} pass.`,
-    red > fresh && (fresh > 0 ? `${count(red - fresh)} ${red - fresh === 1 ? "was" : "were"} red before.` : `${count(red)} ${red === 1 ? "is" : "are"} red.`),
+    fresh > 0 && red > fresh && `${count(red - fresh)} ${red - fresh === 1 ? "was" : "were"} red before.`,
     never > 0 && `${count(never)} never ran.`,
   ];
   return (
@@ -116,6 +116,6 @@ function News({ data, fresh }: { data: HomeData; fresh: number }) {
 function headline(all: number, passed: number, red: number, fresh: number): string {
   if (all === 0) return "No tests yet";
   if (fresh > 0) return `${plural(fresh, "test")} turned red since yesterday`;
-  if (red > 0) return "Nothing turned red since yesterday";
+  if (red > 0) return `${plural(red, "red test")}, none new since yesterday`;
   return passed === all ? "Everything passes" : "Nothing is red";
 }

@@ -1,6 +1,6 @@
 import { Link } from "wouter";
 import { atThisPace } from "../../logic/credits";
-import { percent, shortCredits } from "../../ui/format";
+import { shortCredits } from "../../ui/format";
 import styles from "../Home.module.css";
 import type { HomeData } from "./query";
 
@@ -20,7 +20,7 @@ export function Credits({ data }: { data: HomeData }) {
       </header>
       <div className="row">
         <span className={styles.big}>{shortCredits(today.credits)}</span>
-        <span className="muted small">{comparison(today.credits, days.at(-8)?.credits ?? 0, weekday.format(new Date(today.day)))}</span>
+        <span className="muted small">{`${shortCredits(days.at(-8)?.credits ?? 0)} last ${weekday.format(new Date(today.day))}`}</span>
       </div>
       <svg className={styles.spark} viewBox={`0 0 ${days.length} 44`} preserveAspectRatio="none" role="img" aria-label={`Credits of the last ${days.length} days`}>
         {days.map(({ day, credits }, i) => {
@@ -31,13 +31,6 @@ export function Credits({ data }: { data: HomeData }) {
       <Plan data={data} />
     </section>
   );
-}
-
-function comparison(today: number, then: number, name: string): string {
-  if (then === 0) return "";
-  const change = (today - then) / then;
-  if (Math.abs(change) < 0.02) return `as much as last ${name}`;
-  return change > 0 ? `${percent(change)} above last ${name}` : `${percent(-change)} below last ${name}`;
 }
 
 function Plan({ data }: { data: HomeData }) {

@@ -79,7 +79,7 @@ func TestTokensNeedAKnownKey(t *testing.T) {
 	_, _, err := tenant.WithAPIKey(key.ID).CreateAccessToken(t.Context(), readToken)
 	fails(t, err, model.NotFound)
 	_, _, err = tenant.CreateAccessToken(t.Context(), readToken)
-	require.ErrorContains(t, err, "needs the API key")
+	require.ErrorContains(t, err, "only with an API key")
 }
 
 func TestExpiredTokensAreRemoved(t *testing.T) {

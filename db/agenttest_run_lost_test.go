@@ -112,7 +112,7 @@ func TestRunsWithoutJobsEnd(t *testing.T) {
 	for _, run := range []*model.AgentTestRun{runs[0], runByID(t, tenant, running.ID)} {
 		require.Equal(t, model.AgentTestRunStatusError, run.Status)
 		require.Equal(t, model.RunErrorCauseInfrastructure, run.Error.Cause)
-		require.Contains(t, run.Error.Message, "tried the run several times")
+		require.Contains(t, run.Error.Message, "started the run several times")
 	}
 	require.Equal(t, model.AgentTestRunStatusCancelled, runByID(t, tenant, cancelled.ID).Status)
 	require.Equal(t, model.AgentTestRunStatusPassed, runs[1].Status, "the next run continues")

@@ -152,8 +152,8 @@ func (t *Tenant) checkStatusChange(ctx context.Context, campaign *model.Campaign
 			return err
 		}
 		if count > 0 {
-			return model.Errorf(model.Conflict, "campaign %q cannot be archived while items are in a call or an evaluation, "+
-				"which are %d now: wait until they end", campaign.ID, count)
+			return model.Errorf(model.Conflict, "campaign %q cannot be archived until its calls and evaluations "+
+				"end; in progress: %d", campaign.ID, count)
 		}
 	}
 	return nil

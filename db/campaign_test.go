@@ -132,9 +132,9 @@ func TestCampaignWithActiveItemsIsNotArchived(t *testing.T) {
 			Status: new(model.CampaignStatusArchived)})
 		return err
 	}
-	require.Contains(t, fails(t, archive(), model.Conflict), "1 items")
+	require.Contains(t, fails(t, archive(), model.Conflict), "in progress: 1")
 	report(t, tenant, item, model.CampaignItemStatusProcessingResult)
-	require.Contains(t, fails(t, archive(), model.Conflict), "1 items")
+	require.Contains(t, fails(t, archive(), model.Conflict), "in progress: 1")
 	report(t, tenant, item, model.CampaignItemStatusProcessed)
 	require.NoError(t, archive())
 	_, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: item.ID})

@@ -370,8 +370,10 @@ func TestBlamesTakeAFixedNumberOfStatements(t *testing.T) {
 		var got struct {
 			AgentTests struct{ Nodes []struct{ Blame *blame } }
 		}
-		g.must(t, key, `query ($n: Int!) { agentTests(filter: {nameContains: "fails since prompt"}, first: $n) {
+		g.must(t, key, `query ($n: Int!) { agentTests(first: $n, filter: {nameContains: "Says wh",
+			lastRunStatuses: [Failed]}) {
 			nodes { blame { `+blameFields+` } } } }`, map[string]any{"n": first}, &got)
+		require.Len(t, got.AgentTests.Nodes, min(first, 2))
 		require.NotNil(t, got.AgentTests.Nodes[0].Blame)
 		taken = append(taken, g.statements.Load()-before)
 	}

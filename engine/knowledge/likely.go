@@ -12,6 +12,8 @@ const (
 	// maxRare bounds the tokens whose chunks are all read. maxShared bounds the tokens that only count in chunks with
 	// another token.
 	maxRare, maxShared = 64, 8
+	// minWindow is the window for short questions. It grows by windowPerToken with each token of a longer one.
+	minWindow, windowPerToken = 150, 10
 	// weightUnit is the integer in the database for a weight of 1.
 	weightUnit = 1e6
 )
@@ -19,21 +21,29 @@ const (
 // likely returns the ids of the chunks with the highest total weight of the question's tokens, up to the window. If all
 // is true, it adds chunks without a token.
 func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
-	searched, other := s.planSearch()
+	window, visits := s.bounds()
+	searched, other := s.planSearch(window, visits)
 	switch {
 	case all:
 		other = nil
 	case len(searched)+len(other) == 0:
 		return nil, nil
 	}
-	return s.tenant.LikelyChunks(ctx, s.datasets, searched, other, s.base.visits, s.base.window)
+	return s.tenant.LikelyChunks(ctx, s.datasets, searched, other, visits, window)
+}
+
+// bounds returns how many chunks are scored, and how many are read. Long questions need more, because the words that a
+// chunk contains decide less about its score.
+func (s *search) bounds() (window, visits int) {
+	window = min(s.base.window, max(minWindow, windowPerToken*len(s.tokens)))
+	return window, s.base.visits * window / s.base.window
 }
 
 // planSearch plans the search for a question's tokens. It searches the rarest tokens, until their chunks are too many
 // together. Then it searches frequent tokens, which count only for chunks that also contain another token. other has
 // the terms of a frequent token. Chunks that contain only this token are added if the rare tokens do not fill the
 // window.
-func (s *search) planSearch() (searched []db.WeighedToken, other []string) {
+func (s *search) planSearch(window, most int) (searched []db.WeighedToken, other []string) {
 	other = []string{}
 	add := func(t token, with []string) {
 		weight := int32(t.weight * t.credit * weightUnit)
@@ -47,11 +57,11 @@ func (s *search) planSearch() (searched []db.WeighedToken, other []string) {
 		t := s.tokens[i]
 		both := int(float64(t.Chunks) * min(1, float64(held)/float64(s.chunks)))
 		switch {
-		case len(searched) < maxRare && visits+t.Chunks <= s.base.visits:
+		case len(searched) < maxRare && visits+t.Chunks <= most:
 			visits += t.Chunks
 			rare = append(rare, i)
 			add(t, nil)
-		case held == 0 || !t.isStop() && len(frequent) < maxShared && shared+both <= s.base.visits:
+		case held == 0 || !t.isStop() && len(frequent) < maxShared && shared+both <= most:
 			shared += both
 			frequent = append(frequent, i)
 		default:
@@ -59,7 +69,7 @@ func (s *search) planSearch() (searched []db.WeighedToken, other []string) {
 		}
 		held += t.Chunks
 	}
-	if len(frequent) > 0 && visits < s.base.window {
+	if len(frequent) > 0 && visits < window {
 		other = s.tokens[frequent[0]].Terms
 	}
 	lists := slices.Concat(rare, frequent)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -107,6 +108,42 @@ func TestConcurrentMigrationsSucceed(t *testing.T) {
 	require.NoError(t, connect(t, address).QueryRow(ctx, "SELECT count(*) FROM migration.version WHERE version_id > 0").
 		Scan(&applied))
 	require.EqualValues(t, schema.Wanted, applied)
+}
+
+// Old replicas may write while the schema is migrated.
+func TestMigrationIsRepeatedAfterDeadlock(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	migrator := newMigrator(t, address)
+	for {
+		state, err := migrator.Schema(ctx)
+		require.NoError(t, err)
+		if state.Current < 62 { // which locks two tables
+			break
+		}
+		require.NoError(t, migrator.Down(ctx))
+	}
+	conn := connect(t, address)
+	tx, err := conn.Begin(ctx)
+	require.NoError(t, err)
+	_, err = tx.Exec(ctx, "LOCK TABLE agent_test_executions IN ROW EXCLUSIVE MODE")
+	require.NoError(t, err)
+	done := make(chan error, 1)
+	go func() { done <- migrator.Up(ctx) }()
+	observer := connect(t, address)
+	require.Eventually(t, func() bool {
+		var isWaiting bool
+		require.NoError(t, observer.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND relation = "+
+			"'agent_test_executions'::regclass)").Scan(&isWaiting))
+		return isWaiting
+	}, 20*time.Second, 10*time.Millisecond)
+	_, err = tx.Exec(ctx, "LOCK TABLE agent_tests IN ROW EXCLUSIVE MODE")
+	require.NoError(t, err, "the migration is the one that ends, because it waits longer")
+	require.NoError(t, tx.Commit(ctx))
+	require.NoError(t, <-done)
+	state, err := migrator.Schema(ctx)
+	require.NoError(t, err)
+	require.NoError(t, state.Err())
 }
 
 func TestOlderSchemaIsRefused(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/agentgraph/agentgraph/db/pg"
+	"github.com/agentgraph/agentgraph/db/seal"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -76,6 +77,10 @@ func (i *CompanyImport) checkHeaders(row any) (err error) {
 		_, err = i.tenant.DecryptHeaders(row.ID, row.Endpoint)
 	case *model.McpServer:
 		_, err = i.tenant.DecryptHeaders(row.ID, row.Endpoint)
+	}
+	if errors.Is(err, seal.ErrNoKey) {
+		return errors.New("endpoint.sealedHeaders are encrypted, but this server has no secret key: set it to the key of " +
+			"the other server")
 	}
 	if err != nil {
 		return errors.New("endpoint.sealedHeaders were encrypted with another secret key than this server's")

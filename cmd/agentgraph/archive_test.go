@@ -72,8 +72,11 @@ func TestExportedCompanyIsImported(t *testing.T) {
 		go func() { logs <- ran(t, "import", "--database-url", both, file).log }()
 	}
 	log = <-logs + <-logs
-	require.Regexp(t, "was already imported from this archive|another import created the company at the same time", log)
+	require.Regexp(t, "was already imported from this archive|already exists, from another archive or from an import at the same time", log)
 	require.Contains(t, log, `imported "Acme"`)
+	changed, _ := command(0, nil, "export", "--company", "Acme", "--database-url", from, "--sealed-headers", "-")
+	_, log = command(1, bytes.NewBufferString(changed), "import", "--database-url", to, "-")
+	require.Contains(t, log, acme.CompanyID()+" already exists, from another archive")
 	_, log = command(1, nil, "import", "--database-url", to, "/dev/null")
 	require.Contains(t, log, "the file is not an archive")
 
@@ -82,9 +85,10 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	sealed, log := command(0, nil, "export", "--company", "Acme", "--database-url", from, "--sealed-headers", "-")
 	require.NotContains(t, log, "the headers")
 	fresh := dbtest.URL(t)
-	for _, wrong := range []string{another, ""} {
+	for wrong, want := range map[string]string{another: "were encrypted with another secret key",
+		"": "are encrypted, but this server has no secret key"} {
 		_, log = command(1, bytes.NewBufferString(sealed), "import", "--database-url", fresh, "--secret-key", wrong, "-")
-		require.Contains(t, log, "tools/000001.jsonl: line 1: endpoint.sealedHeaders were encrypted with another secret key")
+		require.Contains(t, log, "tools/000001.jsonl: line 1: endpoint.sealedHeaders "+want)
 	}
 	command(0, bytes.NewBufferString(sealed), "import", "--database-url", fresh, "--secret-key", key, "-")
 	moved := dbtest.Open(t, fresh, dbtest.Options()).Tenant(acme.CompanyID())

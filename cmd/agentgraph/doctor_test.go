@@ -110,7 +110,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 		"foreign database": {[]string{"--database-url", foreign}, 1,
 			map[string][2]string{"schema": {"problem", "public.agents of another program"}}},
 		"old schema": {[]string{"--database-url", old}, 1,
-			map[string][2]string{"schema": {"problem", "this program needs"}}},
+			map[string][2]string{"schema": {"problem", "this program needs"}, "stored secrets": {}}},
 		"read-only database": {[]string{"--database-url", readOnly}, 1,
 			map[string][2]string{"database": {"problem", "a standby or read-only"}}},
 		"secrets of another key": {[]string{"--database-url", secrets, "--secret-key", secretKey}, 1,

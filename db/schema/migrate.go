@@ -143,6 +143,9 @@ func (m *Migrator) Schema(ctx context.Context) (State, error) {
 	return schema, nil
 }
 
+// maxDeadlocks is the number of deadlocks after which Up gives up. Postgres needs a second to detect one.
+const maxDeadlocks = 60
+
 // Up applies all missing migrations. It stores vectors in the best way that the server supports, and turns on
 // row-level security if the user may create its roles. It does not change a schema that is newer than the program,
 // and returns an error if the program cannot use it.
@@ -165,7 +168,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
-	if _, err := m.goose.Up(ctx); err != nil {
+	if err := m.apply(ctx); err != nil {
 		return fmt.Errorf("migrate up: %w", err)
 	}
 	if err := m.moveVectors(ctx); err != nil {
@@ -178,6 +181,17 @@ func (m *Migrator) Up(ctx context.Context) error {
 		return err
 	}
 	return schema.Err()
+}
+
+// apply applies all missing migrations. A migration that locks several tables can deadlock with requests of older
+// replicas. Postgres then reverts it, and apply tries it again.
+func (m *Migrator) apply(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		_, err := m.goose.Up(ctx)
+		if pg.SQLState(err) != "40P01" || attempt == maxDeadlocks {
+			return err
+		}
+	}
 }
 
 // Down reverts the newest migration, and deletes the data in the tables and columns that the migration created. It

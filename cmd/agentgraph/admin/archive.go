@@ -168,8 +168,8 @@ func (c *Import) Run(cmd *cobra.Command) error {
 			return err
 		}
 		if known, ok := errors.AsType[*model.Error](err); ok && known.Code == model.Conflict {
-			return errors.New("another import created the company at the same time; nothing was changed. Run the command " +
-				"again to check that it was the same archive")
+			return fmt.Errorf("%s already exists, from another archive or from an import at the same time; nothing was "+
+				"changed. To replace it, delete the company first", manifest.Company.ID)
 		}
 		if err != nil {
 			return err

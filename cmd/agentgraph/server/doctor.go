@@ -152,9 +152,12 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	}
 	// The database read its clock between the request and the answer.
 	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
-	findings := []finding{server(contents), c.connections(contents), c.schema(ctx, contents)}
+	current := c.schema(ctx, contents)
+	findings := []finding{server(contents), c.connections(contents), current}
 	if contents.IsOurs {
 		findings = append(findings, rowSecurity(contents))
+	}
+	if current.State == "ok" { // otherwise, tables or columns may be missing
 		findings = append(findings, c.store(ctx)...)
 	}
 	if skew > maxSkew {

@@ -34,6 +34,7 @@ journeys("agents and chats", () => {
       const columns = async () => new Set(await agents.evaluateAll((boxes) => boxes.map((box) => Math.round(box.getBoundingClientRect().left)))).size;
       assert.ok((await columns()) > 2, "layers");
       await page.setViewportSize({ width: 390, height: 844 });
+      for (let i = 0; (await columns()) !== 2 && i < 50; i++) await page.waitForTimeout(100);
       assert.equal(await columns(), 2);
       const tops = await agents.evaluateAll((boxes) => boxes.map((box) => box.getBoundingClientRect().top));
       const bar = (await find.boundingBox())!;

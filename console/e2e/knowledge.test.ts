@@ -25,7 +25,7 @@ journeys("knowledge", () => {
       await page.getByLabel("Minimum score").fill("1");
       await page.getByRole("button", { name: "Ask" }).click();
       await page.getByText("Not saved: minimum score 1").waitFor();
-      await page.getByRole("list", { name: "Results below the threshold, best first" }).getByRole("link", { name: "toaster.md" }).waitFor();
+      await page.getByRole("list", { name: "Results below the minimum, best first" }).getByRole("link", { name: "toaster.md" }).waitFor();
       await page.getByRole("link", { name: "New chat" }).click();
       await page.getByRole("heading", { level: 1, name: "New chat" }).waitFor();
       await page.getByLabel("productName").waitFor();

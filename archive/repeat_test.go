@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -123,6 +124,31 @@ func TestRetentionMovesWithItsCompany(t *testing.T) {
 		err := take(t, dbtest.New(t), packed(t, entry{"manifest.json", manifest},
 			entry{"retentions.jsonl", line(t, map[string]any{"kind": "Chats", "days": days})}))
 		require.ErrorContains(t, err, "retentions.jsonl: line 1: "+says)
+	}
+}
+
+func TestVariantsMoveWithTheirCompany(t *testing.T) {
+	t.Parallel()
+	from, to := dbtest.New(t), dbtest.New(t)
+	company, err := from.CreateCompany(t.Context(), "Acme")
+	require.NoError(t, err)
+	started, err := from.Tenant(company.ID).StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{
+		TestIds: dbtest.Tests(t, from.Tenant(company.ID), 1, 1), Repeats: 1, Concurrency: 1,
+		Variants: []*model.TestVariant{{Label: "now"}, {Label: "très / froid",
+			TriedSettings: model.TriedSettings{LlmSettings: &model.LlmSettingsInput{Temperature: new(0.0)}}}}})
+	require.NoError(t, err)
+	file := &bytes.Buffer{}
+	_, err = archive.Export(t.Context(), from, company.ID, file, archive.ExportOptions{})
+	require.NoError(t, err)
+	require.NoError(t, take(t, to, file.Bytes()))
+	moved, err := to.Tenant(company.ID).AgentTestExecution(t.Context(), started.ID)
+	require.NoError(t, err)
+	require.Equal(t, started.Tried, moved.Tried)
+	for id, isRefused := range map[string]bool{"agent_1/now": false, "agent_1/": true, "/now": true, "a/b": false} {
+		err := take(t, dbtest.New(t), packed(t, entry{"manifest.json", manifest}, entry{"agent_test_snapshots.jsonl",
+			line(t, map[string]any{"id": id, "execution_id": "none", "definition": map[string]any{}})}))
+		require.Error(t, err)
+		require.Equal(t, isRefused, strings.Contains(err.Error(), "id must have 1 to"), err)
 	}
 }
 

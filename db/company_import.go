@@ -228,7 +228,9 @@ func (i *CompanyImport) complement(table string, line json.RawMessage) (json.Raw
 			continue
 		}
 		var id string
-		if json.Unmarshal(value, &id) != nil || !model.IsID(id) {
+		isText := json.Unmarshal(value, &id) == nil
+		isValid := model.IsID(id) || table == "agent_test_snapshots" && model.IsVariantID(id)
+		if !isText || !isValid {
 			return nil, fmt.Errorf("id must have 1 to %d letters, digits or . _ ~ : @ -, and must begin with a letter or a "+
 				"digit", model.MaxIDLength)
 		}

@@ -65,6 +65,12 @@ func (s TriedSettings) CheckSettings(f *Fields, path string, rerankModels []stri
 	}
 }
 
+// IsVariantID reports whether a text may be the id of an agent in a variant: the agent's id, a slash and the label.
+func IsVariantID(text string) bool {
+	agentID, label, _ := strings.Cut(text, "/")
+	return IsID(agentID) && label != "" && utf8.RuneCountInString(label) <= maxLabelText
+}
+
 // ChangesPrompt reports whether the variant replaces the agent's prompt. Then all tests must belong to that agent.
 func (v TestVariant) ChangesPrompt() bool { return v.Prompt != nil || v.PromptVersion != nil }
 

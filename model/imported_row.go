@@ -155,6 +155,11 @@ func (r *Retention) CheckImported() error {
 func (e *AgentTestExecution) CheckImported() error {
 	var faults Fields
 	faults.draft("draftPrompt", e.DraftPrompt)
+	var variants []*TestVariant
+	for i := range e.Tried {
+		variants = append(variants, &e.Tried[i])
+	}
+	faults.variants("variants", variants, e.DraftPrompt)
 	return faults.Err()
 }
 

@@ -17,6 +17,8 @@ func TestImportedRowsReportEveryBound(t *testing.T) {
 	}{
 		{&Tool{Endpoint: endpoint}, []string{"name", "endpoint.method"}},
 		{server, []string{"name", "offers.0.name", "endpoint.method"}},
+		{&AgentTestExecution{Tried: []TestVariant{{Label: "now"}, {Label: "hot", TriedSettings: TriedSettings{
+			LlmSettings: &LlmSettingsInput{Temperature: new(9.0)}}}}}, []string{"variants.1.llmSettings.temperature"}},
 		{test, []string{"toolMocking.sideEffects", "name"}},
 	} {
 		var known *Error

@@ -243,10 +243,11 @@ func TestVariantsOfSettings(t *testing.T) {
 		return passed, settings
 	}
 	passed, settings := run("informed", `[{"label": "now"}, {"label": "cold", "llmSettings": {"temperature": 0}},
-		{"label": "told", "promptSettings": {"emptyResponse": "We open at 8 am."}}]`)
-	require.Equal(t, []int{0, 0, 1}, passed)
+		{"label": "told", "promptSettings": {"emptyResponse": "We open at 8 am."}},
+		{"label": "same", "llmSettings": {"topP": null}, "promptSettings": {}}]`)
+	require.Equal(t, []int{0, 0, 1, 0}, passed)
 	require.Equal(t, []string{"null", `{"llmSettings":{"temperature":0}}`,
-		`{"promptSettings":{"emptyResponse":"We open at 8 am."}}`}, settings)
+		`{"promptSettings":{"emptyResponse":"We open at 8 am."}}`, "null"}, settings)
 	run("plain", `[{"label": "now"}, {"label": "hot", "llmSettings": {"temperature": 2}}]`)
 	temperatures := []float64{}
 	for _, asked := range server.asked(t, "m") {
@@ -254,7 +255,7 @@ func TestVariantsOfSettings(t *testing.T) {
 			temperatures = append(temperatures, *asked.Temperature)
 		}
 	}
-	require.Equal(t, []float64{0.1, 0, 2}, temperatures, "the chat's own, and those of two variants")
+	require.Equal(t, []float64{0.1, 0, 0.1, 2}, temperatures, "the chat's own, and those of two variants")
 	unchanged, err := tenant.KnowledgeBaseChat(t.Context(), chat.ID)
 	require.NoError(t, err)
 	require.Equal(t, chat.LlmSettings, unchanged.LlmSettings)

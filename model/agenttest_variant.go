@@ -239,10 +239,17 @@ func (v *AgentTestVariant) IsDraft() bool { return v.Prompt != nil }
 
 // Settings are the settings that the variant tries, or nil if it has none.
 func (v *AgentTestVariant) Settings() (*JSONObject, error) {
-	if v.TriedSettings == (TriedSettings{}) {
+	tried := v.TriedSettings
+	if tried.LlmSettings != nil && *tried.LlmSettings == (LlmSettingsInput{}) {
+		tried.LlmSettings = nil
+	}
+	if tried.PromptSettings != nil && *tried.PromptSettings == (PromptSettingsInput{}) {
+		tried.PromptSettings = nil
+	}
+	if tried == (TriedSettings{}) {
 		return nil, nil
 	}
-	settings, err := ObjectOf(v.TriedSettings)
+	settings, err := ObjectOf(tried)
 	return &settings, err
 }
 

@@ -371,6 +371,18 @@ func TestATestHasNobodyToAsk(t *testing.T) {
 	require.Zero(t, r.made.Load())
 }
 
+func TestVariantsNeedTheChatWhoseSettingsTheyTry(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	agent := *r.agent
+	agent.Tried.PromptSettings = &model.PromptSettingsInput{TopN: new(int32(1))}
+	run := &model.AgentTestRun{Snapshot: model.RunSnapshot{Agent: &agent, Test: &model.AgentTestRow{}}}
+	run.OwnBy(r.companyID)
+	_, _, err := r.e.Rehearse(t.Context(), r.tenant, run, &engine.Meter{}).Answer(t.Context(), engine.Situation{
+		Messages: []model.TestMessage{{Role: model.MessageRoleUser, Text: "Refund me"}}})
+	require.ErrorContains(t, err, "its knowledge base chat was disconnected")
+}
+
 func TestATrialIsApprovedByItsCaller(t *testing.T) {
 	t.Parallel()
 	r := newRefunds(t, model.ToolApprovalAsk)

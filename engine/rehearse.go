@@ -99,6 +99,10 @@ func (r *Rehearsal) Answer(ctx context.Context, situation Situation) (*Reply, []
 	if err := r.mocking.Check(s.Tools, s.SubAgents); err != nil {
 		return nil, nil, err
 	}
+	if s.chat == nil && s.Agent.Tried.PromptSettings != nil {
+		return nil, nil, model.Errorf(model.Unprocessable, "its knowledge base chat was disconnected, so the settings of "+
+			"the variant cannot be tried")
+	}
 	e := r.engine
 	counted := &Meter{}
 	defer func() { r.meter.addAll(counted) }()

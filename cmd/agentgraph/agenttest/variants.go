@@ -81,6 +81,7 @@ var variantMember = regexp.MustCompile(`(?:^|\s)(model|prompt|version|` +
 // version=N, prompt=@FILE and SETTING=VALUE.
 func parseVariant(text string) (client.Variables, error) {
 	label, changeText, _ := strings.Cut(text, ":")
+	changeText = strings.TrimSpace(changeText)
 	variant := client.Variables{"label": label}
 	wrong := func(format string, args ...any) error {
 		return client.Exit(client.ExitUsage, fmt.Errorf("--variant %q: "+format, append([]any{text}, args...)...))
@@ -90,12 +91,17 @@ func parseVariant(text string) (client.Variables, error) {
 		return nil, wrong("expected LABEL:model=NAME, LABEL:version=N, LABEL:prompt=@FILE or LABEL:SETTING=VALUE, where "+
 			"SETTING is one of %s", strings.Join(slices.Sorted(maps.Keys(triedSettings)), ", "))
 	}
+	given := map[string]bool{}
 	for i, at := range members {
 		end := len(changeText)
 		if i+1 < len(members) {
 			end = members[i+1][0]
 		}
 		name, value := changeText[at[2]:at[3]], strings.TrimSpace(changeText[at[1]:end])
+		if given[name] {
+			return nil, wrong("%s must be given only once", name)
+		}
+		given[name] = true
 		switch name {
 		case "model":
 			variant["model"] = value

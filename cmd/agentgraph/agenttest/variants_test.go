@@ -26,7 +26,7 @@ func TestVariantsShowExactCreditsAndFallbacks(t *testing.T) {
 
 func TestVariantFlagsSetSettings(t *testing.T) {
 	t.Parallel()
-	got, err := parseVariant("cold:model=small temperature=0 topN=3 showQuote=false rerankModel= topP=0.5")
+	got, err := parseVariant("cold:  model=small temperature=0 topN=3 showQuote=false rerankModel= topP=0.5")
 	require.NoError(t, err)
 	require.Equal(t, client.Variables{"label": "cold", "model": "small",
 		"llmSettings":    client.Variables{"temperature": 0.0, "topP": 0.5},
@@ -34,6 +34,7 @@ func TestVariantFlagsSetSettings(t *testing.T) {
 	for text, want := range map[string]string{
 		"a:temperature=hot": `temperature must be a number, not "hot"`,
 		"a:topP=NaN":        `topP must be a number, not "NaN"`,
+		"a:topN=3 topN=4":   "topN must be given only once",
 		"a:topN=1.5":        `topN must be a whole number, not "1.5"`,
 		"a:showQuote=yes":   `showQuote must be true or false, not "yes"`,
 		"a:top_n=1":         "one of frequencyPenalty, keywordsSimilarityWeight, presencePenalty",

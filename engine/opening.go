@@ -105,12 +105,12 @@ func fictional(field string, at time.Time) string {
 		return "+12025550143"
 	case has("name"):
 		return "Alex Example"
-	case has("caller", "tel"):
-		return "+12025550143"
 	case has("date", "today"):
 		return at.Format(time.DateOnly)
 	case has("time", "hour"):
 		return at.Format("15:04")
+	case has("caller", "tel"):
+		return "+12025550143"
 	}
 	return "simulated " + field
 }

@@ -62,6 +62,7 @@ func TestFictionalValuesFitTheirFields(t *testing.T) {
 		"firstName": "Alex", "last_name": "Example", "fullName": "Alex Example", "campaign": "simulated campaign",
 		"currentDate": "2026-03-01", "callTime": "09:30", "callerFirstName": "Alex", "candidateName": "Alex Example",
 		"callerName": "Alex Example", "callerPhone": "+12025550143", "tel": "+12025550143",
+		"callerBirthDate": "2026-03-01", "hotelCheckInTime": "09:30",
 	} {
 		require.Equal(t, want, fictional(field, at), field)
 	}

@@ -177,12 +177,13 @@ func (c *conversation) chooseReply() *reply {
 		if chosen := c.chosenReply(); chosen != nil && best.score < sureScore {
 			return c.startExample(chosen)
 		}
-		if found := words.nearest(c.topic.head.replies, c.withAnswer(parts)); found.score >= nearScore &&
+		replies := c.spoken(c.topic.head.replies)
+		if found := words.nearest(replies, c.withAnswer(parts)); found.score >= nearScore &&
 			(found.score+0.1 >= best.score || found.score >= sureScore) {
 			return c.startExample(found.exchange)
 		}
-		if i := slices.IndexFunc(c.topic.head.replies, isForAnything); i >= 0 && best.score < sureScore && !c.asks() {
-			return c.startExample(c.topic.head.replies[i])
+		if i := slices.IndexFunc(replies, isForAnything); i >= 0 && best.score < sureScore && !c.asks() {
+			return c.startExample(replies[i])
 		}
 	}
 	if c.question != "" && (best.score < fairScore || best.isBuiltIn) && c.isData() {
@@ -287,7 +288,10 @@ func (c *conversation) emergency(words *lexicon, parts []partOfMessage, own, sma
 			return reply
 		}
 	}
-	found = words.nearest(c.activeEmergency.replies, parts)
+	if i := slices.IndexFunc(small, urgent); i >= 0 && c.activeEmergency.language != c.phrases.language {
+		c.activeEmergency = small[i] // the contact changed the language
+	}
+	found = words.nearest(c.spoken(c.activeEmergency.replies), parts)
 	if found.score < nearScore {
 		found.exchange = c.activeEmergency
 		if i := slices.IndexFunc(c.activeEmergency.replies, isForAnything); i >= 0 {

@@ -130,3 +130,29 @@ func TestArgumentsWithoutADescriptionAreAskedByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, answer.Text, "Could you tell me this, please: parcel size?")
 }
+
+// A contact may change the language in an emergency, and in the middle of a subject.
+func TestContactChangesTheLanguage(t *testing.T) {
+	t.Parallel()
+	const shop = "You answer for a shop.\n\n# Examples\nUser: when are you open\nAgent: From 8 to 18. On which day?\n" +
+		"User: on monday | on sunday\nAgent: From 9 on that day.\nUser: *\nAgent: Please name a day.\n\n" +
+		"User: quand êtes-vous ouverts\nAgent: De 8 h à 18 h.\n"
+	for _, system := range []string{"You answer for a shop.", shop} {
+		for _, said := range [][]string{
+			{"There is smoke in my kitchen, help, fire", "excusez-moi, parlez-vous français ?", "112"},
+			{"Il y a le feu chez moi", "sorry, do you speak English? my French is bad", "999"},
+			{"I am having a heart attack", "je ne parle pas bien anglais, où est-ce que je peux garer la voiture ?", "112"},
+			{"Au secours, je fais une crise cardiaque", "et maintenant ?", "112"},
+		} {
+			require.Contains(t, talk(t, llm.Request{System: system, Messages: []llm.Message{
+				{Role: llm.RoleUser, Text: said[0]}, {Role: llm.RoleAssistant, Text: "Call 112."},
+				{Role: llm.RoleUser, Text: said[1]}}}), said[2], said)
+		}
+	}
+	said := talk(t, llm.Request{System: shop, Messages: []llm.Message{{Role: llm.RoleUser, Text: "when are you open"},
+		{Role: llm.RoleAssistant, Text: "From 8 to 18. On which day?"},
+		{Role: llm.RoleUser, Text: "pardon, quand êtes-vous ouverts ?"}}})
+	require.Contains(t, said, "De 8 h à 18 h.")
+	require.NotContains(t, talk(t, llm.Request{System: shop, Messages: []llm.Message{
+		{Role: llm.RoleUser, Text: "c'est la commande 4471, je crois"}}}), "urgence")
+}

@@ -261,12 +261,15 @@ func TestVariantsOfSettings(t *testing.T) {
 	require.Equal(t, chat.LlmSettings, unchanged.LlmSettings)
 	require.Equal(t, chat.PromptSettings, unchanged.PromptSettings)
 
+	long := strings.Repeat("x", 49_988)
 	for variant, want := range map[string]string{
 		`{"label": "b", "llmSettings": {"temperature": 3}}`: "variants.1.llmSettings.temperature must be a number between",
 		`{"label": "b", "promptSettings": {"topN": 0}}`:     "variants.1.promptSettings.topN must be between 1 and 100",
 		`{"label": "b", "promptSettings": {"topN": 1}}`: "variants.1.promptSettings must not be given, because agent \"" +
 			agents["plain"] + "\" has no knowledge base chat",
 		`{"label": "b", "promptSettings": {"prompt": "x"}}`: "variants.1.promptSettings.prompt must contain {knowledge}",
+		`{"label": "b", "promptSettings": {"prompt": "{knowledge} ` + long + `"}}, {"label": "c", "prompt": "` + long +
+			`............"}, {"label": "d", "prompt": "x"}`: "prompts of at most 100000 characters together, not 100001",
 	} {
 		refused := g.query(t, key, startVariants, map[string]any{"input": map[string]any{"agentId": agents["plain"],
 			"variants": json.RawMessage(`[{"label": "a"}, ` + variant + `]`)}})

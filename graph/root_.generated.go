@@ -2179,7 +2179,7 @@ input AgentTestVariantInput {
   model: String @bounds(maxLength: 100)
   "How the model writes. These values replace those of the agent's knowledge base chat, or the provider's defaults if the agent has no chat. Sub-agents keep their own settings."
   llmSettings: LlmSettingsInput
-  "How knowledge is found and used. These values replace those of the agent's knowledge base chat. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if an agent of the tests has no chat. Sub-agents keep their own settings."
+  "How knowledge is found and used. These values replace those of the agent's knowledge base chat. A ` + "`" + `prompt` + "`" + ` must contain ` + "`" + `{knowledge}` + "`" + `, even if no dataset is connected. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if an agent of the tests has no chat. Sub-agents keep their own settings."
   promptSettings: PromptSettingsInput
 }
 

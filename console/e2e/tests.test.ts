@@ -56,6 +56,7 @@ journeys("tests", () => {
         { label: "now", settings: null },
         { label: "draft temperature 0.5", settings: { llmSettings: { temperature: 0.5 } } },
       ]);
+      await page.getByText("draft, temperature 0.5").first().waitFor();
       await page.getByRole("columnheader", { name: /draft/ }).or(page.getByRole("rowheader", { name: /draft/ })).first().waitFor();
       await checkAccessible();
     }));

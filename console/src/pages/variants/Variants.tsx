@@ -4,6 +4,7 @@ import { graphql, type ResultOf } from "../../api/graphql";
 import { usePage } from "../../api/page";
 import { inRow } from "../../logic/rows";
 import { fallbackText, isMeasured } from "../../logic/usage";
+import { may } from "../../ui/Act";
 import { count, exactCredits, percent, plural } from "../../ui/format";
 import { Page } from "../../ui/Page";
 import { Empty, Shown } from "../../ui/states";
@@ -12,11 +13,11 @@ import { Time } from "../../ui/Time";
 import { useRepeat } from "../../ui/useRepeat";
 
 const VariantsQuery = graphql(`
-  query Variants($id: ID!) {
+  query Variants($id: ID!, $seesSettings: Boolean!) {
     agentTestExecution(id: $id) {
       id status repeats createdAt agent { id name } counts { total queued running }
       variants {
-        label isDraft promptVersion model conclusion adjustedPValue decidingRepeats
+        label isDraft promptVersion model settings @include(if: $seesSettings) conclusion adjustedPValue decidingRepeats
         counts { judged passed error passRate passRateInterval { low high } }
         durationMs { p50 p95 }
         usage { answers fallbacks models credits inputTokens outputTokens firstTokenMs { p50 p95 } }
@@ -48,7 +49,7 @@ const styles = {
 
 /** Prompts and models side by side: a column for each variant, a row for each test. */
 export function Variants({ id }: { id: string }) {
-  const answer = usePage(VariantsQuery, { id }, { onFocus: true, isFresh: true });
+  const answer = usePage(VariantsQuery, { id, seesSettings: may("prompts") }, { onFocus: true, isFresh: true });
   const status = answer.data?.agentTestExecution?.status;
   useRepeat(answer.refresh, 2_000, status === "Queued" || status === "Running" || status === "Cancelling");
   return (
@@ -185,8 +186,12 @@ function shade(rate: number): string {
   return `color-mix(in oklab, var(--${to}-soft) ${Math.round(share * 100)}%, var(--${from}-soft))`;
 }
 
-function changes({ isDraft, promptVersion, model }: Variant): string {
+function changes({ isDraft, promptVersion, model, settings }: Variant): string {
   const parts = [isDraft ? "draft" : promptVersion === null ? "" : `prompt v${promptVersion}`, model === null ? "" : model || "default model"];
+  for (const group of Object.values(settings ?? {})) {
+    // A prompt or another text would be too long here.
+    for (const [name, value] of Object.entries(group as object)) parts.push(typeof value === "string" ? name : `${name} ${value}`);
+  }
   return parts.filter(Boolean).join(", ") || "as it is";
 }
 

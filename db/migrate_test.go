@@ -123,7 +123,18 @@ func TestMigrationIsRepeatedAfterDeadlock(t *testing.T) {
 		}
 		require.NoError(t, migrator.Down(ctx))
 	}
+	// Whoever waits for longer than its deadlock_timeout looks for a deadlock, once, and ends. The migration is to look
+	// first, but not before there is one.
 	conn := connect(t, address)
+	var database string
+	require.NoError(t, conn.QueryRow(ctx, "SELECT quote_ident(current_database())").Scan(&database))
+	for _, statement := range []string{"ALTER DATABASE " + database + " SET deadlock_timeout = '4s'",
+		"SET deadlock_timeout = '10min'"} {
+		_, err := conn.Exec(ctx, statement)
+		require.NoError(t, err)
+	}
+	require.NoError(t, migrator.Close())
+	migrator = newMigrator(t, address)
 	tx, err := conn.Begin(ctx)
 	require.NoError(t, err)
 	_, err = tx.Exec(ctx, "LOCK TABLE agent_test_executions IN ROW EXCLUSIVE MODE")
@@ -138,7 +149,7 @@ func TestMigrationIsRepeatedAfterDeadlock(t *testing.T) {
 		return isWaiting
 	}, 20*time.Second, 10*time.Millisecond)
 	_, err = tx.Exec(ctx, "LOCK TABLE agent_tests IN ROW EXCLUSIVE MODE")
-	require.NoError(t, err, "the migration is the one that ends, because it waits longer")
+	require.NoError(t, err)
 	require.NoError(t, tx.Commit(ctx))
 	require.NoError(t, <-done)
 	state, err := migrator.Schema(ctx)

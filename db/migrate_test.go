@@ -123,8 +123,8 @@ func TestMigrationIsRepeatedAfterDeadlock(t *testing.T) {
 		}
 		require.NoError(t, migrator.Down(ctx))
 	}
-	// Whoever waits for longer than its deadlock_timeout looks for a deadlock, once, and ends. The migration is to look
-	// first, but not before there is one.
+	// Postgres looks for a deadlock once a transaction has waited for its deadlock_timeout, and ends this transaction. The
+	// timeout of the migration is shorter, but long enough for the test to cause the deadlock.
 	conn := connect(t, address)
 	var database string
 	require.NoError(t, conn.QueryRow(ctx, "SELECT quote_ident(current_database())").Scan(&database))

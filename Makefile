@@ -122,7 +122,7 @@ bench-knowledge: postgres ## how fast retrieval answers in large datasets
 
 # The model comes first, because other generators import its generated code.
 generate: ## generate code, the descriptions of REST, and docs/reference
-	rm -rf graph
+	rm -f graph/*.generated.go
 	$(GO) generate ./model ./...
 
 GENERATED_PAGES := docs/reference/schema $(patsubst %,docs/reference/%.md,graphql rest cli settings metrics webhook-events exit-codes)

@@ -125,7 +125,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		JudgeModels: o.Evaluator.JudgeModels(), EmbeddingModel: o.Engine.Knowledge().EmbeddingModel(),
 		Workers: int32(o.Workers), Models: serverModels(o.Engine),
 	})
-	schema := graph.NewExecutableSchema(resolver.Config())
+	schema := graph.NewSchema(resolver.Config())
 	gateway.Describe(schema.Schema()) // before anything reads the descriptions, which this changes
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
 	if err != nil {

@@ -54,7 +54,7 @@ func (s *Server) begin(ctx context.Context, exec graphql.GraphExecutor,
 }
 
 // responses yields the response of a query or mutation, or the responses of a subscription without a feed until it or
-// its context ends. A response is valid until the next one, because they share a buffer.
+// its context ends.
 func (x *execution) responses() iter.Seq[*graphql.Response] {
 	return func(yield func(*graphql.Response) bool) {
 		for x.broken == nil {

@@ -175,10 +175,13 @@ func (t tenantTx) createExecution(ctx context.Context, execution *model.AgentTes
 }
 
 // insertExecution inserts a new execution with its runs, in order, and enqueues the first of them. It returns
-// BUDGET_EXCEEDED when the company's budget is used up.
+// BUDGET_EXCEEDED when the company's budget is used up, and UNPROCESSABLE when the company has too many recent runs.
 func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTestExecution,
 	runs []*model.AgentTestRun) error {
 	if err := t.checkBudget(ctx); err != nil {
+		return err
+	}
+	if err := t.checkRecentRuns(ctx, len(runs)); err != nil {
 		return err
 	}
 	execution.ID, execution.CreatedAt, execution.APIKeyID = model.NewID("execution"), now(), t.keyID

@@ -153,6 +153,31 @@ func TestConcurrentRunsAreBounded(t *testing.T) {
 	require.EqualValues(t, 2, tallies[execution.ID][0].Passed)
 }
 
+func TestRecentRunsAreBounded(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	test := newSimulationTest(t, tenant, newAgent(t, tenant).ID)
+	old := start(t, tenant, test.ID)
+	begin := func() error {
+		_, err := tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{test.ID},
+			Repeats: 2, Concurrency: 1})
+		return err
+	}
+	set := func(assignments string) {
+		_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE agent_test_executions SET "+assignments+
+			" WHERE company_id = $1 AND id = $2", tenant.CompanyID(), old.ID)
+		require.NoError(t, err)
+	}
+	set("run_count = 99999")
+	require.Contains(t, fails(t, begin(), model.Unprocessable), "have 99999 runs: 2 more would exceed 100000")
+	set("created_at = created_at - interval '2 hours'")
+	require.Contains(t, fails(t, begin(), model.Unprocessable), "99999 runs", "it is unfinished")
+	set("unfinished = 0, status = 'Completed', started_at = now(), finished_at = now()")
+	require.NoError(t, begin())
+	set("created_at = now()")
+	require.Contains(t, fails(t, begin(), model.Unprocessable), "100001 runs", "it is recent")
+}
+
 func TestRetriesRunTheChosenRuns(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)

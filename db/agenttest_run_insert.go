@@ -2,11 +2,31 @@ package db
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// checkRecentRuns returns UNPROCESSABLE if more runs would exceed model.MaxRecentRuns. Executions that start at the same
+// time can together exceed it.
+func (t *Tenant) checkRecentRuns(ctx context.Context, more int) error {
+	var recent int
+	if err := t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr("coalesce(sum(run_count), 0)").
+		WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
+			return q.Where("unfinished > 0").WhereOr("created_at > ?", now().Add(-time.Hour))
+		}).Scan(ctx, &recent); err != nil {
+		return err
+	}
+	if recent+more > model.MaxRecentRuns {
+		return model.Errorf(model.Unprocessable, "the company's executions that are unfinished or were started within the last "+
+			"hour have %d runs: %d more would exceed %d. Try again later", recent, more,
+			model.MaxRecentRuns)
+	}
+	return nil
+}
 
 // insertRuns inserts new queued runs of one execution, with their snapshots. COPY would be no faster, and Postgres
 // refuses it for tables with row-level security.

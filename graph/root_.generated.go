@@ -2415,7 +2415,11 @@ extend type Query {
 }
 
 extend type Mutation {
-  "Runs tests. The server creates and queues all runs, or none. Returns ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up."
+  """
+  Runs tests. The server creates and queues all runs, or none. Returns ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used
+  up, and ` + "`" + `UNPROCESSABLE` + "`" + ` if the company's executions that are unfinished or were started within the last hour would have
+  more than 100,000 runs.
+  """
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   "Cancels an execution. Queued runs end immediately, running ones within two seconds. Returns ` + "`" + `CONFLICT` + "`" + ` if the execution is finished."
   cancelAgentTestExecution("The execution." input: CancelAgentTestExecutionInput!): CancelAgentTestExecutionPayload @requires(scope: simulate)

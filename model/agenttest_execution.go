@@ -15,6 +15,8 @@ const (
 	// MaxRuns bounds the runs of an execution: every repetition of each test and each row. It therefore bounds the
 	// tests as well.
 	MaxRuns = 4_000
+	// MaxRecentRuns bounds the runs of a company's executions that are unfinished or were started within the last hour.
+	MaxRecentRuns = 100_000
 	// MaxRunsValues bounds the values in the rows of an execution's runs, in bytes.
 	MaxRunsValues = 20_000_000
 	// MaxTestsBytes bounds the size of an execution's tests, in bytes. All of them are in memory when the execution

@@ -20,7 +20,7 @@ export GOFLAGS := $(strip $(GIVEN) $(if $(findstring $(COMPILING),$(GIVEN)),,$(C
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-flags: ## print the go flags of these targets; to compile with them: export CGO_ENABLED=0 GOFLAGS="$$(make -s flags)"
+flags: ## print the go flags of these targets; to compile with them: export CGO_ENABLED=0 GOFLAGS="$(make -s flags)"
 	@echo "$$GOFLAGS"
 
 hooks: ## make git check the subjects of commits

@@ -105,6 +105,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	}
 	require.Greater(t, made, 10, "commands of make")
 	require.Greater(t, run, 10, "commands of the program")
+	require.NotRegexp(t, `(?m)^[a-z0-9-]+:.*## .*\$\$`, string(makefile), "make help prints both dollar signs")
 }
 
 // readDocuments returns the documents by their paths.

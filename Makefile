@@ -46,7 +46,7 @@ test: postgres e2e-deps ## all tests
 	$(GO) test $(AT_ONCE) -timeout 20m ./...
 
 # Slow suites are left out: those of whole programs, the database, the queue and documents.
-test-fast: postgres ## the tests that take seconds, for the inner loop
+test-fast: postgres e2e-deps ## the tests that take a minute, for the inner loop
 	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
 
 FUZZTIME ?= 20s

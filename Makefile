@@ -20,7 +20,7 @@ export GOFLAGS := $(strip $(GIVEN) $(if $(findstring $(COMPILING),$(GIVEN)),,$(C
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-flags: ## print the go flags of these targets; to compile with them: export CGO_ENABLED=0 GOFLAGS="$$(make -s flags)"
+flags: ## print the go flags of these targets; to compile with them: export CGO_ENABLED=0 GOFLAGS="$(make -s flags)"
 	@echo "$$GOFLAGS"
 
 hooks: ## make git check the subjects of commits
@@ -46,7 +46,7 @@ test: postgres e2e-deps ## all tests
 	$(GO) test $(AT_ONCE) -timeout 20m ./...
 
 # Slow suites are left out: those of whole programs, the database, the queue and documents.
-test-fast: postgres ## the tests that take seconds, for the inner loop
+test-fast: postgres e2e-deps ## the tests that take a minute, for the inner loop
 	$(GO) test $$($(GO) list ./... | grep -vE '/(cmd|app|db|engine/knowledge)(/|$$)') ./db/group ./db/seal ./db/notify
 
 FUZZTIME ?= 20s

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,8 +30,8 @@ type page struct {
 	links []string
 	// anchors are the headings, as GitHub names them in addresses.
 	anchors map[string]bool
-	// commands are the lines of code blocks, and code within sentences.
-	commands []string
+	// commands are the lines of code blocks, and code within sentences. names are only the latter.
+	commands, names []string
 }
 
 func TestDocumentLinksExist(t *testing.T) {
@@ -105,6 +106,62 @@ func TestDocumentedCommandsExist(t *testing.T) {
 	}
 	require.Greater(t, made, 10, "commands of make")
 	require.Greater(t, run, 10, "commands of the program")
+	require.NotRegexp(t, `(?m)^[a-z0-9-]+:.*## .*\$\$`, string(makefile), "make help prints both dollar signs")
+}
+
+var (
+	codePath = regexp.MustCompile(`^\w[\w./-]*\.(?:go|graphqls?|json|md|sql|tsx?|txt|yaml)$`)
+	codeName = regexp.MustCompile(`^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*$`)
+	codeWord = regexp.MustCompile(`[A-Za-z_]\w*`)
+)
+
+// notInCode are names in internals that our sources do not have: methods of cobra, and a German word.
+var notInCode = []string{"SetUsageTemplate", "SetHelpTemplate", "SetVersionTemplate", "Veranstalter"}
+
+// Files and names in code spans of the pages for contributors must occur in the sources. "make worked-example" checks
+// the page that adds files.
+func TestInternalsNameExistingCode(t *testing.T) {
+	t.Parallel()
+	words, paths := map[string]bool{}, map[string]bool{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && generated.MatchString(path):
+			return filepath.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		for rest, isPart := path, true; isPart; _, rest, isPart = strings.Cut(rest, "/") {
+			paths[rest] = true
+		}
+		if generated.MatchString(path) || filepath.Ext(path) == ".md" || path == "docs_test.go" {
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		for _, word := range codeWord.FindAll(source, -1) {
+			words[string(word)] = true
+		}
+		return err
+	}))
+	checked := 0
+	for name, p := range readDocuments(t) {
+		if !strings.HasPrefix(name, "docs/internals/") || name == "docs/internals/adding-a-type.md" {
+			continue
+		}
+		for _, span := range p.names {
+			switch {
+			case codePath.MatchString(span):
+				require.True(t, paths[span], "%s names the file %s, which does not exist", name, span)
+			case codeName.MatchString(span) && !slices.Contains(notInCode, span):
+				for _, word := range strings.Split(span, ".") {
+					require.True(t, words[word], "%s names %s, which is not in the sources", name, span)
+				}
+			}
+			checked++
+		}
+	}
+	require.Greater(t, checked, 300)
 }
 
 // readDocuments returns the documents by their paths.
@@ -148,7 +205,7 @@ func readDocument(t *testing.T, source []byte) *page {
 			}
 			p.anchors[anchor] = true
 		case *markdown.CodeSpan:
-			p.commands = append(p.commands, textOf(node, source))
+			p.commands, p.names = append(p.commands, textOf(node, source)), append(p.names, textOf(node, source))
 		case *markdown.FencedCodeBlock:
 			for line := range strings.Lines(string(node.Lines().Value(source))) {
 				p.commands = append(p.commands, strings.TrimSpace(line))

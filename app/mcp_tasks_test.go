@@ -133,11 +133,11 @@ var tasks = []struct {
 		}
 		require.Equal(w, "Found", found.text("blame.search.verdict"))
 		require.Contains(w, found.text("blame.search.cause.0.before"), "behind the building")
-		require.Contains(w, found.text("blame.search.restoredPrompt"), "behind the building")
+		require.NotContains(w, found.at("blame.search"), "restoredPrompt", "it is as long as the prompt")
 	}},
 	{"repair the parking answer", func(w *worker) {
 		id := w.use("find_tests", members{"lastRunStatuses": []string{"Failed"}, "nameContains": "park"}).text("tests.0.id")
-		why := w.use("explain_red_test", members{"testId": id})
+		why := w.use("explain_red_test", members{"testId": id, "withRestoredPrompt": true})
 		prompt := why.text("blame.search.restoredPrompt")
 		draft := w.use("run_tests", members{"testIds": []string{id}, "prompt": prompt, "repeats": 5})
 		require.Equal(w, "Passed", draft.text("verdict"))
@@ -148,7 +148,10 @@ var tasks = []struct {
 		w.use("edit_prompt", members{"agentId": why.text("agent.id"),
 			"edits": []members{{"before": prompt[at-80 : at-1], "after": prompt[at-80 : at+len(sentence)+1]}},
 			"note":  "Say where to park again", "expectedVersion": why.at("blame.badVersion")})
-		require.Equal(w, prompt, w.use("get_agent", members{"agentId": why.text("agent.id")}).text("prompt"))
+		agent := members{"agentId": why.text("agent.id")}
+		require.Equal(w, prompt, w.use("get_agent", agent).text("prompt"))
+		agent["withPrompt"] = false
+		require.NotContains(w, w.use("get_agent", agent), "prompt")
 		require.Equal(w, "Passed", w.use("run_tests", members{"testIds": []string{id}}).text("verdict"))
 	}},
 	{"notice that a repaired prompt lacks another repair", func(w *worker) {
@@ -158,14 +161,16 @@ var tasks = []struct {
 			<-time.After(time.Second)
 			found = w.use("explain_red_test", members{"testId": id})
 		}
-		require.NotContains(w, found.text("blame.search.restoredPrompt"), "behind the building")
+		restored := w.use("explain_red_test", members{"testId": id, "withRestoredPrompt": true}).
+			text("blame.search.restoredPrompt")
+		require.NotContains(w, restored, "behind the building")
 		require.Greater(w, found.at("agent.promptVersion"), found.at("blame.search.badVersion"))
 		result, err := w.session.CallTool(w.Context(), &sdk.CallToolParams{Name: "explain_red_test",
 			Arguments: members{"testId": id}})
 		require.NoError(w, err)
 		require.Contains(w, result.Content[1].(*sdk.TextContent).Text, "would undo the later changes")
 		result, err = w.session.CallTool(w.Context(), &sdk.CallToolParams{Name: "change_prompt", Arguments: members{
-			"agentId": found.text("agent.id"), "prompt": found.text("blame.search.restoredPrompt"),
+			"agentId": found.text("agent.id"), "prompt": restored,
 			"expectedVersion": found.at("blame.search.badVersion")}})
 		require.NoError(w, err)
 		require.Contains(w, result.Content[0].(*sdk.TextContent).Text, "CONFLICT")

@@ -128,3 +128,17 @@ func parseEntryName(name string) (kind, documentID string, ok bool) {
 	}
 	return folder, "", isLines && folder != filesName && orderIndex(folder) >= 0
 }
+
+// Counted returns a number with its noun, given in the plural: "1 agent", "2 usage_entries".
+func Counted[N int | int64](n N, nouns string) string {
+	switch {
+	case n != 1:
+	case strings.HasSuffix(nouns, "ies"):
+		nouns = strings.TrimSuffix(nouns, "ies") + "y"
+	case strings.HasSuffix(nouns, "ches"):
+		nouns = strings.TrimSuffix(nouns, "es")
+	default:
+		nouns = strings.TrimSuffix(nouns, "s")
+	}
+	return fmt.Sprintf("%d %s", n, nouns)
+}

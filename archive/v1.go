@@ -67,8 +67,8 @@ func FromV1(ctx context.Context, to io.Writer, o V1Options) (*V1Report, error) {
 	m.writeTests()
 	for _, fieldPath := range slices.Sorted(maps.Keys(m.unknown)) {
 		parts := strings.SplitN(fieldPath, " ", 3)
-		m.left("%q in %s of %d %s: this version of agentgraph has no such field",
-			parts[2], parts[1], m.unknown[fieldPath], parts[0])
+		m.left("%q in %s of %s: this version of agentgraph has no such field",
+			parts[2], parts[1], Counted(m.unknown[fieldPath], parts[0]))
 	}
 	return m.report, m.write(to)
 }

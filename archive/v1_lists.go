@@ -36,9 +36,9 @@ func (m *v1Move) readKnowledge(ctx context.Context) error {
 			return err
 		}
 		if len(documents) > 0 {
-			m.left("%d documents of the dataset %q (%s): a v1 server does not return their files. Add the files with "+
+			m.left("%s of the dataset %q (%s): a v1 server does not return their files. Add the files with "+
 				"addDocument",
-				len(documents), d.text("name"), id)
+				Counted(len(documents), "documents"), d.text("name"), id)
 		}
 	}
 	for _, chat := range chats {

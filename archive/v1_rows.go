@@ -147,8 +147,8 @@ func (m *v1Move) writeAgents() {
 		}
 	}
 	if undescribed > 0 {
-		m.note("a v1 server does not return the parameters, descriptions and endpoints of tools. Set them for %d tools "+
-			"with updateTool", undescribed)
+		m.note("a v1 server does not return the parameters, descriptions and endpoints of tools. Set them for %s "+
+			"with updateTool", Counted(undescribed, "tools"))
 	}
 	for _, id := range m.agentIDs {
 		for position, sub := range m.agents[id].objects("subAgents") {

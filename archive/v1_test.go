@@ -150,7 +150,7 @@ func TestCompanyMovesFromV1Server(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		`the sub-agent "Nobody" (s2) of agent a1: a v1 server shows only the name of the agent behind it, and 0 of the imported agents have that name`,
-		`"order" in fields of 1 agents: this version of agentgraph has no such field`,
+		`"order" in fields of 1 agent: this version of agentgraph has no such field`,
 	}, report.Left)
 
 	store := dbtest.New(t)
@@ -242,7 +242,7 @@ func TestImportReportsMissingV1Data(t *testing.T) {
 	for _, says := range []string{
 		"agent a2: GET /Agent/a2: the v1 server answered 404", `the test "Short" (short): its agent a2 is not moved`,
 		`the test "Empty" (empty): the server shows neither`,
-		`the folder f9 of the test "Odd" (odd)`, `1 documents of the dataset "Prices"`,
+		`the folder f9 of the test "Odd" (odd)`, `1 document of the dataset "Prices"`,
 		"the item i1 of the campaign c1: its status is Calling", "the item i2 of the campaign c1: its phone number",
 	} {
 		require.Contains(t, left, says)

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"regexp/syntax"
@@ -24,6 +25,9 @@ var errExpressionSize = errors.New("the expression is too large")
 // NewExpression compiles a regular expression. It refuses one above MaxExpressionSize before compiling it.
 func NewExpression(text string) (*Expression, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
+	if isLarge(err) {
+		return nil, errExpressionSize
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -36,6 +40,22 @@ func NewExpression(text string) (*Expression, error) {
 		return nil, err
 	}
 	return &Expression{compiled, size}, nil
+}
+
+// isLarge reports whether the parser refused an expression only because of its size. It refuses repetitions of more
+// than 1,000 times with the same code as those that end before they begin, such as {5,2}.
+func isLarge(err error) bool {
+	refused, _ := errors.AsType[*syntax.Error](err)
+	switch {
+	case refused == nil:
+		return false
+	case refused.Code == syntax.ErrInvalidRepeatSize:
+		var least, most int
+		count, _ := fmt.Sscanf(refused.Expr, "{%d,%d}", &least, &most)
+		return count < 2 || least <= most
+	default:
+		return refused.Code == syntax.ErrLarge || refused.Code == syntax.ErrNestingDepth
+	}
 }
 
 // instructions estimates the length of an expression's program. It stops counting a little above MaxExpressionSize.

@@ -2,9 +2,11 @@ package model_test
 
 import (
 	"context"
+	"errors"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +29,25 @@ func TestExpressionsAreBoundedAfterExpansion(t *testing.T) {
 	}
 	_, err := model.NewExpression("(")
 	require.Error(t, err)
+}
+
+func TestLargeExpressionsAreRefusedWithTheLimit(t *testing.T) {
+	t.Parallel()
+	const size, syntax = "must compile to at most 1000 instructions: use fewer or shorter repetitions",
+		"must be a regular expression in RE2 syntax"
+	for text, want := range map[string]string{
+		`a{2000}`: size, `a{0,1001}`: size, `a{1001,}`: size, `a{99999999999}`: size, `(a{100}){100}`: size,
+		`((a{30}){30}){30}`: size, `(\pL{40}){40}`: size, `a{1000}b{1000}`: size,
+		`a{5,2}`: syntax, `(`: syntax, `(?<!a)b`: syntax,
+	} {
+		check := &model.TestCheck{Expect: model.TestExpectation{
+			Says: &model.SaidExpectation{Matches: &text, Role: model.MessageRoleAssistant},
+		}}
+		_, err := model.NewSimulationTest(model.CreateSimulationTestInput{Name: "a", Scenario: "b", MaxTurns: 1,
+			Checks: []*model.TestCheck{check}}, time.Time{})
+		fault, _ := errors.AsType[*model.Error](err)
+		require.Equal(t, model.Fields{"checks.0.expect.says.matches": {want}}, fault.Fields, text)
+	}
 }
 
 func TestMatchingEndsWithItsContext(t *testing.T) {

@@ -9,8 +9,10 @@ if [ -z "$range" ]; then
 	[ -n "$first" ] || exit 0 # without history there is nothing to check
 	range=$first..HEAD
 fi
-git log --no-merges --format='%h %s' "$range" | awk '{
+# In UTF-8, each character has one byte outside the range that gsub removes. Not every awk counts characters.
+git log --no-merges --format='%h %s' "$range" | LC_ALL=C awk '{
 	commit = $1; sub(/^[^ ]+ /, "")
-	if (length($0) > 72) { print commit ": the subject has " length($0) " characters, at most 72 are allowed: " $0; failed = 1 }
+	n = $0; gsub(/[\200-\277]/, "", n); n = length(n)
+	if (n > 72) { print commit ": the subject has " n " characters, at most 72 are allowed: " $0; failed = 1 }
 	if ($0 ~ /\.$/) { print commit ": the subject ends with a period: " $0; failed = 1 }
 } END { exit failed }'

@@ -26,6 +26,7 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"no mapping":     {"- a\n", []string{"company.yaml:1: must be a mapping"}},
 		"two documents":  {"agents: []\n---\ntools: []\n", []string{"company.yaml:3: must hold a single document"}},
 		"unknown list":   {"agent: []\n", []string{"company.yaml:1: agent: is not a known key; did you mean agents?"}},
+		"unknown tests":  {"tests: []\n", []string{"company.yaml:1: tests: is not a known key; did you mean agentTests?"}},
 		"unknown key": {"agents:\n  - name: A\n    pormpt: x\n",
 			[]string{"company.yaml:3: agents[0].pormpt: is not a known key; did you mean prompt?"}},
 		"unknown key below": {"agents:\n  - name: A\n    fields:\n      - {name: a, mandatory: true}\n",

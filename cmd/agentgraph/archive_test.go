@@ -43,7 +43,7 @@ func TestExportedCompanyIsImported(t *testing.T) {
 	file := filepath.Join(dir, "acme.tar.gz")
 	out, log := command(0, nil, "export", "--company", "Acme", "--database-url", from, file)
 	require.Empty(t, out)
-	require.Contains(t, log, `exported "Acme" (`+acme.CompanyID()+`): 1 agents, 1 prompt_versions, 1 tools, 3 agent_tests`)
+	require.Contains(t, log, `exported "Acme" (`+acme.CompanyID()+`): 1 agent, 1 prompt_version, 1 tool, 3 agent_tests`)
 	require.Contains(t, log, `not in the archive: the headers X-Token of "CRM"`)
 	require.Contains(t, log, "not in the archive: API keys")
 	state, err := os.Stat(file)

@@ -47,6 +47,25 @@ func readOnlyURL(t *testing.T) string {
 	return address
 }
 
+func TestDoctorNamesTheRightThatTheRoleLacks(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	role := "lacking_" + conn.Config().Database
+	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN")
+	require.NoError(t, err)
+	for _, says := range []string{"schema migration", "table version"} {
+		o := ran(t, "doctor", "--database-url", address+"&user="+role)
+		require.Equal(t, 1, o.code)
+		require.Contains(t, o.out, `the role "`+role+`" lacks a right: permission denied for `+says+"\n"+
+			strings.Repeat(" ", 29)+"→ name the role that migrated the database in DATABASE_URL, because it owns the tables\n")
+		_, err = conn.Exec(t.Context(), "GRANT USAGE ON SCHEMA migration TO "+role)
+		require.NoError(t, err)
+	}
+}
+
 func TestServeRefusesAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	address := readOnlyURL(t)

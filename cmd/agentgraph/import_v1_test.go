@@ -73,7 +73,7 @@ func TestCompanyMovesOverTheV1API(t *testing.T) {
 	d.Size, d.ContentType = 1, "text/plain"
 	require.NoError(t, tenant.AddDocument(t.Context(), d, strings.NewReader("x")))
 	_, log = command(1, "--dry-run", "--company-id", "another")
-	require.Contains(t, log, `not moved: 1 documents of the dataset "With a file"`)
+	require.Contains(t, log, `not moved: 1 document of the dataset "With a file"`)
 	require.Contains(t, log, "not everything was moved: see the lines that begin with \"not moved\"")
 }
 

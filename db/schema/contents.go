@@ -49,7 +49,7 @@ func (c Contents) Err() error {
 // Inspect returns the contents of the database at the address. It only reads.
 func Inspect(ctx context.Context, address string) (c Contents, err error) {
 	err = withConnection(ctx, address, func(conn *pgx.Conn) (err error) {
-		c, err = inspect(ctx, conn)
+		c, err = inspect(ctx, conn.Config().User, conn)
 		return err
 	})
 	return c, err
@@ -80,14 +80,15 @@ func withConnection(ctx context.Context, address string, do func(*pgx.Conn) erro
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return fmt.Errorf("open database: %w", pg.Reason(err))
+		return fmt.Errorf("open database: %w", pg.Reason(explainRights(config.User, err)))
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	return do(conn)
 }
 
-// inspect reads the contents with one statement. The database is the program's if it has goose's table of versions.
-func inspect(ctx context.Context, conn interface {
+// inspect reads the contents as the role, with one statement. The database is the program's if it has goose's table of
+// versions.
+func inspect(ctx context.Context, role string, conn interface {
 	QueryRow(ctx context.Context, statement string, args ...any) pgx.Row
 }) (Contents, error) {
 	var c Contents
@@ -109,7 +110,7 @@ func inspect(ctx context.Context, conn interface {
 	).Scan(&c.Database, &c.User, &c.Server, &c.IsReadOnly, &c.IsSecured, &c.MayBind, &c.Clock, &c.MaxConnections,
 		&c.IsOurs, &c.Others)
 	if err != nil {
-		return c, fmt.Errorf("inspect the database: %w", pg.Reason(err))
+		return c, fmt.Errorf("inspect the database: %w", pg.Reason(explainRights(role, err)))
 	}
 	isOwn := func(table string) bool {
 		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") ||
@@ -144,7 +145,7 @@ var migratedTables = sync.OnceValue(func() []string {
 
 // refuseForeign returns an error if the program's tables would conflict with existing ones.
 func refuseForeign(ctx context.Context, pool *pgxpool.Pool) error {
-	contents, err := inspect(ctx, pool)
+	contents, err := inspect(ctx, pool.Config().ConnConfig.User, pool)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	m := &Migrator{pool: pool, db: stdlib.OpenDBFromPool(pool)}
 	if err := pool.Ping(ctx); err != nil {
 		_ = m.Close()
-		return nil, fmt.Errorf("open database: %w", pg.Reason(err))
+		return nil, fmt.Errorf("open database: %w", pg.Reason(m.explain(err)))
 	}
 	if err := refuseForeign(ctx, pool); err != nil {
 		_ = m.Close()
@@ -76,7 +76,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 		runEnds(51, "0051_run_ends.go", pool, m.say), runEnds(61, "0061_run_ends_of_demos.go", pool, m.say))
 	if err != nil {
 		_ = m.Close()
-		return nil, fmt.Errorf("read migrations: %w", err)
+		return nil, fmt.Errorf("read migrations: %w", m.explain(err))
 	}
 	return m, nil
 }
@@ -127,12 +127,12 @@ func createVersionSchema(ctx context.Context, pool *sql.DB) error {
 func (m *Migrator) Schema(ctx context.Context) (State, error) {
 	current, wanted, err := m.goose.GetVersions(ctx)
 	if err != nil {
-		return State{}, fmt.Errorf("read the schema's version: %w", err)
+		return State{}, fmt.Errorf("read the schema's version: %w", m.explain(err))
 	}
 	schema := State{Current: current, Wanted: wanted}
 	if current > wanted {
 		if schema.oldest, err = m.oldestProgram(ctx, current); err != nil {
-			return State{}, fmt.Errorf("read the schema's version: %w", err)
+			return State{}, fmt.Errorf("read the schema's version: %w", m.explain(err))
 		}
 	}
 	if current == wanted {
@@ -158,7 +158,7 @@ func (m *Migrator) Up(ctx context.Context) error {
 		return schema.Err()
 	}
 	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
-		return fmt.Errorf("migrate up: %w", err)
+		return fmt.Errorf("migrate up: %w", m.explain(err))
 	}
 	// This comes first, so that programs too old for the new schema refuse to start.
 	err = m.saveOldestProgram(ctx, schema.Wanted)
@@ -166,16 +166,16 @@ func (m *Migrator) Up(ctx context.Context) error {
 		return pg.ErrReadOnly
 	}
 	if err != nil {
-		return fmt.Errorf("migrate up: %w", err)
+		return fmt.Errorf("migrate up: %w", m.explain(err))
 	}
 	if err := m.apply(ctx); err != nil {
-		return fmt.Errorf("migrate up: %w", err)
+		return fmt.Errorf("migrate up: %w", m.explain(err))
 	}
 	if err := m.moveVectors(ctx); err != nil {
-		return fmt.Errorf("migrate up: %w", err)
+		return fmt.Errorf("migrate up: %w", m.explain(err))
 	}
 	if err := m.secureRows(ctx); err != nil {
-		return fmt.Errorf("migrate up: %w", err)
+		return fmt.Errorf("migrate up: %w", m.explain(err))
 	}
 	if schema, err = m.Schema(ctx); err != nil {
 		return err
@@ -208,14 +208,14 @@ func (m *Migrator) Down(ctx context.Context) error {
 		return errors.New("there is no migration to revert")
 	}
 	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
-		return fmt.Errorf("migrate down: %w", err)
+		return fmt.Errorf("migrate down: %w", m.explain(err))
 	}
 	if _, err := m.db.ExecContext(ctx, dropViews); err != nil {
-		return fmt.Errorf("migrate down: %w", err)
+		return fmt.Errorf("migrate down: %w", m.explain(err))
 	}
 	_, err = m.goose.Down(ctx)
 	// secureRows makes the views again, because the previous version of the program searches in them.
-	if err := errors.Join(err, m.secureRows(ctx), m.saveOldestProgram(ctx, schema.Current-1)); err != nil {
+	if err := errors.Join(m.explain(err), m.secureRows(ctx), m.saveOldestProgram(ctx, schema.Current-1)); err != nil {
 		return fmt.Errorf("migrate down: %w", err)
 	}
 	return nil
@@ -233,7 +233,7 @@ type Migration struct {
 func (m *Migrator) Status(ctx context.Context) ([]Migration, error) {
 	states, err := m.goose.Status(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the schema's version: %w", err)
+		return nil, fmt.Errorf("read the schema's version: %w", m.explain(err))
 	}
 	steps := make([]Migration, len(states))
 	for i, s := range states {

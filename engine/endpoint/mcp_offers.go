@@ -30,7 +30,11 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 		if err != nil {
 			return nil, s.failureOf(ctx, err)
 		}
-		for _, tool := range s.takeListed() {
+		tools := s.takeListed()
+		if tools == nil {
+			return nil, s.newError(Malformed, nil, "the MCP server answered without a list of tools")
+		}
+		for _, tool := range tools {
 			listed, size = append(listed, tool), size+len(tool)
 		}
 		switch params.Cursor = page.NextCursor; {
@@ -109,7 +113,8 @@ func visible(r rune) rune {
 	return r
 }
 
-// takeListed returns the tools of the pages that have arrived since the last call.
+// takeListed returns the tools of the pages that have arrived since the last call. It returns nil if no page has a
+// list.
 func (s *mcpSession) takeListed() []json.RawMessage {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
@@ -152,6 +157,9 @@ func (s *mcpSession) keepListed(message []byte) []byte {
 	}
 	s.mutex.Lock()
 	s.listed = append(s.listed, tools...)
+	if s.listed == nil {
+		s.listed = []json.RawMessage{}
+	}
 	s.mutex.Unlock()
 	result["tools"] = json.RawMessage("[]")
 	whole["result"], _ = json.Marshal(result) // came from JSON

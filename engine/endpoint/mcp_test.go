@@ -282,6 +282,24 @@ func TestMcpServersSayThatTheirListChanged(t *testing.T) {
 	}
 }
 
+func TestMcpServersMustListTheirTools(t *testing.T) {
+	t.Parallel()
+	for _, isEvents := range []bool{false, true} {
+		for result, isRefused := range map[string]bool{
+			`null`: true, `{}`: true, `{"nextCursor":"next"}`: true, `{"tools":[]}`: false, `{"tools":null}`: false,
+		} {
+			offers, err := local(t).OffersOf(t.Context(),
+				mcpAt(listing(t, isEvents, func(string) string { return result })), nil)
+			if isRefused {
+				require.EqualError(t, err, "the MCP server answered without a list of tools", result)
+				continue
+			}
+			require.NoError(t, err, result)
+			require.Empty(t, offers)
+		}
+	}
+}
+
 func TestOddToolsLeaveTheOthersUsable(t *testing.T) {
 	t.Parallel()
 	tools := []string{`{"name":"good","description":"Works","inputSchema":{"type":"object"},"annotations":"odd"}`,

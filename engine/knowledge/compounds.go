@@ -121,8 +121,8 @@ func compoundsWith(known []*vocabulary, terms []string, least int,
 // isCompound reports whether a word begins or ends with part, and isRest is true for the rest. isFirst says that the
 // part comes first.
 func isCompound(word, part string, isRest func(rest string, isFirst bool) bool) bool {
-	if rest, isFirst := strings.CutPrefix(word, part); isFirst {
-		return isRest(rest, true)
+	if rest, isFirst := strings.CutPrefix(word, part); isFirst && isRest(rest, true) {
+		return true
 	}
 	rest, isLast := strings.CutSuffix(word, part)
 	return isLast && isRest(rest, false)

@@ -28,6 +28,15 @@ func TestRetrieveFindsCompounds(t *testing.T) {
 	require.InDelta(t, 1.2*4/11, l.ask("Raum")[0].Score, 1e-9, "the share of the compound, at the beginning of a chunk")
 }
 
+// A word can be the last part of a compound that also begins with it.
+func TestRetrieveFindsCompoundsThatRepeatAWord(t *testing.T) {
+	t.Parallel()
+	const house, caretaker = "Das Hausmeisterhaus ist alt", "Der Hausmeister kommt morgen"
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t),
+		[]string{strings.Join([]string{german, house, caretaker}, "\n")})
+	require.Equal(t, []string{house}, texts(l.ask("Haus")))
+}
+
 // The rest of a compound may be unknown if the word is long.
 func TestRetrieveFindsLongPartsOfCompounds(t *testing.T) {
 	t.Parallel()

@@ -72,13 +72,13 @@ func warnOfNewerPrompt(result json.RawMessage) string {
 		Agent struct{ PromptVersion int32 }
 		Blame *struct {
 			Search *struct {
-				BadVersion     int32
-				RestoredPrompt *string
+				BadVersion int32
+				Cause      []json.RawMessage
 			}
 		}
 	}
 	if json.Unmarshal(result, &test) != nil || test.Blame == nil || test.Blame.Search == nil ||
-		test.Blame.Search.RestoredPrompt == nil || test.Blame.Search.BadVersion == test.Agent.PromptVersion {
+		len(test.Blame.Search.Cause) == 0 || test.Blame.Search.BadVersion == test.Agent.PromptVersion {
 		return ""
 	}
 	return fmt.Sprintf("restoredPrompt is version %d with the cause restored, but the agent's prompt is version %d now. "+

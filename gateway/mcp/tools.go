@@ -44,7 +44,8 @@ var tools = []tool{
 		about: "Lists the company's agents by name, with their ids. Start here: most other tools need an agent's id."},
 	{name: "get_agent", title: "Read an agent", operation: "GetAgent", result: "agent", link: "/agents/{id}",
 		about: "Reads one agent with everything around it: the prompt and its version, fields, tools, sub-agents, " +
-			"knowledge base, its newest 20 tests with their last results, and its last executions of tests."},
+			"knowledge base, its newest 20 tests with their last results, and its last executions of tests. A prompt is " +
+			"long: pass withPrompt: false if you do not need it."},
 	{name: "create_agent", title: "Create an agent", operation: "CreateAgent", result: "createAgent.agent",
 		link: "/agents/{id}",
 		about: "Creates an agent with its first prompt. Declare every {placeholder} of the prompt as a field. " +
@@ -171,10 +172,11 @@ var tools = []tool{
 		follow: "FollowBlame", followResult: "blameUpdated", answer: "ExplainRedTest", answerResult: "agentTest",
 		continueTool: "explain_red_test", link: "/tests/{testId}/blame", warn: warnOfNewerPrompt, isOpen: true,
 		about: "Finds the change of the prompt that broke a red test, by running the test with some changes " +
-			"restored. This costs up to 400 runs; explain_red_test is free. The answer's blame.search.restoredPrompt is " +
-			"the prompt of blame.search.badVersion with the cause restored; try it with run_tests. To save it, call " +
+			"restored. This costs up to 400 runs; explain_red_test is free. To restore the cause, call " +
 			"edit_prompt with an edit for each entry of blame.search.cause: replace its after with its before. If after " +
-			"is null, the sentence was removed: insert its before where restoredPrompt has it. If " +
+			"is null, the sentence was removed: insert its before where blame.search.restoredPrompt has it. " +
+			"explain_red_test returns restoredPrompt on request. It is the prompt of " +
+			"blame.search.badVersion with the cause restored; try it with run_tests. If " +
 			"agent.promptVersion is newer than badVersion, run the test again and search again."},
 	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
 		result: "compareAgentTestExecutions",

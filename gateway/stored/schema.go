@@ -190,14 +190,15 @@ func (d *Describer) isKnown(name, selection string) bool {
 	return taken
 }
 
-// properties adds the selected fields of a concrete type. All of them are required.
+// properties adds the selected fields of a concrete type. All of them are required,
+// except those that a variable includes.
 func (d *Describer) properties(schema *jsonschema.Schema, concrete *ast.Definition, set ast.SelectionSet) {
 	for _, selection := range set {
 		switch s := selection.(type) {
 		case *ast.Field:
 			property := d.Output(s.Definition.Type, s.SelectionSet, s.Definition.Description)
 			property.Deprecated = s.Definition.Directives.ForName("deprecated") != nil && property.Ref == ""
-			addProperty(schema, s.Alias, property, true)
+			addProperty(schema, s.Alias, property, s.Directives.ForName("include") == nil)
 		case *ast.InlineFragment:
 			if d.applies(concrete, s.TypeCondition) {
 				d.properties(schema, concrete, s.SelectionSet)

@@ -190,12 +190,12 @@ func (c *Import) Run(cmd *cobra.Command) error {
 // printPaused prints how many schedules and campaigns were active at the export, but are paused now.
 func printPaused(log io.Writer, m *archive.Manifest) (err error) {
 	if m.PausedSchedules > 0 {
-		_, err = fmt.Fprintf(log, "%d enabled test schedules are disabled now: enable the ones that this server should run\n",
-			m.PausedSchedules)
+		_, err = fmt.Fprintf(log, "the import disabled %s: enable the ones that this server should run\n",
+			archive.Counted(m.PausedSchedules, "test schedules"))
 	}
 	if m.PausedCampaigns > 0 && err == nil {
-		_, err = fmt.Fprintf(log, "%d running campaigns are paused now: start the ones that this server should run\n",
-			m.PausedCampaigns)
+		_, err = fmt.Fprintf(log, "the import paused %s: start the ones that this server should run\n",
+			archive.Counted(m.PausedCampaigns, "campaigns"))
 	}
 	return err
 }
@@ -224,11 +224,11 @@ func summarize(log io.Writer, verb string, m *archive.Manifest) error {
 	var counts []string
 	for _, table := range db.ArchivedTables() {
 		if n := m.Rows[table]; n > 0 {
-			counts = append(counts, fmt.Sprintf("%d %s", n, table))
+			counts = append(counts, archive.Counted(n, table))
 		}
 	}
 	if m.Files > 0 {
-		counts = append(counts, fmt.Sprintf("%d files", m.Files))
+		counts = append(counts, archive.Counted(m.Files, "files"))
 	}
 	text := fmt.Sprintf("%s %q (%s)", verb, m.Company.Name, m.Company.ID)
 	if len(counts) > 0 {

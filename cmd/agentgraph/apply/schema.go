@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	refusal "github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -104,7 +106,8 @@ func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
 	}
 }
 
-// suggestion suggests the known key that is most similar to an unknown one, or lists all known keys if none is similar.
+// suggestion suggests the known key that ends with an unknown one, such as agentTests for tests, or else the most
+// similar key. If there is none, it lists all known keys.
 func suggestion(name, schemaURL string) string {
 	_, whole := rules()
 	_, pointer, _ := strings.Cut(schemaURL, "#")
@@ -117,6 +120,11 @@ func suggestion(name, schemaURL string) string {
 	object, _ := at.(map[string]any)
 	properties, _ := object["properties"].(map[string]any)
 	known := slices.Sorted(maps.Keys(properties))
+	first, size := utf8.DecodeRuneInString(name)
+	word := string(unicode.ToUpper(first)) + name[size:]
+	if at := slices.IndexFunc(known, func(key string) bool { return strings.HasSuffix(key, word) }); at >= 0 && name != "" {
+		return "; did you mean " + known[at] + "?"
+	}
 	if like := core.SuggestionList(name, known); len(like) > 0 {
 		return "; did you mean " + like[0] + "?"
 	}

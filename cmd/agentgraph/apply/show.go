@@ -85,7 +85,7 @@ func (ch *change) loss() string {
 	case agent:
 		return ", with its prompt versions, simulated chats, tests and campaigns"
 	case dataset:
-		return fmt.Sprintf(", with its %d documents", len(ch.resource.stored))
+		return ", with its " + pluralize(len(ch.resource.stored), "document")
 	case folder:
 		return "; its tests move to the root"
 	}

@@ -238,10 +238,8 @@ func TestInvalidCommandLinesAreRefused(t *testing.T) {
 		"first --one 1 --on --no-on":          "--on was given twice. Pass it once",
 		"first --one 1 --maybe a --maybe":     "--maybe needs a value",
 		"first --one 1 --pair a=1 --pair a=2": "--pair a was given twice. Pass it once",
-		"first --one 1 --text --switch": "--text: expected a value, but the next argument starts with a dash; " +
-			"write --text=VALUE to use it as the value",
-		"first --one 1 -t -1": "--text: expected a value, but the next argument starts with a dash; " +
-			"write --text=VALUE to use it as the value",
+		"first --one 1 --text --switch":       "--text needs a value, but the next argument starts with a dash. Pass --text=STRING",
+		"first --one 1 -t -1":                 "--text needs a value, but the next argument starts with a dash. Pass --text=STRING",
 	} {
 		p := new(probe)
 		printed, err := p.runs(t, strings.Fields(line)...)

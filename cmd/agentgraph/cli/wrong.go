@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -84,8 +85,12 @@ func refuseFlagsAsValues(program *cobra.Command, words []string) error {
 		i++
 		if len(words[i]) > 1 && words[i][0] == '-' {
 			// The error does not repeat the word, because it may be a key.
-			return fmt.Errorf("--%[1]s: expected a value, but the next argument starts with a dash; write --%[1]s=VALUE to "+
-				"use it as the value", flag.Name)
+			placeholder := "VALUE"
+			if v, isDeclared := flag.Value.(*value); isDeclared {
+				placeholder = cmp.Or(v.Placeholder, v.kind().placeholder)
+			}
+			return fmt.Errorf("--%[1]s needs a value, but the next argument starts with a dash. Pass --%[1]s=%[2]s", flag.Name,
+				placeholder)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -146,6 +147,9 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	defer cancel()
 	began := time.Now()
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
+	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
+		return []finding{problem("database", lacking.Found, lacking.Advice)}
+	}
 	if err != nil {
 		return []finding{problem("database", err.Error(), "check that the database runs, and that DATABASE_URL has the "+
 			"right host, name, user and password")}
@@ -197,14 +201,17 @@ func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 		return problem(name, err.Error(), migrate)
 	}
 	defer func() { _ = migrator.Close() }()
-	schema, err := migrator.Schema(ctx)
+	state, err := migrator.Schema(ctx)
 	if err == nil {
-		err = schema.Err()
+		err = state.Err()
+	}
+	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
+		return problem(name, lacking.Found, lacking.Advice)
 	}
 	if err != nil {
 		return problem(name, err.Error(), migrate+" with the newest agentgraph")
 	}
-	return ok(name, "version %d, which this program needs", schema.Current)
+	return ok(name, "version %d, which this program needs", state.Current)
 }
 
 func rowSecurity(contents schema.Contents) finding {

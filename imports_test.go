@@ -42,7 +42,7 @@ var mayImport = map[string]string{
 	"engine/content":  "model model/ordered engine/lazyregexp",
 	"engine/endpoint": "model engine/content",
 	"engine/evaluation": "model model/ordered db engine engine/content engine/lazyregexp engine/llm " +
-		"engine/read engine/rules db/pg cache",
+		"engine/read engine/rules db/pg",
 	"engine/knowledge":              "model db db/fair engine/content engine/llm engine/lazyregexp cache db/pg engine/read",
 	"engine/lazyregexp":             "",
 	"engine/llm":                    "",

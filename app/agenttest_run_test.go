@@ -93,25 +93,6 @@ func TestPanickingRunEndsWithError(t *testing.T) {
 	require.EqualValues(t, 1, times.Load(), "a run that panicked is not retried")
 }
 
-// Runs of an execution that fail for one reason do not fill the log.
-func TestFewRunsWithoutVerdictAreWarnings(t *testing.T) {
-	t.Parallel()
-	s := dbtest.NewEnvironment(t)
-	log := &sharedBuffer{}
-	evaluator := evaluation.New(engineOf(&cast{hook: func(context.Context) error {
-		return &llm.Error{Cause: llm.Rejected}
-	}}), evaluation.Options{Log: slog.New(slog.NewTextHandler(log, nil))})
-	require.NoError(t, s.Store.Work(t.Context(), 4, db.Workers{RunTest: evaluator.RunTest}))
-	t.Cleanup(func() { require.NoError(t, s.Store.StopWork(context.Background())) })
-	ids := s.Tests(t, 12)
-	execution, other := dbtest.Execute(t, s.Tenant, ids, 1, 4), dbtest.Execute(t, s.Tenant, ids[:1], 1, 4)
-	s.Await(t, func() bool { return s.Count(t, dbtest.CountFinalRuns) == 13 }, "all have ended")
-	require.Equal(t, 3, strings.Count(log.text(), "run has no verdict"), log.text())
-	require.Contains(t, log.text(), "execution="+execution.ID+" runs=1 ")
-	require.Contains(t, log.text(), "execution="+execution.ID+" runs=10 ")
-	require.Contains(t, log.text(), "execution="+other.ID+" runs=1 ")
-}
-
 func TestRunEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := dbtest.NewEnvironment(t)

@@ -6,18 +6,11 @@ package evaluation
 import (
 	"cmp"
 	"log/slog"
-	"sync/atomic"
 
-	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
-)
-
-const (
-	// maxFaultBytes bounds the memory that counts runs without a verdict, which take faultBytes for each execution.
-	maxFaultBytes, faultBytes = 1 << 20, 200
 )
 
 // Options tune an Evaluator. The zero value works.
@@ -45,8 +38,6 @@ type Evaluator struct {
 	reviewsContact bool
 	checker        *rules.Checker
 	log            *slog.Logger
-	// faults counts the runs without a verdict in this process, by execution.
-	faults *cache.Cache[string, *atomic.Int64]
 }
 
 // modelRoles are the roles in a test other than the agent's.
@@ -76,7 +67,6 @@ func New(e *engine.Engine, o Options) *Evaluator {
 			extractor:  plays(cmp.Or(o.Extractor, m), "the extraction of values", model.RunErrorCauseAgent),
 		},
 		judges: map[string]llm.Model{},
-		faults: cache.New(maxFaultBytes, func(id string, _ *atomic.Int64) int { return len(id) + faultBytes }),
 	}
 	for _, judge := range append([]llm.Model{cmp.Or(o.Judge, m)}, o.Judges...) {
 		if v.judges[judge.Name()] == nil {

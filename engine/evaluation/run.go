@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -52,7 +50,7 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 			Err: errors.Join(fault, retryWrite(writing, func() error { return t.ReleaseRun(writing, run) }))}
 	}
 	if fault != nil && run.Status.IsFinal() {
-		v.logFault(ctx, run, fault)
+		v.log.WarnContext(ctx, "run has no verdict", "run", run.ID, "error", fault, llm.ErrorAttr(fault))
 	}
 	if !run.Status.IsFinal() {
 		switch cause := context.Cause(runCtx); {
@@ -69,18 +67,6 @@ func (v *Evaluator) RunTest(ctx context.Context, t *db.Tenant, id string, attemp
 		}
 	}
 	return retryWrite(writing, func() error { return t.FinishRun(writing, run) })
-}
-
-// logFault logs why a run has no verdict. Thousands of runs of an execution can fail for one reason, so only the 1st,
-// 10th, 100th and 1,000th in this process are warnings.
-func (v *Evaluator) logFault(ctx context.Context, run *model.AgentTestRun, fault error) {
-	n := v.faults.Add(run.ExecutionID, &atomic.Int64{}).Add(1)
-	level := slog.LevelDebug
-	if n == 1 || n == 10 || n == 100 || n == 1_000 {
-		level = slog.LevelWarn
-	}
-	v.log.Log(ctx, level, "run has no verdict", "run", run.ID, "execution", run.ExecutionID, "runs", n, "error", fault,
-		llm.ErrorAttr(fault))
 }
 
 // retryWrite retries a write until it succeeds, the run is lost, or ctx ends.

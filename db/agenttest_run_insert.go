@@ -10,8 +10,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// checkRecentRuns returns UNPROCESSABLE if more runs would exceed model.MaxRecentRuns. Executions that start at the same
-// time can together exceed it.
+// checkRecentRuns returns UNPROCESSABLE if more runs would exceed model.MaxRecentRuns. Executions that start at the
+// same time can together exceed it.
 func (t *Tenant) checkRecentRuns(ctx context.Context, more int) error {
 	var recent int
 	if err := t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr("coalesce(sum(run_count), 0)").
@@ -21,8 +21,8 @@ func (t *Tenant) checkRecentRuns(ctx context.Context, more int) error {
 		return err
 	}
 	if recent+more > model.MaxRecentRuns {
-		return model.Errorf(model.Unprocessable, "the company's executions that are unfinished or were started within the last "+
-			"hour have %d runs: %d more would exceed %d. Try again later", recent, more,
+		return model.Errorf(model.Unprocessable, "the company's executions that are unfinished or were started within the "+
+			"last hour have %d runs: %d more would exceed %d. Try again later", recent, more,
 			model.MaxRecentRuns)
 	}
 	return nil

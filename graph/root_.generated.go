@@ -3483,8 +3483,8 @@ enum BlameVerdict {
 
 """
 A search for the changes of a prompt that broke a test. Each step is a draft execution of the test with the failing
-prompt, in which some changes are restored: their sentences are as in the old prompt. Steps depend on the results of
-earlier steps, so they run one after the other.
+prompt, in which some changes are restored: their sentences are as in the old prompt. A removed sentence is restored with
+its heading, if that was removed too. Steps depend on the results of earlier steps, so they run one after the other.
 """
 type BlameSearch {
   "The id."

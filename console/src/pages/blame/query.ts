@@ -36,7 +36,7 @@ export const BlameQuery = graphql(`
   query Blame($id: ID!, $repeats: Int!, $seesPrompt: Boolean!, $seesMessages: Boolean!) {
     agentTest(id: $id) {
       __typename id name lastRunId lastRunStatus
-      agent { id name promptVersion }
+      agent { id name promptVersion prompt @include(if: $seesPrompt) }
       failingSince { promptVersion lastPassed { promptVersion } }
       history(first: 100) { id status promptVersion isDraft }
       blame {

@@ -820,7 +820,7 @@ interface AgentTest implements Node {
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
+  history("How many, 1 to 100." first: Int! = 20, "Only runs of drafts and variants, or only other runs; null for both." isDraft: Boolean): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
@@ -879,7 +879,7 @@ type SimulationTest implements AgentTest & Node {
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
+  history("How many, 1 to 100." first: Int! = 20, "Only runs of drafts and variants, or only other runs; null for both." isDraft: Boolean): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
@@ -1015,7 +1015,7 @@ type ClassificationTest implements AgentTest & Node {
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
+  history("How many, 1 to 100." first: Int! = 20, "Only runs of drafts and variants, or only other runs; null for both." isDraft: Boolean): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """

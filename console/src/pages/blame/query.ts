@@ -38,7 +38,7 @@ export const BlameQuery = graphql(`
       __typename id name lastRunId lastRunStatus
       agent { id name promptVersion prompt @include(if: $seesPrompt) }
       failingSince { promptVersion lastPassed { promptVersion } }
-      history(first: 100) { id status promptVersion isDraft }
+      history(first: 100, isDraft: false) { id status promptVersion }
       blame {
         goodVersion badVersion rowNumber rowName partsAt
         goodRun { ...ComparedRun }

@@ -19,10 +19,12 @@ journeys("tests", () => {
       await page.locator("td a[data-cell]").nth(39).waitFor();
       await page.getByRole("button", { name: "Retry not passed" }).waitFor({ timeout: 60_000 });
       assert.equal(await page.locator("td a[data-cell]").count(), 40);
+      await page.getByText(/passed, .* in 8 tests$/).waitFor();
       const before = page.url();
       await page.getByRole("button", { name: "Retry not passed" }).click();
       await page.waitForURL((url) => url.href !== before);
       await page.getByRole("row", { name: /retry/ }).waitFor();
+      await page.getByText(/in \d of 8 tests$/).waitFor({ timeout: 60_000 });
       await page.locator("td a[data-cell]").first().focus();
       await page.keyboard.press("ArrowRight");
       assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell")));

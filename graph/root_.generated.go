@@ -2169,7 +2169,7 @@ input StopRepeatingInput {
 
 "A variant of the tests' agents to try. With only a label, the agents are unchanged."
 input AgentTestVariantInput {
-  "Its name in results, 1 to 60 characters, unique among the variants."
+  "Its name in results, 1 to 60 characters, unique among the variants. Spaces around it are removed."
   label: String! @bounds(minLength: 1, maxLength: 60)
   "An unsaved prompt, 1 to 50,000 characters. The prompts of all variants together have at most 100,000 characters. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
   prompt: String @bounds(minLength: 1, maxLength: 50000)

@@ -44,7 +44,10 @@ journeys("tests", () => {
       await page.goto(`${base}tests?agent=${agent("Clinic reception")}`);
       await page.getByRole("button", { name: "Compare", exact: true }).click();
       const dialog = page.getByRole("dialog", { name: "Compare prompts and models" });
+      const same = dialog.getByText("Variants 1 and 2 are the same");
+      await same.waitFor();
       await dialog.getByLabel("Prompt of variant 2").selectOption({ label: "Draft of v2" });
+      await same.waitFor({ state: "detached" });
       await dialog.getByLabel("Temperature of variant 2").fill("0.5");
       await checkAccessible();
       await dialog.getByRole("button", { name: "Run 2 variants" }).click();

@@ -184,11 +184,10 @@ func TestBlameFindsTheLostSentence(t *testing.T) {
 	require.Len(t, found.Cause, 1)
 	require.Equal(t, suspects[0].Number, found.Cause[0].Number)
 	require.True(t, *found.IsOnlyCause)
-	require.Contains(t, *found.RestoredPrompt, "- Cars park free of charge behind the building for two hours.")
 	require.NotContains(t, *found.RestoredPrompt, "Bus 14")
 	require.Contains(t, *found.RestoredPrompt, "and end the conversation. Do not book anything and do not ask for "+
-		"details.\n\n- Cars park free of charge behind the building for two hours.\n\n# Booking\n",
-		"the line about emergencies stays whole")
+		"details.\n\n# Getting here\n- Cars park free of charge behind the building for two hours.\n\n# Booking\n",
+		"the line about emergencies stays whole, and the removed heading is restored")
 	require.Len(t, found.Steps, 4)
 	require.Equal(t, []int{5, 0, 5, 0}, []int{*found.Steps[0].Passed, *found.Steps[1].Passed, *found.Steps[2].Passed,
 		*found.Steps[3].Passed})

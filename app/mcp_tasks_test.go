@@ -141,9 +141,9 @@ var tasks = []struct {
 		prompt := why.text("blame.search.restoredPrompt")
 		draft := w.use("run_tests", members{"testIds": []string{id}, "prompt": prompt, "repeats": 5})
 		require.Equal(w, "Passed", draft.text("verdict"))
-		// The cause was a removed sentence. The edit restores it on a line of its own, after the text that preceded it.
+		// The cause was a removed sentence. The edit restores it with its heading, after the text that preceded them.
 		require.Nil(w, why.at("blame.search.cause.0.after"))
-		sentence := why.text("blame.search.cause.0.before")
+		sentence := "# Getting here\n" + why.text("blame.search.cause.0.before")
 		at := strings.Index(prompt, sentence)
 		w.use("edit_prompt", members{"agentId": why.text("agent.id"),
 			"edits": []members{{"before": prompt[at-80 : at-1], "after": prompt[at-80 : at+len(sentence)+1]}},

@@ -184,6 +184,7 @@ func TestVariantsCompareProviders(t *testing.T) {
 	for variable, want := range map[string]string{
 		`[{"label": "a"}]`:                                                    "must have 2 to 12 entries, not 1",
 		`[{"label": "a"}, {"label": "a"}]`:                                    "variants.1.label must be unique",
+		`[{"label": "a"}, {"label": " a "}]`:                                  "variants.1.label must be unique",
 		`[{"label": "a"}, {"label": "b", "model": "no"}]`:                     "variants.1.model must be one of",
 		`[{"label": "a"}, {"label": "b", "promptVersion": 9}]`:                "which the agent does not have",
 		`[{"label": "a"}, {"label": "b", "prompt": "x", "promptVersion": 1}]`: "must not be given together with prompt",

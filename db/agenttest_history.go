@@ -20,12 +20,15 @@ const stepOfSearch = `SELECT 1 FROM agent_test_executions AS step
 		AND step.blame_search_id IS NOT NULL`
 
 // HistoriesOfTests returns the last runs of each test by the test's id, newest first, at most the given number of each.
-// It leaves out runs that judge earlier conversations again and the steps of a search for the cause of a failure. It
-// returns BAD_INPUT when the number is not 1 to 100.
-func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string,
-	limit int32) (map[string][]*model.AgentTestRun, error) {
+// It leaves out runs that judge earlier conversations again and the steps of a search for the cause of a failure.
+// isDraft limits it to drafts, or to other runs. It returns BAD_INPUT when the number is not 1 to 100.
+func (t *Tenant) HistoriesOfTests(ctx context.Context, ids []string, limit int32,
+	isDraft *bool) (map[string][]*model.AgentTestRun, error) {
 	wanted := pg.Filter(nil).And("?TableAlias.rejudge_of_id IS NULL", nil).
 		And("(?TableAlias.is_draft IS NULL OR NOT EXISTS ("+stepOfSearch+"))", nil)
+	if isDraft != nil {
+		wanted = wanted.And("(?TableAlias.is_draft IS NOT NULL) = ?", *isDraft)
+	}
 	rows, err := t.FindPages(ctx, RunsOfTests, wanted, ids, model.PageArgs{First: limit}, runSummary...)
 	histories := make(map[string][]*model.AgentTestRun, len(ids))
 	for _, row := range rows {

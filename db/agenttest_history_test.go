@@ -133,7 +133,8 @@ func TestFailuresAndHistoriesMatchTheRuns(t *testing.T) {
 		failures, err := tenant.FailuresOfTests(ctxOf(t), append(slices.Clone(tests), "test_none"))
 		require.NoError(r, err)
 		most := rapid.Int32Range(1, 6).Draw(r, "most")
-		found, err := tenant.HistoriesOfTests(ctxOf(t), tests, most)
+		isDraft := rapid.SampledFrom([]*bool{nil, new(true), new(false)}).Draw(r, "drafts")
+		found, err := tenant.HistoriesOfTests(ctxOf(t), tests, most, isDraft)
 		require.NoError(r, err)
 		for _, test := range tests {
 			since, lastPassed := failingSince(histories[test])
@@ -148,7 +149,9 @@ func TestFailuresAndHistoriesMatchTheRuns(t *testing.T) {
 			}
 			ids := []string{}
 			for _, run := range slices.Backward(histories[test]) {
-				ids = append(ids, run.id)
+				if isDraft == nil || run.isDraft == *isDraft {
+					ids = append(ids, run.id)
+				}
 			}
 			require.Equal(r, ids[:min(len(ids), int(most))], idsOf(found[test]))
 		}
@@ -159,7 +162,7 @@ func TestFailuresAndHistoriesMatchTheRuns(t *testing.T) {
 		require.Empty(r, failures)
 	})
 	for _, most := range []int32{0, 101} {
-		_, err := tenant.HistoriesOfTests(t.Context(), nil, most)
+		_, err := tenant.HistoriesOfTests(t.Context(), nil, most, nil)
 		faults(t, err, model.BadInput, "first", "between 1 and 100")
 	}
 }
@@ -205,7 +208,7 @@ func TestFailuresAndHistoriesOfALargeCompany(t *testing.T) {
 	require.Nil(t, failures[tests[0]].LastPassed)
 	require.EqualValues(t, 8, failures[tests[1]].PromptVersion())
 	require.EqualValues(t, 7, failures[tests[1]].LastPassed.PromptVersion)
-	histories, err := tenant.HistoriesOfTests(t.Context(), tests, 20)
+	histories, err := tenant.HistoriesOfTests(t.Context(), tests, 20, nil)
 	require.NoError(t, err)
 	require.Len(t, histories[tests[99]], 20)
 	version, err := tenant.FindPages(t.Context(), db.PromptVersionsOfAgents, nil, []string{agent.ID},

@@ -97,7 +97,7 @@ func TestHistoryLeavesOutStepsOfSearches(t *testing.T) {
 	draft, err := tenant.StartAgentTestExecution(t.Context(),
 		startDraft(t, model.StartAgentTestExecutionInput{TestIds: []string{search.TestID}, Repeats: 1}, "Be brief."))
 	require.NoError(t, err)
-	histories, err := tenant.HistoriesOfTests(t.Context(), []string{search.TestID}, 20)
+	histories, err := tenant.HistoriesOfTests(t.Context(), []string{search.TestID}, 20, nil)
 	require.NoError(t, err)
 	require.Equal(t, idsOf(runsOf(t, tenant, draft.ID)), idsOf(histories[search.TestID]))
 }

@@ -179,7 +179,7 @@ func (a *oldCompany) seen(t *testing.T) map[string]string {
 		"tests":      func() (any, error) { return tenant.TestsOfExecutions(ctx, []string{a.first, a.retry}) },
 		"versions":   func() (any, error) { return tenant.PromptVersionsOfExecutions(ctx, executions) },
 		"agreements": func() (any, error) { return tenant.AgreementsOfExecutions(ctx, executions) },
-		"histories":  func() (any, error) { return tenant.HistoriesOfTests(ctx, tests, 5) },
+		"histories":  func() (any, error) { return tenant.HistoriesOfTests(ctx, tests, 5, nil) },
 		"failures":   func() (any, error) { return tenant.FailuresOfTests(ctx, tests) },
 		"flaky":      func() (any, error) { return tenant.FlakyTests(ctx, tests) },
 		"snapshots": func() (any, error) {

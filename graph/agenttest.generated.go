@@ -27,7 +27,7 @@ type ClassificationTestResolver interface {
 
 	IsFlaky(ctx context.Context, obj *model.ClassificationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestFailure, error)
-	History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error)
+	History(ctx context.Context, obj *model.ClassificationTest, first int32, isDraft *bool) ([]*model.AgentTestRun, error)
 	Blame(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestBlame, error)
 	Obstacles(ctx context.Context, obj *model.ClassificationTest) ([]string, error)
 
@@ -42,7 +42,7 @@ type SimulationTestResolver interface {
 
 	IsFlaky(ctx context.Context, obj *model.SimulationTest) (bool, error)
 	FailingSince(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestFailure, error)
-	History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error)
+	History(ctx context.Context, obj *model.SimulationTest, first int32, isDraft *bool) ([]*model.AgentTestRun, error)
 	Blame(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestBlame, error)
 	Obstacles(ctx context.Context, obj *model.SimulationTest) ([]string, error)
 
@@ -68,6 +68,14 @@ func (ec *executionContext) field_ClassificationTest_history_args(ctx context.Co
 		return nil, err
 	}
 	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "isDraft",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["isDraft"] = arg1
 	return args, nil
 }
 
@@ -128,6 +136,14 @@ func (ec *executionContext) field_SimulationTest_history_args(ctx context.Contex
 		return nil, err
 	}
 	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "isDraft",
+		func(ctx context.Context, v any) (*bool, error) {
+			return ec.unmarshalOBoolean2ᚖbool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["isDraft"] = arg1
 	return args, nil
 }
 
@@ -787,7 +803,7 @@ func (ec *executionContext) _ClassificationTest_history(ctx context.Context, fie
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.ClassificationTest().History(ctx, obj, fc.Args["first"].(int32))
+			return ec.Resolvers.ClassificationTest().History(ctx, obj, fc.Args["first"].(int32), fc.Args["isDraft"].(*bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRun) graphql.Marshaler {
@@ -1655,7 +1671,7 @@ func (ec *executionContext) _SimulationTest_history(ctx context.Context, field g
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.SimulationTest().History(ctx, obj, fc.Args["first"].(int32))
+			return ec.Resolvers.SimulationTest().History(ctx, obj, fc.Args["first"].(int32), fc.Args["isDraft"].(*bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*model.AgentTestRun) graphql.Marshaler {

@@ -820,7 +820,7 @@ interface AgentTest implements Node {
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
+  history("How many, 1 to 100." first: Int! = 20, "Only runs of drafts and variants, or only other runs; null for both." isDraft: Boolean): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
@@ -879,7 +879,7 @@ type SimulationTest implements AgentTest & Node {
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
+  history("How many, 1 to 100." first: Int! = 20, "Only runs of drafts and variants, or only other runs; null for both." isDraft: Boolean): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
@@ -1015,7 +1015,7 @@ type ClassificationTest implements AgentTest & Node {
   "When the test started to fail; null if its newest judged run passed, or if no run was judged. In a test with rows, the row that has failed the longest counts. Errors and cancelled runs do not count."
   failingSince: AgentTestFailure @cost(weight: 20000, isShared: true)
   "Summaries of its last runs, newest first. Runs that judge earlier conversations again, and runs that search for the cause of a failure, are left out."
-  history("How many, 1 to 100." first: Int! = 20): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
+  history("How many, 1 to 100." first: Int! = 20, "Only runs of drafts and variants, or only other runs; null for both." isDraft: Boolean): [AgentTestRunSummary!]! @cost(weight: 20000, isShared: true)
   "What broke the test. Null if ` + "`" + `failingSince` + "`" + ` is null (the test is not red), or if its ` + "`" + `lastPassed` + "`" + ` is null (the test never passed)."
   blame: AgentTestBlame @cost(weight: 20000)
   """
@@ -2169,7 +2169,7 @@ input StopRepeatingInput {
 
 "A variant of the tests' agents to try. With only a label, the agents are unchanged."
 input AgentTestVariantInput {
-  "Its name in results, 1 to 60 characters, unique among the variants."
+  "Its name in results, 1 to 60 characters, unique among the variants. Spaces around it are removed."
   label: String! @bounds(minLength: 1, maxLength: 60)
   "An unsaved prompt, 1 to 50,000 characters. The prompts of all variants together have at most 100,000 characters. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
   prompt: String @bounds(minLength: 1, maxLength: 50000)
@@ -3487,8 +3487,8 @@ enum BlameVerdict {
 
 """
 A search for the changes of a prompt that broke a test. Each step is a draft execution of the test with the failing
-prompt, in which some changes are restored: their sentences are as in the old prompt. Steps depend on the results of
-earlier steps, so they run one after the other.
+prompt, in which some changes are restored: their sentences are as in the old prompt. A removed sentence is restored with
+its heading, if that was removed too. Steps depend on the results of earlier steps, so they run one after the other.
 """
 type BlameSearch {
   "The id."

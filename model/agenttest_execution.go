@@ -3,6 +3,7 @@ package model
 import (
 	"math/big"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -126,7 +127,7 @@ func (in StartAgentTestExecutionInput) Validate() error {
 	return faults.Err()
 }
 
-// execution records the faults of the input.
+// execution trims the labels of variants, and records the faults of the input.
 func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	given := 0
 	if in.TestIds != nil {
@@ -155,6 +156,9 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	f.votes(in.Votes)
 	f.stopRepeating(in.StopRepeating)
 	f.draft("prompt", in.Prompt)
+	for _, v := range in.Variants {
+		v.Label = strings.TrimSpace(v.Label)
+	}
 	f.variants("variants", in.Variants, in.Prompt)
 }
 

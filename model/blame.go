@@ -88,11 +88,12 @@ func sentenceOf(text string) *string {
 	return &text
 }
 
-// RestorePrompt returns the bad prompt with some changes restored, by their numbers. All changes together give the good
-// prompt, except for white space.
+// RestorePrompt returns the bad prompt with some changes restored, by their numbers. It restores removed sentences with
+// their heading, if that was removed too. All changes together give the good prompt, except for white space.
 func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string {
 	var text strings.Builder
 	at := 0
+	numbers = withHeadings(changes, numbers)
 	keep := func(end int) {
 		if at < end {
 			text.WriteString(missingBreak(text.String(), bad[:at]))
@@ -120,36 +121,73 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 	return text.String()
 }
 
-// onOwnLines moves removed lines that RestorePrompt would insert within a line of the bad prompt. It moves them after
-// the sentences that were added there, so that no line is split. The changes remain in the order of the bad prompt.
+// onOwnLines moves removed lines that RestorePrompt would insert within a line or a section of the bad prompt. It moves
+// them after the sentences that were added there. The changes remain in the order of the bad prompt.
 func onOwnLines(bad string, changes []*PromptChange) []*PromptChange {
-	moved := make([]*PromptChange, 0, len(changes))
-	for i := 0; i < len(changes); {
-		at, last := changes[i].At, i+1
-		if !changes[i].BeginsLine || changes[i].Is != "" || beginsLine(bad, at) {
-			moved, i = append(moved, changes[i]), last
+	moved := make([]*PromptChange, len(changes))
+	from, place := -1, 0
+	for i, c := range changes {
+		if c.Is == "" && c.BeginsLine && (c.At != from || c.headingLevel() > 0) {
+			from, place = c.At, c.placeIn(bad, changes[i+1:])
+		}
+		if c.Is == "" && c.At == from {
+			c = new(*c)
+			c.At = place
+		}
+		moved[i] = c
+	}
+	slices.SortStableFunc(moved, func(a, b *PromptChange) int { return cmp.Compare(a.At, b.At) })
+	return moved
+}
+
+// placeIn returns where a removed line goes in the bad prompt: after the sentences that were added where it was, as far
+// as the line would split a line. A heading goes to the end of the section, so that these sentences stay in it.
+func (c *PromptChange) placeIn(bad string, next []*PromptChange) int {
+	at, place := c.At, c.At
+	for _, n := range next {
+		if n.Is == "" && n.At == c.At {
 			continue
 		}
-		for last < len(changes) && changes[last].Is == "" && changes[last].At == at {
-			last++
+		isPlace := beginsLine(bad, at) && (c.headingLevel() == 0 || strings.HasPrefix(bad[at:], "#"))
+		if isPlace || n.Was != "" || n.At != at {
+			break
 		}
-		next := last
-		for next < len(changes) && changes[next].Was == "" && changes[next].At == at && !beginsLine(bad, at) {
-			at += len(changes[next].Is)
-			next++
+		if at += len(n.Is); beginsLine(bad, at) {
+			place = at
 		}
-		if !beginsLine(bad, at) {
-			at, next = changes[i].At, last
-		}
-		moved = append(moved, changes[last:next]...)
-		for _, c := range changes[i:last] {
-			c := *c
-			c.At = at
-			moved = append(moved, &c)
-		}
-		i = next
 	}
-	return moved
+	return place
+}
+
+// withHeadings adds the removed headings of removed sentences to the numbers of changes. Otherwise the sentences would
+// be restored in another section.
+func withHeadings(changes []*PromptChange, numbers []int32) []int32 {
+	numbers = slices.Clone(numbers)
+	for i, c := range slices.Backward(changes) {
+		if c.Is != "" || c.Section == nil || !slices.Contains(numbers, c.Number) {
+			continue
+		}
+		for _, above := range slices.Backward(changes[:i]) {
+			level, own := above.headingLevel(), c.headingLevel()
+			if level == 0 || strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(above.Was), "#")) != *c.Section {
+				continue
+			}
+			if above.Is == "" && (own == 0 || own > level) {
+				numbers = append(numbers, above.Number)
+			}
+			break
+		}
+	}
+	return numbers
+}
+
+// headingLevel returns the number of marks of the sentence in the good prompt if it is a heading, else 0.
+func (c *PromptChange) headingLevel() int {
+	line := strings.TrimSpace(c.Was)
+	if !c.BeginsLine {
+		return 0
+	}
+	return len(line) - len(strings.TrimLeft(line, "#"))
 }
 
 // beginsLine reports whether a line of a text begins at a position, in bytes. The end of the text counts as well.

@@ -164,3 +164,33 @@ func TestRestoredLinesLeaveOtherLinesWhole(t *testing.T) {
 	require.Equal(t, "# First\nCall, and end. \n- Park here.\nBook nothing. Ask nothing.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, joined, []int32{1}), "the next sentence followed it in the good prompt too")
 }
+
+// Restored sentences are in their own section, below their heading.
+func TestRemovedHeadingsAreRestoredWithTheirSentences(t *testing.T) {
+	t.Parallel()
+	const bad = "# First\nCall.\nAsk.\n\n# Booking\nWait."
+	at := strings.Index(bad, "Ask.")
+	changes := []*PromptChange{
+		{Number: 1, Was: "Listen.\n", At: at, BeginsLine: true, Section: new("First")},
+		{Number: 2, Was: "# Way\n", At: at, BeginsLine: true, Section: new("First")},
+		{Number: 3, Was: "- Park here.\n", At: at, BeginsLine: true, Section: new("Way")},
+		{Number: 4, Was: "## Bus\n", At: at, BeginsLine: true, Section: new("Way")},
+		{Number: 5, Was: "Take 14.\n\n", At: at, BeginsLine: true, Section: new("Bus")},
+		{Number: 6, Is: "Ask.\n\n", At: at},
+	}
+	first, rest := "# First\nCall.\nAsk.\n\n", "# Booking\nWait."
+	require.Equal(t, bad, RestorePrompt(bad, changes, nil))
+	require.Equal(t, "# First\nCall.\nListen.\nAsk.\n\n"+rest, RestorePrompt(bad, changes, []int32{1}))
+	require.Equal(t, first+"# Way\n- Park here.\n\n"+rest, RestorePrompt(bad, changes, []int32{3}))
+	require.Equal(t, first+"# Way\n## Bus\nTake 14.\n\n"+rest, RestorePrompt(bad, changes, []int32{5}))
+	require.Equal(t, "# First\nCall.\nListen.\nAsk.\n\n# Way\n\n"+rest, RestorePrompt(bad, changes, []int32{1, 2}))
+	require.Equal(t, "# First\nCall.\nListen.\n# Way\n- Park here.\n## Bus\nTake 14.\n\n"+rest,
+		RestorePrompt(bad, changes, []int32{1, 2, 3, 4, 5, 6}))
+
+	const last = "# First\nCall."
+	atEnd := []*PromptChange{
+		{Number: 1, Was: "# Way\n", At: len(last), BeginsLine: true, Section: new("First")},
+		{Number: 2, Was: "- Park here.", At: len(last), BeginsLine: true, Section: new("Way")},
+	}
+	require.Equal(t, last+"\n# Way\n- Park here.", RestorePrompt(last, atEnd, []int32{2}))
+}

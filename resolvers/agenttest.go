@@ -22,10 +22,14 @@ func executionVerdict(ctx context.Context, execution *model.AgentTestExecution) 
 }
 
 // lastRuns returns the last runs of a test. It reads them for all tests of the batch at once.
-func lastRuns(ctx context.Context, test model.AgentTest, first int32) ([]*model.AgentTestRun, error) {
-	runs, err := query.Value(ctx, test, fmt.Sprintf("the last %d runs", first),
+func lastRuns(ctx context.Context, test model.AgentTest, first int32, isDraft *bool) ([]*model.AgentTestRun, error) {
+	key := fmt.Sprintf("the last %d runs", first)
+	if isDraft != nil {
+		key = fmt.Sprintf("%s, drafts: %t", key, *isDraft)
+	}
+	runs, err := query.Value(ctx, test, key,
 		func(ctx context.Context, t *db.Tenant, ids []string) (map[string][]*model.AgentTestRun, error) {
-			return t.HistoriesOfTests(ctx, ids, first)
+			return t.HistoriesOfTests(ctx, ids, first, isDraft)
 		})
 	return orEmpty(runs), err
 }

@@ -37,8 +37,8 @@ func (r *classificationTestResolver) FailingSince(ctx context.Context, obj *mode
 	return query.Value(ctx, obj, "failures", query.ReadMethod((*db.Tenant).FailuresOfTests))
 }
 
-func (r *classificationTestResolver) History(ctx context.Context, obj *model.ClassificationTest, first int32) ([]*model.AgentTestRun, error) {
-	return lastRuns(ctx, obj, first)
+func (r *classificationTestResolver) History(ctx context.Context, obj *model.ClassificationTest, first int32, isDraft *bool) ([]*model.AgentTestRun, error) {
+	return lastRuns(ctx, obj, first, isDraft)
 }
 
 func (r *classificationTestResolver) Blame(ctx context.Context, obj *model.ClassificationTest) (*model.AgentTestBlame, error) {
@@ -114,8 +114,8 @@ func (r *simulationTestResolver) FailingSince(ctx context.Context, obj *model.Si
 	return query.Value(ctx, obj, "failures", query.ReadMethod((*db.Tenant).FailuresOfTests))
 }
 
-func (r *simulationTestResolver) History(ctx context.Context, obj *model.SimulationTest, first int32) ([]*model.AgentTestRun, error) {
-	return lastRuns(ctx, obj, first)
+func (r *simulationTestResolver) History(ctx context.Context, obj *model.SimulationTest, first int32, isDraft *bool) ([]*model.AgentTestRun, error) {
+	return lastRuns(ctx, obj, first, isDraft)
 }
 
 func (r *simulationTestResolver) Blame(ctx context.Context, obj *model.SimulationTest) (*model.AgentTestBlame, error) {

@@ -61,6 +61,7 @@ journeys("blame", () => {
 
       await page.reload();
       await page.getByRole("heading", { name: "One lost sentence broke this test" }).waitFor();
+      await page.getByRole("region", { name: "Restored prompt" }).locator("ins", { hasText: "# Getting here" }).waitFor();
       await page.getByRole("button", { name: "Restore this sentence" }).click();
       const save = page.getByRole("button", { name: "Save as v3" });
       await page.getByText("8 of 8 pass").waitFor({ timeout: 60_000 });
@@ -72,7 +73,7 @@ journeys("blame", () => {
       assert.equal(await page.getByRole("button", { name: "Restore this sentence" }).count(), 0);
       const { agent: saved } = await gateway.ask<{ agent: { prompt: string; promptVersion: number } }>(`{ agent(id: "${agent("Clinic reception")}") { prompt promptVersion } }`);
       assert.equal(saved.promptVersion, 3);
-      assert.match(saved.prompt, /Cars park free of charge behind the building for two hours\./);
+      assert.match(saved.prompt, /# Getting here\n- Cars park free of charge behind the building for two hours\./);
 
       await page.getByRole("button", { name: "Run the test" }).click();
       await page.getByRole("row", { name: /Says where to park.*8\/8/ }).waitFor({ timeout: 60_000 });

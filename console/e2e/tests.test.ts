@@ -19,10 +19,12 @@ journeys("tests", () => {
       await page.locator("td a[data-cell]").nth(39).waitFor();
       await page.getByRole("button", { name: "Retry not passed" }).waitFor({ timeout: 60_000 });
       assert.equal(await page.locator("td a[data-cell]").count(), 40);
+      await page.getByText(/passed, .* in 8 tests$/).waitFor();
       const before = page.url();
       await page.getByRole("button", { name: "Retry not passed" }).click();
       await page.waitForURL((url) => url.href !== before);
       await page.getByRole("row", { name: /retry/ }).waitFor();
+      await page.getByText(/in \d of 8 tests$/).waitFor({ timeout: 60_000 });
       await page.locator("td a[data-cell]").first().focus();
       await page.keyboard.press("ArrowRight");
       assert.ok(await page.evaluate(() => document.activeElement?.hasAttribute("data-cell")));
@@ -42,7 +44,10 @@ journeys("tests", () => {
       await page.goto(`${base}tests?agent=${agent("Clinic reception")}`);
       await page.getByRole("button", { name: "Compare", exact: true }).click();
       const dialog = page.getByRole("dialog", { name: "Compare prompts and models" });
+      const same = dialog.getByText("Variants 1 and 2 are the same");
+      await same.waitFor();
       await dialog.getByLabel("Prompt of variant 2").selectOption({ label: "Draft of v2" });
+      await same.waitFor({ state: "detached" });
       await dialog.getByLabel("Temperature of variant 2").fill("0.5");
       await checkAccessible();
       await dialog.getByRole("button", { name: "Run 2 variants" }).click();

@@ -35,8 +35,11 @@ func IsEnglish(word string) bool { return englishWords[word] || shared[word] }
 func IsFrench(word string) bool { return frenchWords[word] || shared[word] }
 
 // Detect returns the language with more words in the text. If the text has an accented French letter, that counts as
-// one more French word. It returns false on a tie.
+// one more French word. It returns false on a tie, and for a name alone.
 func Detect(text string) (Language, bool) {
+	if IsName(text) {
+		return English, false
+	}
 	var inEnglish, inFrench int
 	for _, word := range Words(text) {
 		if englishWords[word] {

@@ -17,6 +17,10 @@ var opener = lazyregexp.New(
 var introduced = lazyregexp.New(
 	`(?i:\bmy (?:full )?name is|\bname:|\bname['’]s|\bi am called|\bje m['’]appelle|\bmon nom est|\bnom :|\bi am|\bi['’]m|\bthis is|\bau nom de|\bje suis|\bfor patient|\bin the name of) (\p{Lu}[\pL'’.-]+(?: (?:(?:van|von|de|da|du|la|le|der) )*\p{Lu}[\pL'’.-]+)*)`)
 
+// fullName matches capitalized words, with small words of names between them.
+var fullName = lazyregexp.New(`^\s*(?:,? ?(?:(?:van|von|den|der|de|da|do|dos|das|du|del|di|la|las|los|le|e|y) )*\p{Lu}[\pL'’.-]*)+` +
+	`\s*$`)
+
 // particles are small words that can be part of names.
 var particles = Set(`de da du d la le l will may her ray don mark`)
 
@@ -31,6 +35,9 @@ func Introduction(text string) (name string, ok bool) {
 	}
 	return strings.Trim(m[1], ".,"), true
 }
+
+// IsName reports whether a text is nothing but a name with its capital letters: "O'Neill-García", "Ana de la Cruz".
+func IsName(text string) bool { return fullName().MatchString(text) && MaybeName(text) }
 
 // MaybeName reports whether all words of a text can be part of a name.
 func MaybeName(text string) bool {

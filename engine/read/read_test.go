@@ -141,3 +141,15 @@ func TestWeekdayIsItsNextDate(t *testing.T) {
 	_, ok = Date("Tuesday", time.Time{})
 	require.False(t, ok, "without a today")
 }
+
+func TestNamesAloneHaveNoLanguage(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"O'Neill-García": false, "José": false, "Hélène D'Angelo": false, "Ana de la Cruz": false, "de la Cruz, Ana": false,
+		"Je suis José": true, "My name is José": true, "Rendez-vous": true, "J'ai": true, "médecin": true, "Bonjour José": true,
+		"le médecin": true,
+	} {
+		_, isKnown := Detect(text)
+		require.Equal(t, want, isKnown, text)
+	}
+}

@@ -10,7 +10,7 @@ test("an estimate says what runs take and what they can show", () => {
   );
   assert.equal(
     estimateText({ runs: 6, runsAtMost: 20, seconds: null, credits: null, reviewCredits: null, noticedFalls: [{ repeats: 20, passRate: 0.5 }] }),
-    "6 runs if all pass, at most 20. A comparison would detect a test's drop from 100 % to 50 %.",
+    "6 runs if all pass, at most 20. The credits are not known, because no earlier run recorded any. A comparison would detect a test's drop from 100 % to 50 %.",
   );
   assert.equal(
     estimateText({ runs: 1, runsAtMost: 1, seconds: 0.2, credits: 0, reviewCredits: null, noticedFalls: [{ repeats: 1, passRate: null }] }),

@@ -22,6 +22,11 @@ export function priceText({ runs, runsAtMost, seconds, credits, reviewCredits }:
   ].join(", ");
 }
 
+/** A sentence about credits that are not known, or "". */
+export function unknownPrice(credits: number | null): string {
+  return credits === null ? " The credits are not known, because no earlier run recorded any." : "";
+}
+
 /** The price of several executions together. What is unknown for all of them stays unknown. */
 export function totalOf(prices: readonly Price[]): Price {
   const sum = (values: readonly (number | null)[]) => {
@@ -37,9 +42,9 @@ export function totalOf(prices: readonly Price[]): Price {
   };
 }
 
-/** An estimate in two sentences. */
+/** An estimate in sentences. */
 export function estimateText({ noticedFalls: [chosen, most], ...price }: Estimated): string {
   const notices = chosen?.passRate == null ? "no drop of a single test" : `a test's drop from 100 % to ${percent(chosen.passRate)}`;
   const more = most?.passRate == null ? "" : `; with ${most.repeats} repeats, a drop to ${percent(most.passRate)}`;
-  return `${priceText(price)}. A comparison would detect ${notices}${more}.`;
+  return `${priceText(price)}.${unknownPrice(price.credits)} A comparison would detect ${notices}${more}.`;
 }

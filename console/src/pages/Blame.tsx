@@ -15,7 +15,7 @@ import styles from "./blame/Blame.module.css";
 import { Changes } from "./blame/Changes";
 import { priceOf, Proof } from "./blame/Proof";
 import { BlameQuery, BlameUpdate, CancelBlame, DraftUpdate, StartBlame, type Blame, type BlameSearch, type Draft, type TestOfPage } from "./blame/query";
-import { RestoreButton, Trial } from "./blame/Restore";
+import { RestoredPrompt, RestoreButton, Trial } from "./blame/Restore";
 import { TestTabs } from "./blame/TestTabs";
 import { ThenAndNow } from "./blame/ThenAndNow";
 
@@ -111,6 +111,7 @@ function Red({ test, blame, refresh }: { test: TestOfPage; blame: Blame; refresh
             <Proof blame={blame} search={search} changes={changes} cause={cause} running={running} />
           </>
         )}
+        {restored && !isMoved && test.agent.prompt !== undefined && <RestoredPrompt badVersion={versions.bad} from={test.agent.prompt} to={restored} />}
         {may("contacts") && <ThenAndNow blame={blame} />}
       </div>
     </Page>

@@ -138,13 +138,14 @@ const agentsShown = 6;
 function Agents({ agents }: { agents: Breakdown["byAgent"] }) {
   const [isAll, setAll] = useState(false);
   const most = Math.max(...agents.map(({ credits }) => credits));
+  const deleted = agents.filter(({ nameStatus }) => nameStatus === "Deleted").length;
   return (
     <section className={styles.share} aria-labelledby="agents-title">
       <header>
         <h2 id="agents-title">By agent</h2>
         {agents.length > agentsShown && (
           <button type="button" className="plain push" aria-expanded={isAll} onClick={() => setAll(!isAll)}>
-            {isAll ? "Fewer" : `All ${agents.length}`}
+            {isAll ? "Fewer" : `All ${agents.length}${deleted > 0 ? `, ${deleted} deleted` : ""}`}
           </button>
         )}
       </header>

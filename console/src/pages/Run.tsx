@@ -44,7 +44,7 @@ const SiblingsQuery = graphql(`
     }
     agentTest(id: $testId) {
       __typename id
-      history(first: 40) { id status promptVersion isDraft }
+      history(first: 40, isDraft: false) { id status promptVersion }
     }
   }
 `);

@@ -1,9 +1,11 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
@@ -44,11 +46,19 @@ var others = []struct {
 		"Sorry, ik spreek hier alleen Engels en Frans. Kunt u mij in een van die talen schrijven?"},
 }
 
+// compoundName matches a name such as "O'Neill-García", whose parts could be words of several languages.
+var compoundName = lazyregexp.New(`\p{Lu}\pL*(?:['’-]\p{Lu}\pL*)+`)
+
 // foreign returns the answer to a message in a language that the model does not speak, or "". Such a message has at
 // least two words of that language, or one word and some of its letters. It has fewer words of English and of French.
-// A message is also foreign if most of its letters are not Latin.
+// Letters and words of one or two letters do not count in a name. A message is also foreign if most of its letters are
+// not Latin.
 func foreign(text string) string {
-	said := read.Words(text)
+	text = compoundName().ReplaceAllString(text, " ")
+	said, isName := read.Words(text), read.IsName(text)
+	if isName {
+		said = slices.DeleteFunc(said, func(word string) bool { return len(word) <= 2 })
+	}
 	count := func(isWord func(string) bool) (n int) {
 		for _, word := range said {
 			if isWord(word) {
@@ -61,7 +71,7 @@ func foreign(text string) string {
 	sentence := ""
 	for _, o := range others {
 		n := count(func(word string) bool { return o.words[word] })
-		if strings.ContainsAny(strings.ToLower(text), o.letters) {
+		if !isName && strings.ContainsAny(strings.ToLower(text), o.letters) {
 			n++
 		}
 		if n > best {

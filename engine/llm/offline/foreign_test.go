@@ -31,6 +31,10 @@ func TestMessagesInOtherLanguagesAreAnsweredInTheirLanguage(t *testing.T) {
 		"SN 40-2291-AX":                                 "",
 		"rien ne marche plus":                           "",
 		"t'es un robot ?":                               "",
+		"O'Neill-García":                                "",
+		"for Seán O'Neill-García":                       "",
+		"Maria dos Santos e Silva":                      "",
+		"Guten Tag":                                     "Es tut mir leid",
 		"in am Main Street, is that in the area":        "",
 	} {
 		got := foreign(text)

@@ -1,4 +1,5 @@
 import { proofRows } from "../../logic/cause";
+import { unknownPrice } from "../../logic/estimate";
 import { duration, plural, shortCredits } from "../../ui/format";
 import type { Blame, BlameSearch, Draft, PromptChange } from "./query";
 import styles from "./Blame.module.css";
@@ -32,7 +33,7 @@ function Before({ blame: { goodVersion, badVersion, estimate } }: { blame: Blame
     <div className={`body stack tight ${styles.fill}`}>
       <p>A search runs this test with v{badVersion} and some changes restored. It finds the fewest changes that must be restored from v{goodVersion} so that the test passes.</p>
       <p className="muted">
-        Usually {priceOf(estimate.runs, estimate.credits)}, at most {priceOf(estimate.runsAtMost, estimate.creditsAtMost)}. It saves nothing.
+        Usually {priceOf(estimate.runs, estimate.credits)}, at most {priceOf(estimate.runsAtMost, estimate.creditsAtMost)}.{unknownPrice(estimate.credits)} It saves nothing.
       </p>
     </div>
   );

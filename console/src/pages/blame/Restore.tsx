@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useFollowed } from "../../api/live";
@@ -6,12 +7,14 @@ import type { Change } from "../../logic/cause";
 import { Act } from "../../ui/Act";
 import { Icon } from "../../ui/Icon";
 import { Meter } from "../../ui/Meter";
-import { Failure } from "../../ui/states";
+import { Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { toast } from "../../ui/toasts";
 import { RunConfirmation, useRun } from "../tests/RunButtons";
 import styles from "./Blame.module.css";
 import { DraftQuery, DraftUpdate, type Draft, type TestOfPage } from "./query";
+
+const Diff = lazy(() => import("../../ui/Diff"));
 
 /** How often the restored prompt is tried. */
 const trials = 8;
@@ -46,6 +49,23 @@ export function RestoreButton({ testId, prompt, cause, isQuiet, onStarted }: { t
 function verbOf(cause: readonly Change[]): string {
   if (cause.length > 1) return "Restore these sentences";
   return cause[0]?.before === null ? "Remove this sentence" : "Restore this sentence";
+}
+
+/** Where the restored sentences go: the failing prompt with the change, and the lines around it. */
+export function RestoredPrompt({ badVersion, from, to }: { badVersion: number; from: string; to: string }) {
+  return (
+    <section className={`card ${styles.wide}`} aria-labelledby="restored-title">
+      <header>
+        <h2 id="restored-title">Restored prompt</h2>
+        <span className="push muted small">changes to v{badVersion}</span>
+      </header>
+      <div className="body">
+        <Suspense fallback={<Loading lines={3} />}>
+          <Diff from={from} to={to} />
+        </Suspense>
+      </div>
+    </section>
+  );
 }
 
 /** The result of the draft runs with the restored prompt, and the buttons that save it and run the test with it. */

@@ -36,9 +36,9 @@ export const BlameQuery = graphql(`
   query Blame($id: ID!, $repeats: Int!, $seesPrompt: Boolean!, $seesMessages: Boolean!) {
     agentTest(id: $id) {
       __typename id name lastRunId lastRunStatus
-      agent { id name promptVersion }
+      agent { id name promptVersion prompt @include(if: $seesPrompt) }
       failingSince { promptVersion lastPassed { promptVersion } }
-      history(first: 100) { id status promptVersion isDraft }
+      history(first: 100, isDraft: false) { id status promptVersion }
       blame {
         goodVersion badVersion rowNumber rowName partsAt
         goodRun { ...ComparedRun }

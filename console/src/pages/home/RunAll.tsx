@@ -2,7 +2,7 @@ import type { Client, OperationResult } from "@urql/core";
 import { useEffect, useState } from "react";
 import { useClient } from "urql";
 import { graphql, type ResultOf } from "../../api/graphql";
-import { priceText, totalOf } from "../../logic/estimate";
+import { priceText, totalOf, unknownPrice } from "../../logic/estimate";
 import { Dialog } from "../../ui/Dialog";
 import { plural } from "../../ui/format";
 import { errorText } from "../../ui/states";
@@ -94,7 +94,7 @@ export default function RunAll({ agents: newest, all, onStarted, close }: Props)
 }
 
 function priceOf(total: ReturnType<typeof totalOf>): string {
-  return `${priceText(total)}.${total.credits === null ? " The credits are not known, because no earlier run recorded any." : ""}`;
+  return `${priceText(total)}.${unknownPrice(total.credits)}`;
 }
 
 const sumOf = (agents: readonly Tested[]) => agents.reduce((sum, agent) => sum + agent.all.totalCount, 0);

@@ -19,7 +19,7 @@ export const HomeQuery = graphql(`
           error: tests(first: 1, filter: { lastRunStatuses: [Error] }) { totalCount }
         }
         failingSince { promptVersion run { id createdAt } lastPassed { id promptVersion } }
-        history(first: 20) { id status promptVersion isDraft }
+        history(first: 20, isDraft: false) { id status promptVersion }
       }
     }
     tests: agentTests(first: 1) { totalCount }

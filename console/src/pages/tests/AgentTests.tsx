@@ -40,7 +40,7 @@ export const TestsQuery = graphql(`
         nodes {
           __typename id name folderId isFlaky lastRunStatus obstacles
           failingSince { promptVersion lastPassed { promptVersion } }
-          history(first: 20) { id status promptVersion isDraft }
+          history(first: 20, isDraft: false) { id status promptVersion }
         }
       }
       testExecutions(first: 20) {

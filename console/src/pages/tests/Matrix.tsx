@@ -90,7 +90,7 @@ export function Matrix(props: Props) {
   return (
     <section className="stack" aria-label="Tests">
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
-      {execution && <Progress execution={execution} onStarted={props.onStarted} />}
+      {execution && <Progress execution={execution} all={agent.allTests.totalCount} onStarted={props.onStarted} />}
       <div className="card scroll">
         <table className={styles.matrix} data-ticked={props.ticked.size > 0} onKeyDown={moveBetweenCells}>
           <Head attempts={attempts} />

@@ -28,7 +28,12 @@ const RetryExecution = graphql(`
 `);
 
 /** The progress or the result of an execution, and the actions on it. */
-export function Progress({ execution, onStarted }: { execution: ExecutionOfMatrix; onStarted: (executionId: string) => void }) {
+export function Progress({ execution, all, onStarted }: {
+  execution: ExecutionOfMatrix;
+  /** How many tests the agent has. */
+  all: number;
+  onStarted: (executionId: string) => void;
+}) {
   const isOver = execution.status === "Completed" || execution.status === "Cancelled";
   return (
     <>
@@ -38,7 +43,7 @@ export function Progress({ execution, onStarted }: { execution: ExecutionOfMatri
           Variants
         </Link>
       )}
-      {isOver ? <Result execution={execution} onStarted={onStarted} /> : <RunBar execution={execution} />}
+      {isOver ? <Result execution={execution} all={all} onStarted={onStarted} /> : <RunBar execution={execution} />}
       <Rejudged execution={execution} show={onStarted} />
       {execution.leftOutTests.length > 0 && (
         <span className="note warn">Skipped, because they were deleted: {execution.leftOutTests.map((test) => inRow(test.testName, test)).join(", ")}</span>
@@ -79,7 +84,7 @@ function RunBar({ execution }: { execution: ExecutionOfMatrix }) {
   );
 }
 
-function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStarted: (executionId: string) => void }) {
+function Result({ execution, all, onStarted }: { execution: ExecutionOfMatrix; all: number; onStarted: (executionId: string) => void }) {
   const { counts } = execution;
   const retry = useAction(RetryExecution);
   const again = async () => {
@@ -87,6 +92,7 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
     if (made?.retryAgentTestExecution) onStarted(made.retryAgentTestExecution.execution.id);
   };
   const isSecond = Boolean(execution.rejudgeOfId);
+  const ran = new Set(execution.tests.map(({ testId }) => testId)).size;
   const { passRateInterval: interval, correctedPassRate: corrected } = execution;
   return (
     <div className={styles.result}>
@@ -98,7 +104,8 @@ function Result({ execution, onStarted }: { execution: ExecutionOfMatrix; onStar
       )}
       <span>
         {execution.passRate !== null && <b>{percent(execution.passRate)} </b>}
-        {tally(counts)}
+        {tally(counts)}, in {ran < all && `${count(ran)} of `}
+        {plural(Math.max(ran, all), "test")}
       </span>
       {interval && (
         <span className="muted small wide" title="95% confidence interval of the pass rate">

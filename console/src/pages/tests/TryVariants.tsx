@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { useLocation } from "wouter";
-import { graphql } from "../../api/graphql";
+import { graphql, type ResultOf } from "../../api/graphql";
 import { usePage } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Dialog } from "../../ui/Dialog";
@@ -46,6 +46,8 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
   const set = (at: number, change: Partial<Variant>) => setVariants(variants.map((each, i) => (i === at ? { ...each, ...change } : each)));
   const labels = variants.map((variant) => variant.label.trim() || usualLabel(variant));
   const isUnique = new Set(labels).size === labels.length;
+  const { agent, server } = answer.data ?? {};
+  const same = agent && server && sameVariants(variants.map((variant) => whatRuns(variant, agent, server.model)));
   const input = {
     ...inputOf(chosen),
     variants: variants.map(({ version, model, temperature, topN }, i) => ({
@@ -56,7 +58,6 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
       promptSettings: topN ? { topN: Number(topN) } : null,
     })),
   };
-  const { agent, server } = answer.data ?? {};
   return (
     <Dialog title="Compare prompts and models" isWide onClose={onClose}>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
@@ -134,6 +135,11 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
             </div>
           ))}
           {!isUnique && <p className="note warn">Each variant needs its own label.</p>}
+          {same && (
+            <p className="note">
+              Variants {same[0]} and {same[1]} are the same. Any difference between them is chance.
+            </p>
+          )}
           <div className="row">
             <button type="button" disabled={variants.length === most} onClick={() => setVariants([...variants, unchanged])}>
               <Icon name="plus" />
@@ -150,6 +156,25 @@ export function TryVariants({ onClose, ...chosen }: Chosen & { onClose: () => vo
       {run.unconfirmed && <RunAnyway coverage={run.unconfirmed.coverage} run={() => void run.confirm()} close={run.dismiss} />}
     </Dialog>
   );
+}
+
+type Choices = NonNullable<ResultOf<typeof ChoicesQuery>["agent"]>;
+
+/** What a variant runs, with the agent's own prompt, model and settings where it changes none. */
+function whatRuns({ version, model, temperature, topN }: Variant, agent: Choices, usualModel: string): string {
+  const { llmSettings, promptSettings } = agent.knowledgeBaseChat ?? {};
+  return JSON.stringify([
+    version || String(agent.promptVersion),
+    (model === ":default" ? "" : model || agent.model) || usualModel,
+    Number(temperature || llmSettings?.temperature),
+    Number(topN || promptSettings?.topN),
+  ]);
+}
+
+/** The numbers, from 1, of the first two variants that run the same, if any do. */
+function sameVariants(runs: readonly string[]): [number, number] | undefined {
+  const second = runs.findIndex((each, i) => runs.indexOf(each) < i);
+  return second < 0 ? undefined : [runs.indexOf(runs[second] ?? "") + 1, second + 1];
 }
 
 /** The label of a variant that the user has not named. */

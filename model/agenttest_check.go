@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Bounds of the checks of a test.
@@ -172,12 +173,8 @@ func (e *TestExpectation) conditions() []MockCondition {
 
 // given counts the fields that are set.
 func (e *TestExpectation) given() (n int) {
-	for _, isGiven := range []bool{
-		e.Called != nil, e.NeverCalled != nil, e.Says != nil, e.NeverSays != nil, e.EndedBy != nil, e.Tag != nil,
-		e.TurnsAtMost != nil, e.DurationAtMost != nil, e.FirstTokenAtMost != nil, e.CreditsAtMost != nil,
-		e.ResultJSON != nil, e.Extracts != nil,
-	} {
-		if isGiven {
+	for _, value := range reflect.ValueOf(*e).Fields() {
+		if !value.IsNil() {
 			n++
 		}
 	}

@@ -3,6 +3,7 @@ package evaluation
 import (
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -103,6 +104,55 @@ func TestFailedCheckFailsTheRunOfALenientJudge(t *testing.T) {
 		require.Equal(t, model.AgentTestRunStatusPassed, run.Status, "half of the weights is enough")
 		require.InDelta(t, 0.5, *run.Score, 0)
 	}
+}
+
+// A check's texts may contain placeholders, except names. filledExpectation fills them, and Texts returns them for
+// warnings.
+func TestEveryTextOfAnExpectationIsFilled(t *testing.T) {
+	t.Parallel()
+	// visit sets each string to a placeholder, and tells what it was before.
+	var visit func(path string, v reflect.Value, was func(path, text string))
+	visit = func(path string, v reflect.Value, was func(path, text string)) {
+		switch {
+		case v.Type() == reflect.TypeFor[string]():
+			was(path, v.String())
+			v.SetString("{x}")
+		case v.Kind() == reflect.Pointer:
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			visit(path, v.Elem(), was)
+		case v.Kind() == reflect.Struct:
+			for field, value := range v.Fields() {
+				visit(path+"."+field.Name, value, was)
+			}
+		case v.Type() == reflect.TypeFor[[]model.MockCondition]():
+			if v.Len() == 0 {
+				v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			}
+			visit(path, v.Index(0), was)
+		}
+	}
+	var unfilled []string
+	for i := range reflect.TypeFor[model.TestExpectation]().NumField() {
+		var e model.TestExpectation
+		name, ofField := reflect.TypeOf(e).Field(i).Name, reflect.ValueOf(&e).Elem().Field(i)
+		visit(name, ofField, func(string, string) {})
+		texts, filled := len(e.Texts()), 0
+		e = filledExpectation(content.Values{"x": "value"}, e)
+		visit(name, ofField, func(path, text string) {
+			if text == "value" {
+				filled++
+			} else {
+				unfilled = append(unfilled, path)
+			}
+		})
+		require.Equal(t, filled, texts, "model.TestExpectation.Texts() returns what filledExpectation fills: %s", name)
+	}
+	require.ElementsMatch(t, []string{
+		"Called.NeverCalledExpectation.TechnicalName", "Called.NeverCalledExpectation.Where.Argument", "Called.Before",
+		"NeverCalled.TechnicalName", "NeverCalled.Where.Argument", "ResultJSON.TechnicalName", "Extracts.Name",
+	}, unfilled, "filledExpectation fills all texts but these names")
 }
 
 // Placeholders are filled for the contact, the judge and the checks. Verdicts show the test's own text, with the

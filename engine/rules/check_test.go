@@ -1,8 +1,10 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +89,10 @@ func TestExpectationsAreDecided(t *testing.T) {
 	fits := func(name *string, schema string) *model.ResultExpectation {
 		return &model.ResultExpectation{TechnicalName: name, Schema: model.JSONObject(schema)}
 	}
+	held := bookedSlot(t)
+	held.messages[5].Usage = &model.AnswerUsage{FirstTokenMs: new(0.0)}
+	held.Extracted = map[string]*string{"day": new("Monday")}
+	decided, described := map[string]bool{}, map[string]string{} // fields, and the field of each description
 	for _, test := range []struct {
 		expect   model.TestExpectation
 		passed   bool
@@ -144,6 +150,7 @@ func TestExpectationsAreDecided(t *testing.T) {
 		{model.TestExpectation{TurnsAtMost: new(int32(1))}, false, "2", nil},
 		{model.TestExpectation{DurationAtMost: new(1.5)}, true, "1.500 s", nil},
 		{model.TestExpectation{DurationAtMost: new(1.4)}, false, "1.500 s", nil},
+		{model.TestExpectation{FirstTokenAtMost: new(0.0)}, true, "0.000 s", []int32{5}},
 		{model.TestExpectation{CreditsAtMost: new(0.5)}, true, "0.5 credits", nil},
 		{model.TestExpectation{CreditsAtMost: new(0.4)}, false, "0.5 credits", nil},
 		{model.TestExpectation{ResultJSON: fits(nil, `{"type":"object","required":["booked"]}`)}, true, "it matches the schema",
@@ -154,8 +161,12 @@ func TestExpectationsAreDecided(t *testing.T) {
 			"it matches the schema", []int32{3}},
 		{model.TestExpectation{ResultJSON: fits(new("book_slot"), `{}`)}, false, "it is not JSON", []int32{5}},
 		{model.TestExpectation{ResultJSON: fits(new("refund"), `{}`)}, false, "no result of refund", nil},
+		{model.TestExpectation{Extracts: &model.ExtractsExpectation{Name: "day", Equals: new("monday")}}, true, `"Monday"`,
+			[]int32{3}},
+		{model.TestExpectation{Extracts: &model.ExtractsExpectation{Name: "day", Matches: new("^T")}}, false, `"Monday"`,
+			[]int32{3}},
 	} {
-		found, err := NewChecker().Check(t.Context(), &test.expect, bookedSlot(t))
+		found, err := NewChecker().Check(t.Context(), &test.expect, held)
 		require.NoError(t, err, test.expect.String())
 		var at []int32
 		for _, e := range found.Evidence {
@@ -164,6 +175,18 @@ func TestExpectationsAreDecided(t *testing.T) {
 		require.Equal(t, test.passed, found.Passed, test.expect.String())
 		require.Equal(t, test.observed, found.Observed, test.expect.String())
 		require.Equal(t, test.at, at, test.expect.String())
+		for field, value := range reflect.ValueOf(test.expect).Fields() {
+			if value.IsNil() {
+				continue
+			}
+			decided[field.Name] = true
+			text := test.expect.String()
+			require.Equal(t, field.Name, cmp.Or(described[text], field.Name), "model.TestExpectation.String() is %q", text)
+			described[text] = field.Name
+		}
+	}
+	for field := range reflect.TypeFor[model.TestExpectation]().Fields() {
+		require.True(t, decided[field.Name], "a row of this test for %s", field.Name)
 	}
 }
 

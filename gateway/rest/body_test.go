@@ -216,10 +216,12 @@ func TestSimulationTestBodiesAreConverted(t *testing.T) {
 		wholeNumber = "must be a whole number"
 		unknown     = "is not a known property"
 		dateTime    = "must be a date-time such as 2026-03-01T09:30:00Z"
-
-		oneExpectation = "must have exactly one of called, neverCalled, says, neverSays, endedBy, tag, turnsAtMost, " +
-			"durationAtMost, firstTokenAtMost, creditsAtMost, resultJson, extracts"
 	)
+	var expectations []string
+	for _, f := range theSchema(t).Types["TestExpectationInput"].Fields {
+		expectations = append(expectations, f.Name)
+	}
+	oneExpectation := "must have exactly one of " + strings.Join(expectations, ", ")
 	base := func(more values) values {
 		want := values{"agentId": "a", "name": "n", "scenario": "s", "criteria": []any{"c"}, "maxTurns": int64(10),
 			"conversationContext": []any(nil),

@@ -1,5 +1,12 @@
 package apply
 
+import (
+	"reflect"
+	"strings"
+
+	"github.com/agentgraph/agentgraph/model"
+)
+
 // kind is a type of resource that files can describe.
 type kind struct {
 	// name is the singular in messages. list is the key of the list in files.
@@ -53,6 +60,30 @@ func mergedOf(members ...field) shape {
 }
 
 func referenceTo(to *kind) shape { return shape{form: reference, to: to} }
+
+// checkDefaults are the defaults of members of checks, by their names.
+var checkDefaults = map[string]any{"role": "assistant", "succeeded": false, "min": int64(1)}
+
+// shapeOf returns the shape of a Go type's values in JSON. initial is the default of a scalar.
+func shapeOf(t reflect.Type, initial any) shape {
+	switch {
+	case t == reflect.TypeFor[model.JSONObject]():
+		return shape{form: schema}
+	case t.Kind() == reflect.Pointer:
+		return shapeOf(t.Elem(), initial)
+	case t.Kind() == reflect.Slice:
+		return listOf(shapeOf(t.Elem(), nil))
+	case t.Kind() != reflect.Struct:
+		return withDefault(initial)
+	}
+	var members []field
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			members = append(members, newField(name, shapeOf(f.Type, checkDefaults[name])))
+		}
+	}
+	return recordOf(members...)
+}
 
 func newField(name string, s shape) field { return field{name: name, shape: s} }
 
@@ -198,17 +229,14 @@ var (
 			newField("result", plainText),
 			newField("error", plainText))))))
 	textValues = shape{form: values, initial: object{}}
-	conditions = listOf(recordOf(newField("argument", plainText), newField("equals", plainText),
-		newField("matches", plainText),
-		newField("present", plainText)))
-	mockedBy = []field{
+	conditions = shapeOf(reflect.TypeFor[[]model.MockCondition](), nil)
+	mockedBy   = []field{
 		newField("resultTemplate", optional), newField("delaySeconds", withDefault(int64(0))),
 		newField("rules", listOf(recordOf(
 			newField("when", conditions),
 			newField("callIndex", plainText), newField("resultTemplate", optional),
 			newField("delaySeconds", withDefault(int64(0))),
-			newField("failure", recordOf(newField("kind", plainText), newField("status", plainText),
-				newField("body", plainText))),
+			newField("failure", shapeOf(reflect.TypeFor[model.MockFailure](), nil)),
 		))),
 	}
 	mocking = shape{form: record, initial: object{}, members: []field{
@@ -219,10 +247,9 @@ var (
 		newField("mockedSubAgents", listOf(recordOf(append([]field{newField("subAgentId", referenceTo(subAgent))},
 			mockedBy...)...))),
 	}}
-	persona = shape{form: record, initial: object{}, members: []field{
-		newField("mood", plainText), newField("patience", plainText), newField("language", plainText),
-		newField("knowledge", plainText),
-	}}
+	persona = shape{form: record, initial: object{},
+		members: shapeOf(reflect.TypeFor[model.ContactPersona](), nil).members}
+	checks      = shapeOf(reflect.TypeFor[[]model.TestCheck](), nil)
 	tableRows   = listOf(recordOf(newField("name", optional), newField("values", textValues)))
 	testMembers = []field{
 		{name: "agentId", shape: referenceTo(agent), isFixed: true},
@@ -230,44 +257,13 @@ var (
 	}
 )
 
-var (
-	calls = []field{newField("technicalName", plainText), newField("kind", plainText), newField("where", conditions)}
-	said  = recordOf(newField("text", plainText), newField("matches", plainText),
-		newField("role", withDefault("assistant")),
-		newField("turn", plainText))
-	checks = listOf(recordOf(newField("expect", recordOf(
-		newField("called", recordOf(append(calls[:len(calls):len(calls)], newField("succeeded", withDefault(false)),
-			newField("min", withDefault(int64(1))), newField("max", plainText), newField("before", plainText))...)),
-		newField("neverCalled", recordOf(calls...)), newField("says", said), newField("neverSays", said),
-		newField("endedBy", plainText),
-		newField("tag", plainText),
-		newField("turnsAtMost", plainText), newField("durationAtMost", plainText),
-		newField("firstTokenAtMost", plainText), newField("creditsAtMost", plainText),
-		newField("extracts", recordOf(newField("name", plainText), newField("equals", plainText),
-			newField("matches", plainText))),
-		newField("resultJson", recordOf(newField("technicalName", plainText), newField("schema", shape{form: schema}))),
-	)), newField("weight", plainText)))
-)
-
-const checkFields = `expect {
-	called { technicalName kind where { argument equals matches present } succeeded min max before }
-	neverCalled { technicalName kind where { argument equals matches present } }
-	says { text matches role turn } neverSays { text matches role turn }
-	endedBy tag turnsAtMost durationAtMost firstTokenAtMost creditsAtMost
-	resultJson { technicalName schema } extracts { name equals matches }
-} weight`
-
-const mockedFields = `resultTemplate delaySeconds rules { when { argument equals matches present } callIndex resultTemplate delaySeconds failure { kind status body } }`
-
 var simulation = &kind{
 	name: "simulation test", list: "simulations", typeName: "SimulationTest", payload: "agentTest", id: "testId",
 	query: `query ($after: String) { page: agentTests(kind: Simulation, first: 50, after: $after) {
 		nodes { id agentId folderId name rows { name values } createdAt updatedAt ... on SimulationTest {
-			scenario criteria criteriaWeights checks { ` + checkFields + ` } passAt judgeSees persona { mood patience language knowledge } contactSays maxTurns variables conversationContext: conversationMessages { role text timestamp toolCalls { technicalName arguments result error } }
-			toolMocking {
-				mockAllTools mockAllSubAgents mockCallTransfer callTransferFailure sideEffects
-				mockedTools { toolId ` + mockedFields + ` } mockedSubAgents { subAgentId ` + mockedFields + ` }
-			}
+			scenario criteria criteriaWeights checks` + checks.selection() + ` passAt judgeSees
+			persona` + persona.selection() + ` contactSays maxTurns variables
+			conversationContext: conversationMessages` + messages.selection() + ` toolMocking` + mocking.selection() + `
 		} }
 		pageInfo { hasNextPage endCursor }
 	} }`,

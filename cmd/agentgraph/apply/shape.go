@@ -49,6 +49,21 @@ type field struct {
 	isFixed bool
 }
 
+// selection returns the members of the values in a query, or "" if they have none.
+func (s shape) selection() string {
+	for s.element != nil {
+		s = *s.element
+	}
+	if s.members == nil {
+		return ""
+	}
+	text := " {"
+	for _, f := range s.members {
+		text += " " + f.name + f.selection()
+	}
+	return text + " }"
+}
+
 // resolve returns the target of a reference. If it returns nil, the object that contains the reference is left out.
 type resolve func(to *kind, name string, at path) any
 

@@ -234,9 +234,6 @@ func auditLogOf(store *db.Store) rest.AuditLog {
 	}
 }
 
-// Handler returns the handler of all requests, for use in another server.
-func (a *App) Handler() http.Handler { return a.http.Handler }
-
 // Serve answers requests and runs jobs until ctx ends. Then it starts no more jobs, and after DrainDelay accepts no
 // more requests. It lets running requests finish for up to drainTimeout, and running jobs for up to stopTimeout. Other
 // processes take over jobs that need longer.

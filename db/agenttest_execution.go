@@ -265,10 +265,9 @@ func (t *Tenant) CancelAgentTestExecution(ctx context.Context,
 // cancelQueued cancels a locked execution and its queued runs.
 func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExecution) error {
 	at := now()
-	execution.Version++
 	cancelled := []*model.AgentTestRun{}
 	err := t.db.Update((*model.AgentTestRun)(nil)).Set("status = ?", model.AgentTestRunStatusCancelled).
-		Set("finished_at = ?", at).Set("version = ?", execution.Version).
+		Set("finished_at = ?", at).Set("version = ?", execution.Version+1).
 		Where("execution_id = ?", execution.ID).Where("status = ?", model.AgentTestRunStatusQueued).
 		Returning("id").Scan(ctx, &cancelled)
 	if err != nil {
@@ -280,9 +279,7 @@ func (t *Tenant) cancelQueued(ctx context.Context, execution *model.AgentTestExe
 		return err
 	}
 	execution.State = model.AgentTestExecutionStatusCancelled
-	if execution.Unfinished -= int32(len(cancelled)); execution.Unfinished == 0 {
-		execution.FinishedAt = &at
-	}
+	execution.EndQueued(int32(len(cancelled)), at)
 	return exec(ctx, t.updateProgress(execution))
 }
 

@@ -107,7 +107,7 @@ func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution,
 	if len(skipped) == 0 {
 		return nil
 	}
-	execution.Skip(int32(len(skipped)), at)
+	execution.EndQueued(int32(len(skipped)), at)
 	ids := idsOf(skipped)
 	// The run that decided a test becomes its last run, instead of a skipped one. The transition writes the status of that
 	// run to the test.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/parser"
@@ -21,14 +22,15 @@ import (
 
 const archiveSchema = "../docs/archive.schema.json"
 
-// The archive's JSON Schema must match the migrated tables. AGENTGRAPH_RECORD=1 rewrites it.
+// The archive's JSON Schema must match the migrated tables. AGENTGRAPH_RECORD=1 rewrites it. Archives that are older
+// than a column lack it, so a column with a default in Postgres also needs one in archivedTables.
 func TestArchiveSchemaIsCurrent(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, dbtest.URL(t))
 	enums := enumsOf(t)
 	defs := map[string]any{}
 	for _, table := range db.ArchivedTables() {
-		rows, err := conn.Query(t.Context(), `SELECT attname::text, format_type(atttypid, NULL), attnotnull,
+		rows, err := conn.Query(t.Context(), `SELECT attname::text, format_type(atttypid, NULL), attnotnull, atthasdef,
 				coalesce((SELECT string_agg(pg_get_constraintdef(oid), ' ') FROM pg_constraint WHERE conrelid = attrelid
 					AND contype = 'c' AND conkey = ARRAY[attnum]), '')
 			FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'company_id'
@@ -38,8 +40,8 @@ func TestArchiveSchemaIsCurrent(t *testing.T) {
 		properties, required := map[string]any{}, []string{}
 		for rows.Next() {
 			var column, kind, checks string
-			var isRequired bool
-			require.NoError(t, rows.Scan(&column, &kind, &isRequired, &checks))
+			var isRequired, hasDefault bool
+			require.NoError(t, rows.Scan(&column, &kind, &isRequired, &hasDefault, &checks))
 			if slices.Contains(without, column) {
 				continue
 			}
@@ -53,6 +55,8 @@ func TestArchiveSchemaIsCurrent(t *testing.T) {
 			}
 			_, isFilled := absent[column]
 			_, isForced := forced[column]
+			assert.True(t, isFilled || isForced || !hasDefault, "%s.%s has a default in Postgres: add it to the table's "+
+				"defaults in db/company_tables.go", table, column)
 			if isForced {
 				property["description"] = "The import sets it itself."
 			}

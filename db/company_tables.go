@@ -121,7 +121,8 @@ var archivedTables = []archivedTable{
 		}},
 	{name: "agent_test_executions", row: (*model.AgentTestExecution)(nil), condition: notDeleted,
 		excluded: []string{"api_key_id", "passed_runs", "failed_runs", "error_runs", "cancelled_runs", "skipped_runs",
-			"deleted_at"}},
+			"deleted_at"},
+		defaults: func() map[string]any { return map[string]any{"votes": 1} }},
 	{name: "agent_test_snapshots", condition: executionNotDeleted, jsonTypes: definitionTypes},
 	{name: "agent_test_runs", row: (*model.AgentTestRun)(nil), condition: executionNotDeleted,
 		expressions: map[string]string{

@@ -8,6 +8,9 @@ import (
 
 // The transitions of a run. Each method is called on the stored run with its execution, both of them locked. It returns
 // the run in its next state, or nil if nothing changes. It may change and return the run itself.
+//
+// Two more transitions end queued runs. Each is one statement of the package db, for many runs: cancelQueued when the
+// execution is cancelled, and skip when the tests of the runs are decided.
 
 // Claimed returns the run as it is after a worker claims it with this attempt number. The queue never repeats an
 // attempt. If a running run is claimed with a later attempt, the previous worker was lost, and the run continues with
@@ -109,8 +112,8 @@ func (e *AgentTestExecution) Count(run *AgentTestRun, at time.Time) (next int32,
 	return next, e.Unfinished > 0 && !isCancelled
 }
 
-// Skip records in the execution that the given number of queued runs is not needed.
-func (e *AgentTestExecution) Skip(runs int32, at time.Time) {
+// EndQueued records in the execution that the given number of queued runs was skipped or cancelled.
+func (e *AgentTestExecution) EndQueued(runs int32, at time.Time) {
 	e.Version++
 	e.endRuns(runs, at)
 }

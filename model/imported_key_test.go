@@ -31,6 +31,7 @@ func TestForeignSecretsAreImported(t *testing.T) {
 		"0123456789abcdef 01234567":            "without spaces",
 		"0123456789abcdef\n01234567":           "without spaces",
 		"0123456789abcdéf01234567":             "ASCII",
+		"0123456789abcdef\x7f01234567":         "ASCII",
 		"ag_0123456789abcdef01234567":          "begins like a key of agentgraph",
 		"agt_0123456789abcdef01234567":         "begins like a key of agentgraph",
 	} {

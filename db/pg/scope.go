@@ -292,11 +292,10 @@ func (c *scopes) prepare(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if ctx.Value(reservingKey{}) != nil || ctx.Value(asBoundKey{}) != nil {
 		return true, nil
 	}
-	companyID := cmp.Or(companyOf(ctx), everyCompany)
-	if c.isPooled && companyID == everyCompany {
-		return true, nil // each transaction begins in this scope
+	if c.isPooled && !IsForOneCompany(ctx) {
+		return true, nil // each transaction begins in the scope of all companies
 	}
-	if err := c.bind(ctx, conn.PgConn(), companyID); err != nil {
+	if err := c.bind(ctx, conn.PgConn(), cmp.Or(companyOf(ctx), everyCompany)); err != nil {
 		if conn.PgConn().IsClosed() && ctx.Err() == nil {
 			return false, nil // the pool opens another one
 		}

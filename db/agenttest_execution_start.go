@@ -213,48 +213,6 @@ func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTes
 	return err
 }
 
-// runsOf returns the runs of an execution: all first attempts, then all second attempts, and so on. It returns
-// UNPROCESSABLE if there are no runs, or too many, or if their rows are too large together.
-func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentTestRun, error) {
-	var faults model.Fields
-	count, size := 0, 0
-	for _, r := range rows {
-		count += int(r.attempts)
-		if r.row != nil {
-			size += int(r.attempts) * len(r.row.Values)
-		}
-	}
-	switch {
-	case count == 0:
-		faults.Add("executionId", "names an execution whose tests were all deleted")
-	case count > model.MaxRuns:
-		faults.Add("repeats", "make %d runs of all tests, rows and variants, but an execution has at most %d", count,
-			model.MaxRuns)
-	case size > model.MaxRunsValues:
-		faults.Add("repeats", "make %d bytes of row values in all runs, but an execution has at most %d",
-			size, model.MaxRunsValues)
-	}
-	runs := []*model.AgentTestRun{}
-	for attempt := int32(1); attempt <= execution.Repeats && len(faults) == 0; attempt++ {
-		for _, r := range rows {
-			if attempt > r.attempts {
-				continue
-			}
-			test := r.snapshot.Test
-			run := &model.AgentTestRun{
-				TestID: &test.ID, TestedID: test.ID, TestName: test.Name, Attempt: attempt,
-				Snapshot: *r.snapshot, PromptVersion: r.snapshot.Agent.PromptVersion, IsDraft: execution.IsDraft,
-				Variant: r.variant,
-			}
-			if r.row != nil {
-				run.RowKey, run.RowNumber, run.RowName, run.RowValues = r.row.Key, new(r.number), r.row.Name, &r.row.Values
-			}
-			runs = append(runs, run)
-		}
-	}
-	return runs, faults.As(model.Unprocessable)
-}
-
 // try replaces the prompt in the snapshots with the draft. It returns UNPROCESSABLE when the snapshots belong to
 // several agents.
 func try(draft *string, snapshots []model.RunSnapshot) error {

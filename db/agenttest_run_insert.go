@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -9,6 +10,58 @@ import (
 
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// runsOf returns the runs of an execution: all first attempts, then all second attempts, and so on. It returns
+// UNPROCESSABLE if there are no runs, or too many, or if their rows and starting conversations are too large together.
+func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentTestRun, error) {
+	var faults model.Fields
+	count, size := 0, 0
+	starts := map[*model.AgentTestRow]int{} // the bytes of the conversations that runs continue and store again
+	for _, r := range rows {
+		count += int(r.attempts)
+		test := r.snapshot.Test
+		if _, isKnown := starts[test]; !isKnown && len(test.ConversationMessages) > 0 {
+			text, err := json.Marshal(test.ConversationMessages)
+			if err != nil {
+				return nil, err
+			}
+			starts[test] = len(text)
+		}
+		size += int(r.attempts) * starts[test]
+		if r.row != nil {
+			size += int(r.attempts) * len(r.row.Values)
+		}
+	}
+	switch {
+	case count == 0:
+		faults.Add("executionId", "names an execution whose tests were all deleted")
+	case count > model.MaxRuns:
+		faults.Add("repeats", "make %d runs of all tests, rows and variants, but an execution has at most %d", count,
+			model.MaxRuns)
+	case size > model.MaxRunsValues:
+		faults.Add("repeats", "make %d bytes of row values and starting conversations in all runs, but an execution has at "+
+			"most %d", size, model.MaxRunsValues)
+	}
+	runs := []*model.AgentTestRun{}
+	for attempt := int32(1); attempt <= execution.Repeats && len(faults) == 0; attempt++ {
+		for _, r := range rows {
+			if attempt > r.attempts {
+				continue
+			}
+			test := r.snapshot.Test
+			run := &model.AgentTestRun{
+				TestID: &test.ID, TestedID: test.ID, TestName: test.Name, Attempt: attempt,
+				Snapshot: *r.snapshot, PromptVersion: r.snapshot.Agent.PromptVersion, IsDraft: execution.IsDraft,
+				Variant: r.variant,
+			}
+			if r.row != nil {
+				run.RowKey, run.RowNumber, run.RowName, run.RowValues = r.row.Key, new(r.number), r.row.Name, &r.row.Values
+			}
+			runs = append(runs, run)
+		}
+	}
+	return runs, faults.As(model.Unprocessable)
+}
 
 // checkRecentRuns returns UNPROCESSABLE if more runs would exceed model.MaxRecentRuns. Executions that start at the
 // same time can together exceed it.

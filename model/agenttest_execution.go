@@ -18,7 +18,8 @@ const (
 	MaxRuns = 4_000
 	// MaxRecentRuns bounds the runs of a company's executions that are unfinished or were started within the last hour.
 	MaxRecentRuns = 100_000
-	// MaxRunsValues bounds the values in the rows of an execution's runs, in bytes.
+	// MaxRunsValues bounds the values in the rows of an execution's runs and the conversations that the runs continue, in
+	// bytes.
 	MaxRunsValues = 20_000_000
 	// MaxTestsBytes bounds the size of an execution's tests, in bytes. All of them are in memory when the execution
 	// starts.

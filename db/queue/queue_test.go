@@ -235,6 +235,25 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 	require.Less(t, before, many/10)
 }
 
+func TestFirstJobOfACompanyIsNext(t *testing.T) {
+	t.Parallel()
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 50), newEnvironment()
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_large"), 40)...)
+	s.start(t, q, 1)
+	running := s.next(t)
+	small := jobsOf(newCompany(t, pool, "company_small"), 1)
+	enqueue(t, pool, q, small...)
+	running.result <- nil
+	next := s.next(t)
+	for ; next.CompanyID != small[0].CompanyID; next = s.next(t) {
+		require.Less(t, next.ID, "job_10002", "only two jobs of the large company have the same priority")
+		next.result <- nil
+	}
+	next.result <- nil
+	require.NoError(t, q.Stop(t.Context()))
+}
+
 func TestPatientJobsWaitForAnotherToEnd(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

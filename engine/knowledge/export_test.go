@@ -127,3 +127,9 @@ func CountRows(text Text) (int, error) {
 	_, count, err := rowsOf(text, nil)
 	return count, err
 }
+
+// IndexLarge takes the turn of a large text, and returns a function that ends it.
+func (b *Base) IndexLarge() (done func()) {
+	b.large.Lock()
+	return b.large.Unlock
+}

@@ -20,6 +20,9 @@ import (
 const (
 	// indexTimeout bounds one attempt.
 	indexTimeout = 10 * time.Minute
+	// largeText is the size in bytes from which texts are indexed one at a time. The words and chunks of a text take up to
+	// seven times its memory.
+	largeText = 2 << 20
 	// lastAttempt is the attempt after which the document fails, whatever the reason. Attempts that ended with a wait
 	// do not count.
 	lastAttempt = 3
@@ -32,6 +35,15 @@ const (
 	// database is back, it should get the release before another worker assumes that this one died.
 	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
+
+// busyError says what a document waits for that the process does for one document at a time. Waiting for minutes would
+// block the worker, so the document is postponed.
+type busyError string
+
+func (e busyError) Error() string { return string(e) }
+
+// errLarge is returned while another large text is being indexed.
+const errLarge busyError = "it waits until another large document has been indexed"
 
 // Index reads a document, cuts it into chunks and stores them. attempt is the number of times that workers were given
 // this job, including this time. Index returns nil if the document is Ready or Failed or there is nothing to do. After
@@ -65,6 +77,7 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 			b.outage.Store(&outage{time.Now().Add(outageTime), isUnavailable(err)})
 		}
 	}
+	busy, isBusy := errors.AsType[busyError](err)
 	var known *model.Error
 	switch errors.As(err, &known); {
 	case err == nil, ctx.Err() != nil, pg.IsUnavailable(err) && d.Waits < maxWaits:
@@ -75,9 +88,8 @@ func (b *Base) attempt(ctx context.Context, t *db.Tenant, d *model.Document) err
 		return postpone(ctx, t, d, max(waitOf(firstWait, d.Waits), isUnavailable(err).RetryAfter),
 			"it waits for the embedding model; the server retries for about a day: "+isUnavailable(err).Message,
 			isUnavailable(err))
-	case errors.Is(err, errBusy) && d.Waits < maxWaits:
-		return postpone(ctx, t, d, waitOf(firstWait, d.Waits), "it waits until the text in another file has been recognized",
-			err)
+	case isBusy:
+		return postpone(ctx, t, d, min(waitOf(firstWait, d.Waits), longestBusy), busy.Error(), err)
 	case !isOver(err) && d.Claim-d.Waits >= lastAttempt:
 		b.log.ErrorContext(ctx, "a document could not be indexed", "document", d.ID, "error", err)
 		reason := "it could not be indexed, for a reason that is not in the document; index its dataset again"
@@ -132,9 +144,23 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 	if err != nil {
 		return err
 	}
+	isLarge := strings.HasPrefix(d.ContentType, "text/") && d.Size >= largeText
+	if isLarge && !b.large.TryLock() {
+		return errLarge
+	}
+	defer func() {
+		if isLarge {
+			b.large.Unlock()
+		}
+	}()
 	pieces, warning, err := b.cut(ctx, t, d, dataset)
 	if err != nil {
 		return err
+	}
+	if !isLarge && sizeOfPieces(pieces) >= largeText {
+		if isLarge = b.large.TryLock(); !isLarge {
+			return errLarge
+		}
 	}
 	chunks, err := chunksOf(ctx, pieces)
 	if err != nil {
@@ -157,6 +183,13 @@ func (b *Base) index(ctx context.Context, t *db.Tenant, d *model.Document) (err 
 		d.Warning = new(model.Reason(warning))
 	}
 	return t.FinishDocument(ctx, d, chunks)
+}
+
+func sizeOfPieces(pieces []Piece) (bytes int) {
+	for _, p := range pieces {
+		bytes += len(p.Content)
+	}
+	return bytes
 }
 
 // chunksOf returns the chunks of pieces with their words. It returns ctx's error, or UNPROCESSABLE for more than

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/agentgraph/agentgraph/db/fair"
@@ -40,6 +41,8 @@ type Base struct {
 	outage         *atomic.Pointer[outage]
 	// files limits the files that are read and cut at a time: each takes a core and many times its size in memory.
 	files *fair.Gate
+	// large is locked while a text of largeText or more is indexed.
+	large *sync.Mutex
 	// pictures reads files without text. It is nil without an OCR program.
 	pictures *recognizer
 	observe  func(context.Context) (context.Context, func(int, error))
@@ -57,7 +60,8 @@ func (b *Base) EmbeddingModel() *string {
 func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), window: 300, visits: 1_000,
 		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &atomic.Pointer[outage]{}, observe: o.Observe,
-		files: fair.New(maxConcurrentFiles, maxFilesPerCompany), pictures: newRecognizer(o.OCR)}
+		files: fair.New(maxConcurrentFiles, maxFilesPerCompany), large: &sync.Mutex{},
+		pictures: newRecognizer(o.OCR)}
 	if b.observe == nil {
 		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }
 	}

@@ -52,8 +52,8 @@ var (
 	errScanned = unreadable("the PDF contains no text: its pages may be scanned")
 )
 
-// errBusy is returned while another file's pictures are being read. Waiting for minutes would block the worker.
-var errBusy = errors.New("text in another file is being recognized")
+// errRecognizing is returned while another file's pictures are being read.
+const errRecognizing busyError = "it waits until the text in another file has been recognized"
 
 // recognizer reads pictures, one file at a time.
 type recognizer struct {
@@ -81,10 +81,11 @@ func (r *recognizer) reads(fault error) bool {
 	return r != nil && (errors.Is(fault, errPicture) || errors.Is(fault, errScanned))
 }
 
-// recognizeText returns the text in a picture or a scanned PDF. The error is errBusy if the caller should retry later.
+// recognizeText returns the text in a picture or a scanned PDF. The error is errRecognizing if the caller should retry
+// later.
 func (r *recognizer) recognizeText(ctx context.Context, content []byte) (Text, error) {
 	if !r.busy.TryLock() {
-		return Text{}, errBusy
+		return Text{}, errRecognizing
 	}
 	defer r.busy.Unlock()
 	pictures, warning, err := [][]byte{content}, "", error(nil)

@@ -15,6 +15,8 @@ const (
 	// firstWait is a document's first wait for an embedding model that is unavailable. The wait doubles each time, up
 	// to longestWait.
 	firstWait, longestWait = 5 * time.Second, 5 * time.Minute
+	// longestBusy bounds a wait for another document in this process.
+	longestBusy = 20 * time.Second
 	// maxWaits bounds a document's waits before it fails, about a day in all. Waits for the database count, too.
 	maxWaits = 290
 	// outageTime is how long no requests are sent to a model after it was unavailable.

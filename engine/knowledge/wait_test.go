@@ -1,16 +1,19 @@
 package knowledge_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
@@ -135,4 +138,34 @@ func TestDocumentWaitsForALimitedTime(t *testing.T) {
 	require.Equal(t, model.DocumentStatusFailed, d.Status)
 	require.Equal(t, "it could not be embedded: model m: the provider could not be reached", *d.Error)
 	require.Nil(t, d.Warning)
+}
+
+func TestLargeTextsAreIndexedOneAtATime(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{})
+	datasets, err := dbtest.Find[*model.Dataset](t.Context(), l.tenant, db.DatasetsOfChats, []string{l.chat.ID})
+	require.NoError(t, err)
+	base := knowledge.New(knowledge.Options{Log: slog.New(slog.DiscardHandler)})
+	line := strings.Repeat("Opening hours are from nine to five. ", 50)
+	text := strings.Repeat(line, (5<<19)/len(line))
+	paragraph := "<w:p><w:r><w:t>" + line + "</w:t></w:r></w:p>"
+	for name, file := range map[string][]byte{
+		"large.txt": []byte(text), "small.docx": docx(t, strings.ReplaceAll(text, line, paragraph)),
+	} {
+		d, err := base.AddDocument(t.Context(), l.tenant, model.AddDocumentInput{DatasetID: datasets[0].ID,
+			Name: &name, Upload: &graphql.Upload{File: bytes.NewReader(file), Size: int64(len(file))}})
+		require.NoError(t, err, name)
+		done := base.IndexLarge()
+		var later *db.Later
+		require.ErrorAs(t, base.Index(t.Context(), l.tenant, d.IndexingID, 1), &later, name)
+		require.Less(t, later.In, 30*time.Second)
+		d, err = l.tenant.Document(t.Context(), d.ID)
+		require.NoError(t, err)
+		require.Equal(t, "it waits until another large document has been indexed", *d.Warning)
+		done()
+		require.NoError(t, base.Index(t.Context(), l.tenant, d.IndexingID, 2), name)
+		d, err = l.tenant.Document(t.Context(), d.ID)
+		require.NoError(t, err)
+		require.Equal(t, model.DocumentStatusReady, d.Status, name)
+	}
 }

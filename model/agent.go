@@ -126,9 +126,8 @@ func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWha
 // Expect returns CONFLICT when the agent has changed since the version that the input is based on.
 func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
-		return Errorf(Conflict, "the prompt of agent %q has changed since you read it: it has version %d, not %d. "+
-			"Read it again", a.ID,
-			a.PromptVersion, *in.ExpectedVersion)
+		return otherVersion(Errorf(Conflict, "the prompt of agent %q has changed since you read it: it has version %d, "+
+			"not %d. Read it again", a.ID, a.PromptVersion, *in.ExpectedVersion))
 	}
 	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
 }
@@ -255,10 +254,11 @@ func (in UpdateAgentPromptInput) Validate() error {
 	return faults.Err()
 }
 
-// Validate checks the note of a new prompt. The other fields are checked with the agent that they change.
+// Validate checks the note of a new prompt and the expected version. The other fields are checked with the agent that they change.
 func (in UpdateAgentInput) Validate() error {
 	var faults Fields
 	faults.note("promptNote", in.PromptNote)
+	faults.expectedVersion(in.ExpectedVersion)
 	return faults.Err()
 }
 

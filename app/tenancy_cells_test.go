@@ -203,7 +203,7 @@ func TestEveryIDArgumentRefusesForeignIDs(t *testing.T) {
 			for _, id := range secrets {
 				text := id
 				if strings.HasSuffix(p.path, "after") {
-					text = model.Cursor{CreatedAt: time.Now(), ID: id}.String()
+					text = model.Cursor{CreatedAt: time.Now().Truncate(time.Microsecond), ID: id}.String()
 				}
 				literal, err := json.Marshal(text)
 				require.NoError(t, err)

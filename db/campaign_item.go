@@ -157,6 +157,9 @@ func (t *Tenant) AdvanceCampaignItem(ctx context.Context,
 // ResetCampaignItem resets an item to its first state, and returns it. It returns CONFLICT when the item has changed
 // since the version in the input.
 func (t *Tenant) ResetCampaignItem(ctx context.Context, in model.ResetCampaignItemInput) (*model.CampaignItem, error) {
+	if err := in.Validate(); err != nil {
+		return nil, err
+	}
 	return t.transitionItem(ctx, in.CampaignID, in.ItemID,
 		func(item *model.CampaignItem, _ *model.Campaign) ([]*model.CampaignItemEvent, error) {
 			if err := item.Expect(in.ExpectedVersion); err != nil {

@@ -140,6 +140,10 @@ func TestResetOfAChangedItemIsRefused(t *testing.T) {
 	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID,
 		ExpectedVersion: &seen.Version})
 	require.Contains(t, fails(t, err, model.Conflict), "it is Calling")
+	faults(t, err, model.Conflict, "expectedVersion", "must be the current version")
+	_, err = tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID, ItemID: seen.ID,
+		ExpectedVersion: new(int32(0))})
+	faults(t, err, model.BadInput, "expectedVersion", "must be at least 1")
 	stored(t, tenant, called)
 
 	reset, err := tenant.ResetCampaignItem(t.Context(), model.ResetCampaignItemInput{CampaignID: campaign.ID,

@@ -166,6 +166,8 @@ func TestInvalidPageArgumentsAreRefused(t *testing.T) {
 		_, err = dbtest.Pages[*model.Agent](t.Context(), tenant, db.AgentsOfTools, nil, []string{"a"}, c.args)
 		faults(t, err, model.BadInput, c.field, "")
 	}
+	_, err := tenant.Datasets(t.Context(), model.PageArgs{First: 1, Before: new("nonsense")}, nil)
+	require.EqualError(t, err, "before must be given together with last and is not a cursor of this list")
 	for _, args := range []model.PageArgs{
 		{First: 1}, {First: 100}, {First: 100, Offset: new(int32(0))}, {First: 1, Offset: new(int32(10_000))},
 		{First: 1, After: &cursor},

@@ -113,10 +113,24 @@ func TestStaleChangesAreRefused(t *testing.T) {
 	for _, err := range failures {
 		require.Contains(t, fails(t, err, model.Conflict), "it has version 2, not 1")
 	}
+	faults(t, failures[0], model.Conflict, "expectedVersion", "must be the current version")
 	require.Len(t, versionsOf(t, tenant, agent.ID), 2)
 	_, err := tenant.RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1,
 		ExpectedVersion: new(int32(1))})
 	fails(t, err, model.Conflict)
+	for _, none := range []*int32{new(int32(-1)), new(int32(0))} {
+		_, err = tenant.UpdateAgent(ctx, model.UpdateAgentInput{AgentID: agent.ID, ExpectedVersion: none})
+		faults(t, err, model.BadInput, "expectedVersion", "must be at least 1")
+		_, err = tenant.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: "a",
+			ExpectedVersion: none})
+		faults(t, err, model.BadInput, "expectedVersion", "must be at least 1")
+		_, err = tenant.EditAgentPrompt(ctx, model.EditAgentPromptInput{AgentID: agent.ID,
+			Edits: edited("a", "b"), ExpectedVersion: none})
+		faults(t, err, model.BadInput, "expectedVersion", "must be at least 1")
+		_, err = tenant.RestoreAgentPrompt(ctx, model.RestoreAgentPromptInput{AgentID: agent.ID, Version: 1,
+			ExpectedVersion: none})
+		faults(t, err, model.BadInput, "expectedVersion", "must be at least 1")
+	}
 
 	agent, err = tenant.Agent(ctx, agent.ID)
 	require.NoError(t, err)

@@ -9,6 +9,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/tidwall/gjson"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // lastEventHeader is the header in which a reconnecting EventSource sends the id of its last event.
@@ -77,11 +79,21 @@ type lastEventKey struct{}
 
 // withLastEvent puts the id of the client's last event into the context, if the client sends one.
 func withLastEvent(ctx context.Context, h http.Header) context.Context {
-	last, err := strconv.ParseInt(h.Get(lastEventHeader), 10, 32)
-	if err != nil {
+	last := h.Get(lastEventHeader)
+	if last == "" {
 		return ctx
 	}
-	return context.WithValue(ctx, lastEventKey{}, int32(last))
+	return context.WithValue(ctx, lastEventKey{}, last)
+}
+
+// parseEventID returns the number of an event, or BAD_INPUT if no event can have the id.
+func parseEventID(id string) (int32, error) {
+	number, err := strconv.ParseInt(id, 10, 32)
+	var faults model.Fields
+	if err != nil || number < 0 || strconv.FormatInt(number, 10) != id {
+		faults.Add(lastEventHeader, "is not the id of an event of this subscription")
+	}
+	return int32(number), faults.Err()
 }
 
 // resume is an extension that resumes subscriptions after the client's last event.
@@ -91,7 +103,7 @@ type resume struct{ extensionBase }
 // because field middleware runs for each field and would slow them down.
 func (resume) InterceptOperation(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 	operation := graphql.GetOperationContext(ctx)
-	last, given := ctx.Value(lastEventKey{}).(int32)
+	last, given := ctx.Value(lastEventKey{}).(string)
 	if !given || operation.Operation.Operation != ast.Subscription {
 		return next(ctx)
 	}
@@ -99,10 +111,14 @@ func (resume) InterceptOperation(ctx context.Context, next graphql.OperationHand
 	if r.argument == "" {
 		return next(ctx)
 	}
+	number, err := parseEventID(last)
 	around := operation.ResolverMiddleware
 	operation.ResolverMiddleware = func(ctx context.Context, next graphql.Resolver) (any, error) {
 		if field := graphql.GetFieldContext(ctx); field.Object == "Subscription" {
-			field.Args[r.argument] = last
+			if err != nil {
+				return nil, err
+			}
+			field.Args[r.argument] = number
 		}
 		return around(ctx, next)
 	}

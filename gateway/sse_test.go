@@ -213,7 +213,15 @@ data:
 		`:{"number":3}`, "even if the URL says another number")
 	require.NotContains(t, read("subscription { counted(to: 3, afterNumber: 1) { number } }", "Last-Event-ID: 2"),
 		`:{"number":2}`)
-	require.Contains(t, read(query, "Last-Event-ID: x"), "id: 1", "an invalid id is ignored")
+	for _, id := range []string{"abc", "3.5", "9999999999999", "-1", "+1", "01"} {
+		answer := read(query, "Last-Event-ID: "+id)
+		require.Contains(t, answer, `"code":"BAD_INPUT"`, id)
+		require.Contains(t, answer, `"fields":{"Last-Event-ID":["is not the id of an event of this subscription"]}`, id)
+		require.NotContains(t, answer, "id: 1")
+	}
+	require.Contains(t, read(query, "Last-Event-ID: "), "id: 1", "the client has no last event")
+	require.NotContains(t, read(query, "Last-Event-ID: 2147483647"), "id:")
+	require.Contains(t, read("subscription { count(to: 3) }", "Last-Event-ID: abc"), "data", "its events have no ids")
 	require.NotContains(t, read("subscription { counted(to: 3) { __typename } }"), "id:", "the number is not selected")
 	require.NotContains(t, read("subscription { count(to: 3) }", "Last-Event-ID: 2"), "id:")
 }

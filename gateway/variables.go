@@ -19,8 +19,8 @@ import (
 
 // checkVariables returns the faults of an operation's variables, whether or not gqlparser has coerced them. gqlparser
 // accepts some faults that the specification forbids, and reports others vaguely. The messages are those of graphql-js
-// without the values, which may be secrets. Each fault has the position of the variable's definition, and the path of
-// the faulty value in extensions.fields.
+// without the values, which may be secrets. Each fault has the position of the variable's definition. In
+// extensions.fields, it has the path of the faulty, absent or unknown value, and a text without the path.
 func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) gqlerror.List {
 	c := &variableCheck{schema: schema}
 	for _, definition := range operation.VariableDefinitions {
@@ -29,15 +29,15 @@ func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, vari
 		switch {
 		case !given && (definition.DefaultValue != nil || !definition.Type.NonNull):
 		case !given:
-			c.addFault(definition.Variable, `Variable "$%s" of required type "%s" was not provided.`, definition.Variable,
-				definition.Type)
+			c.addFault(definition.Variable, isRequired, `Variable "$%s" of required type "%s" was not provided.`,
+				definition.Variable, definition.Type)
 		case value == nil && definition.Type.NonNull:
-			c.addFault(definition.Variable, `Variable "$%s" of non-null type "%s" must not be null.`, definition.Variable,
-				definition.Type)
+			c.addFault(definition.Variable, mustNotBeNull, `Variable "$%s" of non-null type "%s" must not be null.`,
+				definition.Variable, definition.Type)
 		case value == nil:
 			if uses := nonNullUses(operation.SelectionSet, definition.Variable); len(uses) > 0 {
-				c.addFault(definition.Variable, `Variable "$%s" must not be null: it is used as a value of type "%s".`,
-					definition.Variable, uses[0].ExpectedType)
+				c.addFault(definition.Variable, mustNotBeNull,
+					`Variable "$%s" must not be null: it is used as a value of type "%s".`, definition.Variable, uses[0].ExpectedType)
 			}
 		default:
 			c.value(definition.Type, definition.Variable, value)
@@ -116,9 +116,17 @@ type variableCheck struct {
 	faults     gqlerror.List
 }
 
-func (c *variableCheck) addFault(at, format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	err := &gqlerror.Error{Message: message, Extensions: map[string]any{"fields": model.Fields{at: {message}}}}
+// The texts of faults in extensions.fields that do not repeat the message.
+const (
+	isRequired    = "is required"
+	isUnknown     = "is unknown"
+	mustNotBeNull = "must not be null"
+)
+
+// addFault adds an error with a message, and the fault of the value at a path.
+func (c *variableCheck) addFault(at, fault, format string, args ...any) {
+	err := &gqlerror.Error{Message: fmt.Sprintf(format, args...),
+		Extensions: map[string]any{"fields": model.Fields{at: {fault}}}}
 	if p := c.definition.Position; p != nil {
 		err.Locations = []gqlerror.Location{{Line: p.Line, Column: p.Column}}
 	}
@@ -128,11 +136,21 @@ func (c *variableCheck) addFault(at, format string, args ...any) {
 
 // addInvalid adds a fault of the value at a path, such as input.fields.0.
 func (c *variableCheck) addInvalid(at, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	c.addInvalidAt(at, at, text, text)
+}
+
+// addMember adds a fault of an object's member that is absent or unknown. The message has the object's path.
+func (c *variableCheck) addMember(object, name, fault, format string, args ...any) {
+	c.addInvalidAt(object, object+"."+name, fault, fmt.Sprintf(format, args...))
+}
+
+func (c *variableCheck) addInvalidAt(value, at, fault, text string) {
 	name, place := c.definition.Variable, ""
-	if at != name {
-		place = fmt.Sprintf(" at %q", at)
+	if value != name {
+		place = fmt.Sprintf(" at %q", value)
 	}
-	c.addFault(at, `Variable "$%s" got invalid value%s; %s`, name, place, fmt.Sprintf(format, args...))
+	c.addFault(at, fault, `Variable "$%s" got invalid value%s; %s`, name, place, text)
 }
 
 func (c *variableCheck) value(t *ast.Type, at string, value any) {
@@ -186,12 +204,13 @@ func (c *variableCheck) object(definition *ast.Definition, at string, value any)
 		case given:
 			c.value(field.Type, at+"."+field.Name, member)
 		case field.Type.NonNull && field.DefaultValue == nil:
-			c.addInvalid(at, `Field "%s" of required type "%s" was not provided.`, field.Name, field.Type)
+			c.addMember(at, field.Name, isRequired, `Field "%s" of required type "%s" was not provided.`, field.Name,
+				field.Type)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if definition.Fields.ForName(name) == nil {
-			c.addInvalid(at, `Field "%s" is not defined by type "%s".`, name, definition.Name)
+			c.addMember(at, name, isUnknown, `Field "%s" is not defined by type "%s".`, name, definition.Name)
 		}
 	}
 	if definition.Directives.ForName("oneOf") == nil {

@@ -126,9 +126,8 @@ func (c Channel) ShowsSources() bool { return c == ChannelWeb || c == ChannelWha
 // Expect returns CONFLICT when the agent has changed since the version that the input is based on.
 func (a *Agent) Expect(in UpdateAgentInput) error {
 	if in.ExpectedVersion != nil && *in.ExpectedVersion != a.PromptVersion {
-		return Errorf(Conflict, "the prompt of agent %q has changed since you read it: it has version %d, not %d. "+
-			"Read it again", a.ID,
-			a.PromptVersion, *in.ExpectedVersion)
+		return otherVersion(Errorf(Conflict, "the prompt of agent %q has changed since you read it: it has version %d, "+
+			"not %d. Read it again", a.ID, a.PromptVersion, *in.ExpectedVersion))
 	}
 	return Unchanged("agent", a.ID, in.ExpectedUpdatedAt, a.UpdatedAt)
 }
@@ -150,7 +149,7 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 	setText(&a.OutboundWelcomeMessage, in.OutboundWelcomeMessage)
 	setText(&a.InboundWelcomeMessage, in.InboundWelcomeMessage)
 	if in.Tags != nil {
-		a.Tags = Unique(in.Tags)
+		a.Tags = in.Tags
 	}
 	if in.Fields != nil {
 		a.Fields = derefAll(in.Fields)
@@ -161,7 +160,9 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 	if in.ExtractedValues != nil {
 		a.ExtractedValues = derefAll(in.ExtractedValues)
 	}
-	return a.Validate()
+	err := a.Validate() // before repeated tags are removed, so that faults have the positions in the input
+	a.Tags = Unique(a.Tags)
+	return err
 }
 
 var (
@@ -188,7 +189,7 @@ func (a *Agent) Validate() error {
 	if a.Model != nil {
 		faults.name("model", *a.Model, MaxModelName)
 	}
-	faults.names("tags", a.Tags)
+	faults.names("tags", a.Tags, len(Unique(a.Tags)))
 	named(&faults, "fields", a.Fields, func(path string, f AgentField) string {
 		if !fieldName.MatchString(f.Name) {
 			faults.Add(path+".name", "must contain only letters, digits, _ and ., and must begin with a letter or _")
@@ -213,19 +214,21 @@ func (a *Agent) Validate() error {
 func (f *AgentFilter) Validate() error {
 	var faults Fields
 	if f != nil {
-		faults.names("filter.tags", f.Tags)
+		faults.names("filter.tags", f.Tags, len(f.Tags))
 		faults.optional("filter.nameContains", f.NameContains, 255)
 	}
 	return faults.Err()
 }
 
-// names records the faults in a list of tags.
-func (f *Fields) names(path string, tags []string) {
-	if !f.list(path, len(tags), maxTags) {
+// names records the faults in a list of tags, at most maxTags. length is the number of tags that the limit applies to.
+func (f *Fields) names(path string, tags []string, length int) {
+	if !f.list(path, length, maxTags) {
 		return
 	}
 	for i, tag := range tags {
-		f.name(fmt.Sprintf("%s.%d", path, i), tag, 100)
+		if len(*f) < maxTags {
+			f.name(fmt.Sprintf("%s.%d", path, i), tag, 100)
+		}
 	}
 }
 
@@ -255,10 +258,12 @@ func (in UpdateAgentPromptInput) Validate() error {
 	return faults.Err()
 }
 
-// Validate checks the note of a new prompt. The other fields are checked with the agent that they change.
+// Validate checks the note of a new prompt and the expected version. The other fields are checked with the agent that
+// they change.
 func (in UpdateAgentInput) Validate() error {
 	var faults Fields
 	faults.note("promptNote", in.PromptNote)
+	faults.expectedVersion(in.ExpectedVersion)
 	return faults.Err()
 }
 

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,24 @@ func TestChangedPromptIsANewVersion(t *testing.T) {
 	require.EqualValues(t, 2, a.PromptVersion)
 	require.Equal(t, later, a.UpdatedAt)
 	require.Equal(t, now, a.CreatedAt)
+}
+
+// Each faulty tag is reported at its position, also after a repeated one. The number of faults is bounded.
+func TestEveryFaultyTagIsReported(t *testing.T) {
+	t.Parallel()
+	write := agentWith(func(a *CreateAgentInput, tags []string) { a.Tags = tags })
+	err := write([]string{"a", "a", "", "", strings.Repeat("a", 101)})
+	for _, field := range []string{"tags.2", "tags.3"} {
+		faults(t, err, field, "must not be empty")
+	}
+	faults(t, err, "tags.4", "must have 1 to 100 characters")
+	var known *Error
+	require.ErrorAs(t, write(make([]string, 200_000)), &known)
+	require.Len(t, known.Fields, maxTags)
+	a, err := NewAgent(CreateAgentInput{Name: "a", Channel: ChannelWeb, Direction: DirectionInbound, Language: "en",
+		Prompt: "a", Tags: slices.Repeat([]string{"b", "a"}, 40)}, now)
+	require.NoError(t, err)
+	require.Equal(t, []string{"b", "a"}, a.Tags)
 }
 
 // A body may hold as many different tags as fit into 1 MiB. They are refused at once, with one fault.

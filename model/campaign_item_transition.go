@@ -171,12 +171,18 @@ func (i *CampaignItem) refuse(in AdvanceCampaignItemInput, c *Campaign) error {
 		strings.Join(labels, ", "))
 }
 
+// Validate checks the expected version.
+func (in ResetCampaignItemInput) Validate() error {
+	var faults Fields
+	faults.expectedVersion(in.ExpectedVersion)
+	return faults.Err()
+}
+
 // Expect returns CONFLICT if the item has another version. A nil version matches any.
 func (i *CampaignItem) Expect(version *int32) error {
 	if version != nil && *version != i.Version {
-		return Errorf(Conflict, "campaign item %q has changed since you read it: it is %s with version %d, not %d. "+
-			"Read it again", i.ID, i.RunningStatus,
-			i.Version, *version)
+		return otherVersion(Errorf(Conflict, "campaign item %q has changed since you read it: it is %s with version %d, "+
+			"not %d. Read it again", i.ID, i.RunningStatus, i.Version, *version))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/base64"
 	"errors"
+	"hash/crc32"
 	"strings"
 	"time"
 )
@@ -16,6 +17,26 @@ type Cursor struct {
 // String is the opaque form that clients get.
 func (c Cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(c.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + c.ID))
+}
+
+// In returns the cursor with the mark of the list's table. The mark is in the nanoseconds, because Postgres stores
+// microseconds. So servers without marks read the same position, also during an upgrade.
+func (c Cursor) In(table string) Cursor {
+	return Cursor{c.CreatedAt.Truncate(time.Microsecond).Add(markOf(table)), c.ID}
+}
+
+// isOf reports whether the cursor can be one of the table's list. Cursors of earlier versions have no mark.
+func (c Cursor) isOf(table string) bool {
+	mark := time.Duration(c.CreatedAt.Nanosecond()) % time.Microsecond
+	return table == "" || mark == 0 || mark == markOf(table)
+}
+
+// markOf returns the mark of a table, 1 to 499 nanoseconds, which Postgres rounds off. Without a table, it is 0.
+func markOf(table string) time.Duration {
+	if table == "" {
+		return 0
+	}
+	return time.Duration(1 + crc32.ChecksumIEEE([]byte(table))%499)
 }
 
 // ParseCursor parses the result of String, and refuses any other text.

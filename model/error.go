@@ -109,7 +109,7 @@ func (f Fields) As(code Code) error {
 	paths := slices.Sorted(maps.Keys(f))
 	causes := make([]string, min(len(paths), maxCauses))
 	for i := range causes {
-		causes[i] = paths[i] + " " + strings.Join(f[paths[i]], ", ")
+		causes[i] = paths[i] + " " + strings.Join(f[paths[i]], " and ")
 	}
 	message := strings.Join(causes, "; ")
 	if more := len(paths) - len(causes); more > 0 {

@@ -3,6 +3,7 @@ package model
 import (
 	"context"
 	"math"
+	"time"
 )
 
 // Limits of every list.
@@ -33,6 +34,9 @@ type PageArgs struct {
 	Before *string
 	// OrderBy is the order of a list of agents. It is empty for the default order.
 	OrderBy AgentOrder
+	// Table is the table of the list, which its cursors are marked with. If it is empty, the cursors of every list by
+	// time of creation are valid.
+	Table string
 }
 
 // NewPageArgs combines the arguments of a list. Absent arguments are nil.
@@ -76,7 +80,7 @@ func (a PageArgs) isByTime() bool { return a.OrderBy == "" || a.OrderBy == Agent
 func (a PageArgs) Position() (key any, id string) {
 	if a.isByTime() {
 		cursor, _ := ParseCursor(*a.Cursor())
-		return cursor.CreatedAt, cursor.ID
+		return cursor.CreatedAt.Truncate(time.Microsecond), cursor.ID
 	}
 	cursor, _ := ParseOrderedCursor(*a.Cursor(), a.OrderBy)
 	return cursor.Key, cursor.ID
@@ -87,7 +91,7 @@ func (a PageArgs) cursorOf(node Node) string {
 	if agent, ok := node.(*Agent); ok && !a.isByTime() {
 		return agent.cursorBy(a.OrderBy).String()
 	}
-	return node.Cursor().String()
+	return node.Cursor().In(a.Table).String()
 }
 
 // Validate returns BAD_INPUT with every invalid argument.
@@ -149,11 +153,13 @@ func (a PageArgs) validateCursor(name string, text *string, faults *Fields) {
 	if text == nil {
 		return
 	}
-	_, err := ParseCursor(*text)
+	cursor, err := ParseCursor(*text)
+	isOfList := err == nil && cursor.isOf(a.Table)
 	if !a.isByTime() {
 		_, err = ParseOrderedCursor(*text, a.OrderBy)
+		isOfList = err == nil
 	}
-	if err != nil {
+	if !isOfList {
 		faults.Add(name, "is not a cursor of this list")
 	}
 }

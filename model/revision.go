@@ -15,6 +15,19 @@ func Unchanged(typeName, id string, expected *time.Time, changed time.Time) erro
 	return fault
 }
 
+// otherVersion adds to a CONFLICT that the input expectedVersion is not the current version.
+func otherVersion(conflict *Error) *Error {
+	conflict.Fields.Add("expectedVersion", "must be the current version")
+	return conflict
+}
+
+// expectedVersion records a fault if no object can have the version.
+func (f *Fields) expectedVersion(version *int32) {
+	if version != nil && *version < 1 {
+		f.Add("expectedVersion", "must be at least 1")
+	}
+}
+
 // NextUpdatedAt returns now, or the next millisecond after the last change if that is later. So each change has a
 // different time in the API, which the input expectedUpdatedAt needs.
 func NextUpdatedAt(changed, now time.Time) time.Time {

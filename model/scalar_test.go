@@ -77,8 +77,8 @@ func TestErrorsNameEveryField(t *testing.T) {
 	f.Add("a", "is %d", 1)
 	require.EqualError(t, f.Err(), "a is 1")
 	f.Add("b", "is wrong")
-	f.Add("a", "and 100%% wrong")
-	require.EqualError(t, f.As(Unprocessable), "a is 1, and 100% wrong; b is wrong")
+	f.Add("a", "is %d%% wrong", 100)
+	require.EqualError(t, f.As(Unprocessable), "a is 1 and is 100% wrong; b is wrong")
 	require.Equal(t, Missing("agent", "x").Error(), `agent "x" does not exist`)
 }
 

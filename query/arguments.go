@@ -110,13 +110,13 @@ func filterOf[T any, P interface {
 	return wanted
 }
 
-// page returns the validated arguments of a page.
-func (a arguments) page() (page model.PageArgs, err error) {
+// page returns the validated arguments of a page of the table's rows.
+func (a arguments) page(table string) (page model.PageArgs, err error) {
 	if a["last"] != nil || a["before"] != nil {
 		return page, errUnplanned // plans do not support pages from the end of a list
 	}
 	r := argumentParser{given: a}
-	page.First = model.DefaultPageSize
+	page.First, page.Table = model.DefaultPageSize, table
 	if first := optional(&r, "first", graphql.UnmarshalInt32); first != nil {
 		page.First = *first
 	}

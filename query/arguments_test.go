@@ -33,7 +33,7 @@ func TestArgumentsBecomePages(t *testing.T) {
 		"backward":          {arguments{"last": int64(7)}, model.PageArgs{}, true},
 		"before a cursor":   {arguments{"before": after}, model.PageArgs{}, true},
 	} {
-		page, err := c.given.page()
+		page, err := c.given.page("")
 		if require.Equal(t, c.err, err != nil, "%s: %v", name, err); err == nil {
 			require.Equal(t, c.want, page, name)
 		}

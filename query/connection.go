@@ -78,11 +78,11 @@ func (c *compiler) edge(typeName string, r *read, set ast.SelectionSet) writeRow
 }
 
 func cursor(r *read) writeRow {
-	read, created, id := r.index, r.column("created_at"), r.column("id")
+	read, created, id, table := r.index, r.column("created_at"), r.column("id"), r.relation.list.Table()
 	return func(a *response, dst []byte, row int) []byte {
 		rows := &a.lookups[read].rows
 		place := model.Cursor{CreatedAt: timeOf(rows.value(row, created)), ID: string(rows.value(row, id))}
-		return appendText(dst, place.String())
+		return appendText(dst, place.In(table).String())
 	}
 }
 

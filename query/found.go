@@ -182,7 +182,7 @@ func (f *lookup) bind(r *read, variables map[string]any) error {
 		return err
 	}
 	given := arguments(r.field.ArgumentMap(variables))
-	page, err := given.page()
+	page, err := given.page(r.relation.list.Table())
 	if err != nil {
 		return err
 	}

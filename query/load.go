@@ -214,6 +214,7 @@ func byParent[R any](rows []model.Row) map[string][]R {
 func Page[R model.Node](ctx context.Context, row any, args model.PageArgs, filter pg.Filter) (*model.Page[R], error) {
 	l := loadersOf(ctx)
 	r, columns := l.resolvedRelation(ctx)
+	args.Table = r.list.Table()
 	a := loaderKey{source: r.identity(), columns: strings.Join(columns, " "), window: windowOf(args, filter)}
 	return load(l, row, a, r.keyOf, func(keys []string) (finder[*model.Page[R]], error) {
 		found, err := l.tenant().FindPages(l.ctx, r.list, filter, keys, args, columns...)

@@ -68,6 +68,28 @@ func TestRelationsFollowKeys(t *testing.T) {
 		NameStatus: model.NameStatusDeleted}))
 }
 
+// No two lists have the same mark in their cursors.
+func TestEveryListMarksItsCursors(t *testing.T) {
+	t.Parallel()
+	marked := map[string]string{}
+	mark := func(r relation) {
+		if r.shape == toPage {
+			table := r.list.Table()
+			cursor := model.Cursor{ID: "a"}.In(table).String()
+			require.Contains(t, []string{"", table}, marked[cursor])
+			marked[cursor] = table
+		}
+	}
+	table := newTestTable(t)
+	for _, r := range table.relations {
+		mark(*r)
+	}
+	for _, r := range table.roots {
+		mark(r.relation)
+	}
+	require.Greater(t, len(marked), 10)
+}
+
 // Fields that lead to the same rows share one read. A page and a list have separate reads. A relation with a computed
 // key shares no read.
 func TestRelationsToTheSameRowsShareReads(t *testing.T) {

@@ -28,6 +28,7 @@ func (r Reads) Find(ctx context.Context, source Rows, keys []string, columns ...
 // there is one, and sets the ParentID of each row.
 func (r Reads) FindPages(ctx context.Context, l List, f Filter, parents []string, args model.PageArgs,
 	columns ...string) ([]model.Row, error) {
+	args.Table = l.Table()
 	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}
@@ -70,6 +71,7 @@ func Find[R any](ctx context.Context, s Scope, source Rows, keys []string, colum
 // Page reads one page of the rows that pass the filter, in the order of the list or of the arguments.
 func Page[R model.Node](ctx context.Context, s Scope, l List, args model.PageArgs, columns []string,
 	f Filter) (*model.Page[R], error) {
+	args.Table = l.Table()
 	if err := args.ValidateIn(ctx); err != nil {
 		return nil, err
 	}

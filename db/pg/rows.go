@@ -72,6 +72,9 @@ func (l List) orderOf(args model.PageArgs) Order {
 	return o
 }
 
+// Table returns the name of the list's table.
+func (l List) Table() string { return unconnected.Table(l.Row()).Name }
+
 // Row returns the struct type of a row.
 func (r Rows) Row() reflect.Type { return reflect.TypeOf(r.Model).Elem() }
 

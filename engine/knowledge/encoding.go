@@ -110,18 +110,20 @@ func zeros(content []byte, first int) int {
 // escapes are terminal escape sequences, such as colors and titles.
 var escapes = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\))")
 
-// checkText returns the decoded text, or an error if it has too many characters that do not occur in text.
+// checkText returns the decoded text, or an error if it has too many characters that do not occur in text: a third,
+// or in a long text more than one in 50 bytes.
 func checkText(decoded []byte) (string, error) {
 	if bytes.IndexByte(decoded, '\x1b') >= 0 {
 		decoded = escapes().ReplaceAll(decoded, nil)
 	}
-	strange := 0
+	strange, all := 0, 0
 	for _, r := range string(decoded) {
+		all++
 		if r == utf8.RuneError || unicode.IsControl(r) && !unicode.IsSpace(r) {
 			strange++
 		}
 	}
-	if strange > 8+len(decoded)/50 {
+	if strange > 8+len(decoded)/50 || strange > all/3 {
 		return "", unreadable("the file has no format that can be read; send text, Markdown, HTML, XML, CSV, JSON, PDF, " +
 			"DOCX, XLSX, PPTX, ODT, ODS, RTF, EPUB or EML")
 	}

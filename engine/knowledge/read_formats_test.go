@@ -185,6 +185,19 @@ func TestReadBoundsOtherFormats(t *testing.T) {
 	}
 }
 
+// A binary file is refused, however small. A few control characters do not make a text binary.
+func TestReadRefusesBinaryFiles(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"\x00\xFF\x01", "\x01", "\xFF\x00\x01\x02\x03", "\x00\x01\x02\x03\x04\x05"} {
+		_, err := knowledge.Read(t.Context(), "a.bin", "application/octet-stream", []byte(content))
+		require.ErrorContains(t, err, "the file has no format that can be read", "%q", content)
+	}
+	for _, content := range []string{"a", "Hi\x07", "Page 1\x0CPage 2\x00", "\xFE\xFF\x00a", "\xE9t\xE9"} {
+		_, err := knowledge.Read(t.Context(), "a.txt", "text/plain", []byte(content))
+		require.NoError(t, err, "%q", content)
+	}
+}
+
 // An encrypted file is refused with a sentence, and so is the file of another program.
 func TestReadRefusesOtherOpenDocuments(t *testing.T) {
 	t.Parallel()

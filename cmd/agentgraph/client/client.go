@@ -278,7 +278,7 @@ func withFields(message string, fields map[string][]string) string {
 	}
 	parts := make([]string, 0, len(fields))
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		parts = append(parts, name+" "+strings.Join(fields[name], ", "))
+		parts = append(parts, name+" "+strings.Join(fields[name], " and "))
 	}
 	return strings.Join(parts, "; ")
 }

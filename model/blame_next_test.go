@@ -171,6 +171,8 @@ func TestRestoringChangesKeepsLines(t *testing.T) {
 	require.Equal(t, "You are Robin.\n# Way\n- Park here.\nThen wait. ", RestorePrompt(bad, changes, []int32{1, 2, 3}))
 	rewritten := []*PromptChange{{Number: 1, Was: "Be kind.", Is: "Be quick.\n", At: 0, BeginsLine: true}}
 	require.Equal(t, "Be kind.\n- Next", RestorePrompt("Be quick.\n- Next", rewritten, []int32{1}))
+	japanese := []*PromptChange{{Number: 1, Was: "駐車場は裏です。", At: len("九時に開店。")}}
+	require.Equal(t, "九時に開店。駐車場は裏です。予約は不要。", RestorePrompt("九時に開店。予約は不要。", japanese, []int32{1}))
 }
 
 // A removed line never goes inside a line of the failing prompt.

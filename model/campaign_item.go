@@ -143,6 +143,8 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 // inE164 matches an international number of ITU-T E.164: a country code and a national number, 7 to 15 digits in total.
 var inE164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
+var invisibles = regexp.MustCompile("[" + invisible + "]")
+
 // phoneNumber returns a number in E.164 form, and records a fault when it is not valid.
 func (f *Fields) phoneNumber(path, number string, region *string) string {
 	const wanted = "must be a valid phone number with + and the country code, such as +12025550143"
@@ -153,6 +155,7 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 	if f.text(path, number, 1, maxPhoneNumber); len((*f)[path]) > 0 {
 		return ""
 	}
+	number = invisibles.ReplaceAllString(number, "")
 	parsed, err := phonenumbers.Parse(number, from)
 	// phonenumbers converts letters to the digits on the same keys, and allows more digits than E.164 for some countries.
 	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter) &&

@@ -95,6 +95,12 @@ func TestListsPrintTablesOrJSON(t *testing.T) {
 	require.Contains(t, process(t, "", env, "usage").out, `"totalCredits": 0`)
 	require.Equal(t, 2, process(t, "", env, "usage", "--from", "2026-02-01", "--to", "2026-01-01").code)
 	require.Equal(t, 2, process(t, "", env, "agents", "--channel", "Letter").code)
+
+	b.must(t, `mutation { createAgent(input: {name: "a\u202eb\u2066c\u200dd", channel: Web, direction: Inbound,
+		language: "en", prompt: "Help."}) { agent { id } } }`, nil, nil)
+	reversed := onTerminal(t, append(env, "NO_COLOR=1"), "agents")
+	require.Zero(t, reversed.code())
+	require.Contains(t, reversed.seen.String(), "  abc\u200dd ", "without overrides of the text's direction")
 }
 
 func TestQueryCommandRunsDocuments(t *testing.T) {

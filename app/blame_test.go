@@ -258,6 +258,21 @@ func TestBlameFindsChangesThatAreNeededTogether(t *testing.T) {
 	}
 }
 
+// A prompt of one replaced sentence is empty when only the new sentence is restored, so this step is left out.
+func TestBlameOfAReplacedPromptIsFound(t *testing.T) {
+	t.Parallel()
+	g := openBlame(t)
+	tenant, key := g.company(t, "Replaced")
+	test := g.red(t, tenant, "Parking is behind the building.", "Parking is in front of it.",
+		model.CreateSimulationTestInput{Name: "Parking", Scenario: asking,
+			Criteria: []string{`says "behind the building"`}})
+	found := g.awaitBlame(t, key, g.startBlame(t, key, test))
+	require.Equal(t, "Found", str(found.Verdict), str(found.Error))
+	require.Equal(t, "Parking is behind the building.", str(found.Cause[0].Before))
+	require.Nil(t, found.IsOnlyCause)
+	require.Len(t, found.Steps, 3)
+}
+
 func TestBlameOfAnotherCauseIsNotExplained(t *testing.T) {
 	t.Parallel()
 	g := openBlame(t)

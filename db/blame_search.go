@@ -41,8 +41,12 @@ func (t *Tenant) StartBlameSearch(ctx context.Context, search *model.BlameSearch
 			t.wake(last.ID)
 		}
 		search.APIKeyID = t.keyID
-		restored, _ := search.Next()
-		if err := t.startStep(ctx, search, test, restored); err != nil {
+		bad, err := t.badPrompt(ctx, search, test)
+		if err != nil {
+			return err
+		}
+		restored, _ := search.Next(bad)
+		if err := t.startStep(ctx, search, test, bad, restored); err != nil {
 			return err
 		}
 		return pg.Insert(ctx, t.db, search)
@@ -66,13 +70,9 @@ func (t tenantTx) lockBlamedTest(ctx context.Context, id string) (*model.AgentTe
 	return test, err
 }
 
-// startStep starts the execution of the next step.
-func (t tenantTx) startStep(ctx context.Context, search *model.BlameSearch, test *model.AgentTestRow,
+// startStep starts the execution of the next step. bad is the failing prompt.
+func (t tenantTx) startStep(ctx context.Context, search *model.BlameSearch, test *model.AgentTestRow, bad string,
 	restored []int32) error {
-	bad, err := t.badPrompt(ctx, search, test)
-	if err != nil {
-		return err
-	}
 	in := search.Execution(model.RestorePrompt(bad, search.Changes, restored))
 	if err := in.Validate(); err != nil {
 		return err
@@ -184,15 +184,16 @@ func (t tenantTx) recordStep(ctx context.Context, search *model.BlameSearch) (is
 
 // continueSteps starts the next step of a search, or ends the search with a verdict.
 func (t tenantTx) continueSteps(ctx context.Context, search *model.BlameSearch, test *model.AgentTestRow) error {
-	restored, verdict := search.Next()
-	if verdict == nil {
-		return t.startStep(ctx, search, test, restored)
-	}
 	bad, err := t.badPrompt(ctx, search, test)
-	if err == nil {
-		search.Conclude(*verdict, bad, now())
+	if err != nil {
+		return err
 	}
-	return err
+	restored, verdict := search.Next(bad)
+	if verdict == nil {
+		return t.startStep(ctx, search, test, bad, restored)
+	}
+	search.Conclude(*verdict, bad, now())
+	return nil
 }
 
 // withAPIKey returns a Tenant whose writes record the API key, or the same Tenant if keyID is nil.

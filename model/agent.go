@@ -170,13 +170,20 @@ var (
 	fieldName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 )
 
+// fieldName records a fault if a name is not valid for a field of contacts' data.
+func (f *Fields) fieldName(path, name string) {
+	if !fieldName.MatchString(name) {
+		f.Add(path, "must contain only letters a to z or A to Z, digits, _ and ., and must begin with a letter or _")
+	}
+}
+
 // Validate returns BAD_INPUT with every bound that the agent breaks.
 func (a *Agent) Validate() error {
 	var faults Fields
 	faults.name("name", a.Name, 255)
 	faults.text("prompt", a.Prompt, 1, MaxPromptLength)
 	if !language.MatchString(a.Language) {
-		faults.Add("language", "must be an ISO 639-1 code such as en or fr-CA")
+		faults.Add("language", "must be written as an ISO 639-1 code in small letters, such as en or fr-CA")
 	}
 	faults.optional("outboundWelcomeMessage", a.OutboundWelcomeMessage, maxWelcomeLength)
 	faults.optional("inboundWelcomeMessage", a.InboundWelcomeMessage, maxWelcomeLength)
@@ -191,9 +198,7 @@ func (a *Agent) Validate() error {
 	}
 	faults.names("tags", a.Tags, len(Unique(a.Tags)))
 	named(&faults, "fields", a.Fields, func(path string, f AgentField) string {
-		if !fieldName.MatchString(f.Name) {
-			faults.Add(path+".name", "must contain only letters, digits, _ and ., and must begin with a letter or _")
-		}
+		faults.fieldName(path+".name", f.Name)
 		return f.Name
 	})
 	named(&faults, "classificationTags", a.ClassificationTags, func(path string, t ClassificationTag) string {

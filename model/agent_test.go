@@ -22,7 +22,7 @@ func TestEveryFaultOfAnAgentIsReported(t *testing.T) {
 	for field, text := range map[string]string{
 		"name": "must not be empty", "prompt": "must not be empty", "channel": "Phone, SMS, Web, WhatsApp",
 		"direction": "Inbound or Outbound",
-		"language":  "ISO 639-1", "tags.0": "must not be empty", "fields.0.name": "letters",
+		"language":  "in small letters", "tags.0": "must not be empty", "fields.0.name": "letters a to z",
 		"fields.1.name": "begin with a letter",
 		"fields.3.name": `"ok" occurs twice`, "classificationTags.1.name": `"same" occurs twice`,
 		"extractedValues.0.type": "Text or Nom",

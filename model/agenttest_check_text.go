@@ -24,9 +24,9 @@ func (e *TestExpectation) String() string {
 	case e.EndedBy != nil:
 		return fmt.Sprintf("the %s ends the conversation", strings.ToLower(string(*e.EndedBy)))
 	case e.Tag != nil:
-		return fmt.Sprintf("gets the tag %q", *e.Tag)
+		return "gets the tag " + Quote(*e.Tag)
 	case e.Extracts != nil && e.Extracts.Equals != nil:
-		return fmt.Sprintf("extracts %s = %q", e.Extracts.Name, *e.Extracts.Equals)
+		return "extracts " + e.Extracts.Name + " = " + Quote(*e.Extracts.Equals)
 	case e.Extracts != nil && e.Extracts.Matches != nil:
 		return fmt.Sprintf("extracts %s like /%s/", e.Extracts.Name, *e.Extracts.Matches)
 	case e.TurnsAtMost != nil:
@@ -104,7 +104,7 @@ func (s *SaidExpectation) sentence(verb string) string {
 		text = "the contact " + text
 	}
 	if s.Text != nil {
-		text += fmt.Sprintf("%q", *s.Text)
+		text += Quote(*s.Text)
 	}
 	if s.Matches != nil {
 		text += "/" + *s.Matches + "/"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // AgentTestBlame compares the newest failed run of a red test with the last run that passed.
@@ -108,11 +109,15 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 			continue
 		}
 		at += len(c.Is)
+		written := text.String()
 		gap := " "
-		if c.BeginsLine {
+		switch last, _ := utf8.DecodeLastRuneInString(written); {
+		case c.BeginsLine:
 			gap = "\n"
+		case strings.ContainsRune("。！？｡", last):
+			gap = "" // Chinese and Japanese have no blanks between sentences
 		}
-		if written := text.String(); c.Was != "" && written != "" && !endsWith(written, gap) {
+		if c.Was != "" && written != "" && !endsWith(written, gap) {
 			text.WriteString(gap)
 		}
 		text.WriteString(c.Was)

@@ -8,8 +8,9 @@ import "slices"
 // The first step restores everything: if the test still fails, the prompt does not explain it. The second restores
 // nothing, for comparison. The third restores the suspects. If they do not repair the test, the search begins with all
 // changes. It reduces them to a set in which every change is needed, by delta debugging (Zeller's ddmin). The last step
-// restores everything except that set.
-func (s *BlameSearch) Next() ([]int32, *BlameVerdict) {
+// restores everything except that set. Later steps are left out if their prompt is empty or too long. bad is the
+// failing prompt.
+func (s *BlameSearch) Next(bad string) ([]int32, *BlameVerdict) {
 	all := bySuspicion(s.Changes)
 	switch len(s.Steps) {
 	case 0:
@@ -24,15 +25,15 @@ func (s *BlameSearch) Next() ([]int32, *BlameVerdict) {
 			return nil, verdict
 		}
 	}
-	cause, next := s.reduce(all)
+	cause, next := s.reduce(bad, all)
 	isMinimal := next == nil
 	if isMinimal {
 		rest := without(all, cause)
-		isRepaired, isKnown := s.outcome(rest)
-		if isKnown {
-			s.IsOnlyCause = new(!isRepaired)
-		} else {
+		switch isRepaired, isKnown := s.outcome(bad, rest); {
+		case !isKnown:
 			next = rest
+		case s.isRunnable(bad, rest):
+			s.IsOnlyCause = new(!isRepaired)
 		}
 	}
 	if next != nil && len(s.Steps) < maxBlameSteps {
@@ -63,17 +64,17 @@ func (s *BlameSearch) compareEnds() *BlameVerdict {
 
 // reduce returns the fewest changes that are known to repair the test, and the changes of the next step. next is nil
 // when each of the changes is needed.
-func (s *BlameSearch) reduce(all []int32) (left, next []int32) {
+func (s *BlameSearch) reduce(bad string, all []int32) (left, next []int32) {
 	left = all
 	suspects := slices.DeleteFunc(slices.Clone(all), func(n int32) bool { return !s.Changes[n-1].IsSuspect })
-	switch isRepaired, isKnown := s.outcome(suspects); {
+	switch isRepaired, isKnown := s.outcome(bad, suspects); {
 	case !isKnown:
 		return left, suspects
 	case isRepaired:
 		left = suspects
 	}
 	for parts := 2; len(left) > 1; {
-		smaller, next := s.narrow(left, parts)
+		smaller, next := s.narrow(bad, left, parts)
 		switch {
 		case next != nil:
 			return left, next
@@ -92,7 +93,7 @@ func (s *BlameSearch) reduce(all []int32) (left, next []int32) {
 
 // narrow divides the changes into parts. It returns the first part that repairs the test. If no part does, it returns
 // the first complement of a part that does, or nil. While that is unknown, it returns the changes of the next step.
-func (s *BlameSearch) narrow(changes []int32, parts int) (smaller, next []int32) {
+func (s *BlameSearch) narrow(bad string, changes []int32, parts int) (smaller, next []int32) {
 	sets := make([][]int32, 0, 2*parts)
 	for i := range parts {
 		sets = append(sets, changes[i*len(changes)/parts:(i+1)*len(changes)/parts])
@@ -101,7 +102,7 @@ func (s *BlameSearch) narrow(changes []int32, parts int) (smaller, next []int32)
 		sets = append(sets, without(changes, sets[i]))
 	}
 	for _, set := range sets {
-		switch isRepaired, isKnown := s.outcome(set); {
+		switch isRepaired, isKnown := s.outcome(bad, set); {
 		case !isKnown:
 			return nil, set
 		case isRepaired:
@@ -111,8 +112,9 @@ func (s *BlameSearch) narrow(changes []int32, parts int) (smaller, next []int32)
 	return nil, nil
 }
 
-// outcome reports whether restoring the changes repairs the test, and whether that is known.
-func (s *BlameSearch) outcome(restored []int32) (isRepaired, isKnown bool) {
+// outcome reports whether restoring the changes repairs the test, and whether that is known. A prompt that cannot run
+// repairs nothing.
+func (s *BlameSearch) outcome(bad string, restored []int32) (isRepaired, isKnown bool) {
 	switch len(restored) {
 	case 0:
 		return false, true
@@ -125,7 +127,14 @@ func (s *BlameSearch) outcome(restored []int32) (isRepaired, isKnown bool) {
 			return *step.IsRepaired, true
 		}
 	}
-	return false, false
+	return false, !s.isRunnable(bad, restored)
+}
+
+// isRunnable reports whether the failing prompt with the changes restored is within the bounds of a prompt.
+func (s *BlameSearch) isRunnable(bad string, restored []int32) bool {
+	var faults Fields
+	faults.draft("prompt", new(RestorePrompt(bad, s.Changes, restored)))
+	return len(faults) == 0
 }
 
 // repairs reports whether the step is better than the one with none restored, and not worse than the one with all

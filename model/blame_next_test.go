@@ -11,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// badPrompt is the failing prompt of the searches of searchOf, which have at most 200 changes.
+var badPrompt = strings.Repeat(".", maxBlameChanges)
+
 // searchOf returns a search over changes. Some of them are suspects.
 func searchOf(changes int, suspects ...int32) *BlameSearch {
 	s := &BlameSearch{Status: BlameStatusRunning, Repeats: 5}
@@ -27,9 +30,15 @@ func searchOf(changes int, suspects ...int32) *BlameSearch {
 // run runs a search to its end. repairs decides whether the restored changes let all runs of a step pass.
 func (s *BlameSearch) run(t *testing.T, repairs func(restored []int32) bool) BlameVerdict {
 	t.Helper()
+	return s.runWith(t, badPrompt, repairs)
+}
+
+// runWith runs a search of a failing prompt to its end.
+func (s *BlameSearch) runWith(t *testing.T, bad string, repairs func(restored []int32) bool) BlameVerdict {
+	t.Helper()
 	seen := map[string]bool{}
 	for {
-		restored, verdict := s.Next()
+		restored, verdict := s.Next(bad)
 		if verdict != nil {
 			return *verdict
 		}
@@ -85,6 +94,33 @@ func TestSearchFindsMinimalCauses(t *testing.T) {
 	require.Len(t, only.Steps, 2)
 }
 
+// Steps whose prompt would be empty or too long are left out.
+func TestSearchLeavesOutPromptsThatCannotRun(t *testing.T) {
+	t.Parallel()
+	const good, bad = "Parking is behind the building.", "Parking is in front of it."
+	replaced := searchOf(0)
+	replaced.Changes = []*PromptChange{
+		{Number: 1, Was: good, BeginsLine: true, IsSuspect: true, Suspicion: 100},
+		{Number: 2, Is: bad},
+	}
+	restoresGood := func(r []int32) bool { return containsAll(r, 1) }
+	require.Equal(t, BlameVerdictFound, replaced.runWith(t, bad, restoresGood))
+	require.Equal(t, []int32{1}, replaced.CauseNumbers)
+	require.Nil(t, replaced.IsOnlyCause, "this was not tried")
+	require.Len(t, replaced.Steps, 3)
+
+	replaced.Steps, replaced.CauseNumbers = nil, nil
+	replaced.Changes[0].IsSuspect, replaced.Changes[0].Suspicion = false, 0
+	require.Equal(t, BlameVerdictFound, replaced.runWith(t, bad, restoresGood))
+	require.Equal(t, []int32{1}, replaced.CauseNumbers)
+
+	long, longer := strings.Repeat("a", MaxPromptLength-1), strings.Repeat("b", MaxPromptLength-1)
+	replaced.Steps, replaced.CauseNumbers = nil, nil
+	replaced.Changes = []*PromptChange{{Number: 1, Was: longer, BeginsLine: true}, {Number: 2, Is: long}}
+	require.Equal(t, BlameVerdictFound, replaced.runWith(t, long, restoresGood))
+	require.Equal(t, []int32{1, 2}, replaced.CauseNumbers, "each alone makes a prompt that cannot run")
+}
+
 func TestSearchReportsWhyNoCauseIsFound(t *testing.T) {
 	t.Parallel()
 	never := searchOf(3, 1)
@@ -105,16 +141,16 @@ func TestSearchReportsWhyNoCauseIsFound(t *testing.T) {
 	// A flaky test: the old prompt is not clearly better.
 	flaky := searchOf(2, 1)
 	for _, passed := range []int32{4, 2} {
-		restored, verdict := flaky.Next()
+		restored, verdict := flaky.Next(badPrompt)
 		require.Nil(t, verdict)
 		flaky.Steps = append(flaky.Steps, &BlameStep{Restored: restored})
 		flaky.Record(&AgentTestRunCounts{Passed: passed, Failed: 5 - passed}, false, time.Now())
 	}
-	_, verdict := flaky.Next()
+	_, verdict := flaky.Next(badPrompt)
 	require.Equal(t, BlameVerdictUndecided, *verdict)
 
 	lost := searchOf(2)
-	restored, _ := lost.Next()
+	restored, _ := lost.Next(badPrompt)
 	lost.Steps = append(lost.Steps, &BlameStep{Restored: restored, ExecutionID: "execution_1"})
 	lost.Record(&AgentTestRunCounts{Error: 5}, false, time.Now())
 	require.Equal(t, BlameStatusFailed, lost.Status)
@@ -135,6 +171,8 @@ func TestRestoringChangesKeepsLines(t *testing.T) {
 	require.Equal(t, "You are Robin.\n# Way\n- Park here.\nThen wait. ", RestorePrompt(bad, changes, []int32{1, 2, 3}))
 	rewritten := []*PromptChange{{Number: 1, Was: "Be kind.", Is: "Be quick.\n", At: 0, BeginsLine: true}}
 	require.Equal(t, "Be kind.\n- Next", RestorePrompt("Be quick.\n- Next", rewritten, []int32{1}))
+	japanese := []*PromptChange{{Number: 1, Was: "駐車場は裏です。", At: len("九時に開店。")}}
+	require.Equal(t, "九時に開店。駐車場は裏です。予約は不要。", RestorePrompt("九時に開店。予約は不要。", japanese, []int32{1}))
 }
 
 // A removed line never goes inside a line of the failing prompt.

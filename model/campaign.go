@@ -181,8 +181,8 @@ func (c *Campaign) AddField(in AddCampaignFieldInput, agent *Agent, now time.Tim
 	field := CampaignField{Name: in.Name, Description: in.Description, IsMandatory: in.IsMandatory}
 	var faults Fields
 	faults.text("name", in.Name, 1, maxDataBagName)
-	if in.Name != "" && !fieldName.MatchString(in.Name) {
-		faults.Add("name", "must contain only letters, digits, _ and ., and must begin with a letter or _")
+	if in.Name != "" {
+		faults.fieldName("name", in.Name)
 	}
 	faults.optional("description", in.Description, maxDefinition)
 	if err := faults.Err(); err != nil {

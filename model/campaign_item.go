@@ -143,6 +143,8 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 // inE164 matches an international number of ITU-T E.164: a country code and a national number, 7 to 15 digits in total.
 var inE164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
+var invisibles = regexp.MustCompile("[" + invisible + "]")
+
 // phoneNumber returns a number in E.164 form, and records a fault when it is not valid.
 func (f *Fields) phoneNumber(path, number string, region *string) string {
 	const wanted = "must be a valid phone number with + and the country code, such as +12025550143"
@@ -153,6 +155,7 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 	if f.text(path, number, 1, maxPhoneNumber); len((*f)[path]) > 0 {
 		return ""
 	}
+	number = invisibles.ReplaceAllString(number, "")
 	parsed, err := phonenumbers.Parse(number, from)
 	// phonenumbers converts letters to the digits on the same keys, and allows more digits than E.164 for some countries.
 	isValid := err == nil && phonenumbers.IsValidNumber(parsed) && !strings.ContainsFunc(number, unicode.IsLetter) &&
@@ -181,26 +184,59 @@ var phoneLike = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ ()\\[\\]" + p
 var digitRun = regexp.MustCompile("[+\uff0b]?[" + digits + "](?:[ :T()\\[\\]" + punctuation + "]{0,2}[" +
 	digits + "])*")
 
-// notPhone matches runs of only ISO dates, times and IPv4 addresses with or without a port.
+// notPhone matches runs of only dates with a year of four digits, times, and IPv4 addresses with or without a port.
 var notPhone = func() *regexp.Regexp {
 	const (
-		date  = `(?:19|20)[0-9]{2}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])`
-		clock = `(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?`
+		year  = `(?:19|20)[0-9]{2}`
+		month = `(?:0?[1-9]|1[0-2])`
+		day   = `(?:0?[1-9]|[12][0-9]|3[01])`
+		date  = `(?:` + year + `[-./]` + month + `[-./]` + day + `|` + day + `[-./]` + day + `[-./]` + year + `)`
+		clock = `(?:[01]?[0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?`
 		octet = `(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])`
 		one   = `(?:` + date + `|` + clock + `|` + octet + `(?:\.` + octet + `){3}(?::[0-9]{1,5})?)`
 	)
 	return regexp.MustCompile(`^` + one + `(?:[ T]` + one + `)*$`)
 }()
 
+// amountHead matches an amount of one to 99 million up to the decimals, with separators of thousands. amountTail
+// matches its decimals.
+var (
+	amountHead = regexp.MustCompile("^[1-9][0-9]?(?:(?:\\.[0-9]{3}){2}|(?:[ \u00a0][0-9]{3}){2})$")
+	amountTail = regexp.MustCompile("^,[" + digits + "]{2}(?:[^," + digits + "]|$)")
+)
+
 // mask replaces the digits of phone numbers in a text with asterisks, except the last four digits of each. It keeps
-// dates, times and IP addresses, unless other digits are next to them.
+// dates, times, amounts and IP addresses, unless other digits are next to them.
 func mask(text string) string {
-	return digitRun.ReplaceAllStringFunc(text, func(run string) string {
-		if notPhone.MatchString(run) {
-			return run
+	var masked strings.Builder
+	at := 0
+	for _, run := range digitRun.FindAllStringIndex(text, -1) {
+		masked.WriteString(text[at:run[0]])
+		at = run[1]
+		if mayBePhone(text[run[0]:at], text[at:]) {
+			masked.WriteString(maskNumbers(text[run[0]:at]))
+		} else {
+			masked.WriteString(text[run[0]:at])
 		}
-		return maskNumbers(run)
-	})
+	}
+	return masked.String() + text[at:]
+}
+
+// mayBePhone reports whether a match of digitRun may have a phone number. rest is the text after it.
+func mayBePhone(run, rest string) bool {
+	run = strings.Map(latinDigit, run)
+	isAmount := amountHead.MatchString(run) && amountTail.MatchString(rest)
+	return phoneLike.MatchString(run) && !notPhone.MatchString(run) && !isAmount
+}
+
+// latinDigit returns 0 to 9 for the digits of other scripts that phonenumbers parses, and other characters unchanged.
+func latinDigit(r rune) rune {
+	for _, zero := range []rune{'\u0660', '\u06f0', '\uff10'} {
+		if zero <= r && r <= zero+9 {
+			return '0' + r - zero
+		}
+	}
+	return r
 }
 
 func maskNumbers(text string) string {

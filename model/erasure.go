@@ -63,13 +63,15 @@ func (in EraseContactInput) Number() (number, pattern, ending string, err error)
 	return number, pattern, spaced(national[max(0, len(national)-endingDigits):]), nil
 }
 
-// punctuation are the characters that phonenumbers ignores between digits, for a character class. The hyphen is first,
-// so it does not form a range. punctuationEscapes matches the last digits of their JSON escapes.
+// invisible are characters that programs put around numbers which are copied, such as marks of the direction of text.
+// punctuation are these characters and the ones that phonenumbers ignores between digits, for a character class. The
+// hyphen is first, so it does not form a range. punctuationEscapes matches the last digits of their JSON escapes.
 const (
-	punctuation = "\\-./~\u00a0\u00ad\u2010-\u2015\u2212\u30fc\uff0d-\uff0f\u200b\u2060\u3000" +
+	invisible   = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+	punctuation = "\\-./~\u00a0" + invisible + "\u2010-\u2015\u2212\u30fc\uff0d-\uff0f\u3000" +
 		"\uff08\uff09\uff3b\uff3d\u2053\u223c\uff5e"
-	punctuationEscapes = "00[aA][0dD]|002[89dDeEfF]|0020|201[0-5]|2212|30[fF][cC]|[fF][fF]0[d-fD-F89]|200[bB]|" +
-		"2060|3000|[fF][fF]3[bBdD]|2053|223[cC]|[fF][fF]5[eE]"
+	punctuationEscapes = "00[aA][0dD]|002[89dDeEfF]|0020|201[0-5]|2212|30[fF][cC]|[fF][fF]0[d-fD-F89]|" +
+		"061[cC]|200[b-fB-F]|202[a-eA-E]|206[06-9]|[fF][eE][fF][fF]|3000|[fF][fF]3[bBdD]|2053|223[cC]|[fF][fF]5[eE]"
 )
 
 // digits are all digits that phonenumbers parses, and digitEscapes the last digits of their JSON escapes.

@@ -180,9 +180,7 @@ func (c *Campaign) CheckImported() error {
 		faults.Add("defaultRegion", "must be an ISO 3166 code of two capital letters, such as US or FR")
 	}
 	named(&faults, "ownFields", c.OwnFields, func(path string, field CampaignField) string {
-		if !fieldName.MatchString(field.Name) {
-			faults.Add(path+".name", "must contain only letters, digits, _ and ., and must begin with a letter or _")
-		}
+		faults.fieldName(path+".name", field.Name)
 		faults.optional(path+".description", field.Description, maxDefinition)
 		return field.Name
 	})

@@ -3,6 +3,7 @@ package model
 import (
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,6 +72,33 @@ func (f *Fields) Filter(path string, id *string) {
 	if id != nil && *id == "" {
 		f.Add(path, "must not be empty: leave it out to list all")
 	}
+}
+
+// IsControl reports whether a character is a control character, or one that overrides the direction of the text around
+// it. A terminal would interpret both.
+func IsControl(r rune) bool {
+	return unicode.IsControl(r) || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// Quote returns a text in double quotes. It escapes quotation marks, backslashes, invalid bytes and the characters of
+// IsControl. Unlike strconv.Quote, it keeps joiners and blanks of other scripts.
+func Quote(text string) string {
+	var quoted strings.Builder
+	quoted.WriteByte('"')
+	for at := 0; at < len(text); {
+		r, width := utf8.DecodeRuneInString(text[at:])
+		part := text[at : at+width]
+		if r == '"' || r == '\\' || IsControl(r) || r == utf8.RuneError && width == 1 {
+			part = strings.Trim(strconv.Quote(part), `"`)
+		}
+		if r == '"' {
+			part = `\"`
+		}
+		quoted.WriteString(part)
+		at += width
+	}
+	quoted.WriteByte('"')
+	return quoted.String()
 }
 
 var technicalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)

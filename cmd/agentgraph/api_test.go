@@ -95,6 +95,12 @@ func TestListsPrintTablesOrJSON(t *testing.T) {
 	require.Contains(t, process(t, "", env, "usage").out, `"totalCredits": 0`)
 	require.Equal(t, 2, process(t, "", env, "usage", "--from", "2026-02-01", "--to", "2026-01-01").code)
 	require.Equal(t, 2, process(t, "", env, "agents", "--channel", "Letter").code)
+
+	b.must(t, `mutation { createAgent(input: {name: "a\u202eb\u2066c\u200dd", channel: Web, direction: Inbound,
+		language: "en", prompt: "Help."}) { agent { id } } }`, nil, nil)
+	reversed := onTerminal(t, append(env, "NO_COLOR=1"), "agents")
+	require.Zero(t, reversed.code())
+	require.Contains(t, reversed.seen.String(), "  abc\u200dd ", "without overrides of the text's direction")
 }
 
 func TestQueryCommandRunsDocuments(t *testing.T) {
@@ -183,6 +189,14 @@ func TestChatReadsStandardInput(t *testing.T) {
 	require.Equal(t, 2, failed.code)
 	require.Contains(t, failed.log, "a message was not answered: ")
 	require.Contains(t, failed.out, `"role":"assistant"`, "the next message is still sent")
+	damaged := process(t, "What are your opening hours?\nGr\xf6\xdfe\n", env, "chat", "front")
+	require.Equal(t, 2, damaged.code)
+	require.Contains(t, damaged.log, "line 2 is not UTF-8: save the file with the encoding UTF-8")
+	require.Equal(t, 2, strings.Count(damaged.out, `"role":"assistant"`), damaged.out)
+	require.NotContains(t, damaged.out, "Gr")
+	marked := process(t, "\ufeffGoodbye\n", env, "chat", "front")
+	require.Equal(t, 0, marked.code, marked.log)
+	require.Contains(t, marked.out, `"text":"Goodbye"`)
 	left := process(t, "", env, "chat", b.agent)
 	require.Equal(t, 0, left.code, left.log)
 	require.Equal(t, 0, b.openChats(t), "the end of the input ends the chat")

@@ -289,19 +289,26 @@ func denies(word string) bool { return negations[word] || strings.HasSuffix(word
 // isModifier reports whether leaving out a word changes the meaning of a quote.
 func isModifier(l lexeme) bool { return denies(l.text) || approximate[l.text] || conditions[l.text] }
 
+// folded returns the set of words in a text, as the words of a Passage are written.
+func folded(words string) map[string]bool { return Set(foldCase(words)) }
+
 var (
-	negations = Set(`not no never cannot none nothing nobody neither nor without hardly ne n' pas jamais aucun aucune rien sans
+	negations = folded(`
+		not no never cannot none nothing nobody neither nor without hardly ne n' pas jamais aucun aucune rien sans
 		ni guère non nicht nie niemals kein keine keinen keinem keiner keines nichts ohne weder nunca jamás ningún ninguna
 		ninguno nada sin tampoco mai nessun nessuno nessuna niente nulla senza né niet geen nooit zonder não nenhum
 		nenhuma sem nem nie nigdy bez żaden żadnego nelze není nejsou nikdy inte ej ikke aldri aldrig ingen inget inga uten
 		utan uden не нет ни нельзя никогда без ні немає değil yok hayır asla لا لن لم ليس ليست غير بدون دون 안 못 ei
 		emme ette eivät älä nem nincs δεν όχι לא नहीं không tidak bukan 不 没 未 无 無 別 别 勿 非`)
-	approximate = Set(`about around approximately roughly nearly almost circa ca environ presque rund etwa ungefähr gut knapp
+	approximate = folded(`
+		about around approximately roughly nearly almost circa ca environ presque rund etwa ungefähr gut knapp
 		unos unas aproximadamente casi cerca quasi ongeveer bijna ok około prawie cirka ungefär omtrent около примерно
 		yaklaşık 约 約 than least most`)
-	conditions = Set(`unless except only if but sauf seulement si mais außer nur wenn falls aber salvo solo sólo pero tranne se
+	conditions = folded(`
+		unless except only if but sauf seulement si mais außer nur wenn falls aber salvo solo sólo pero tranne se
 		ma alleen als maar exceto apenas mas chyba tylko jeśli ale`)
-	units = Set(`percent pct euro euros eur usd gbp chf dollar dollars pound pounds cents kr kronor kroner zł zl pln kč czk lei
+	units = folded(`
+		percent pct euro euros eur usd gbp chf dollar dollars pound pounds cents kr kronor kroner zł zl pln kč czk lei
 		ft rub руб tl lira yen yuan h hr hrs hour hours hora horas heure heures ore stunde stunden uhr uur godz min mins
 		minute minutes minuten minuti minutos minut minuter day days jour jours tag tage tagen días día giorno giorni dag
 		dagen dia dias dni dagar дня дней день week weeks semaine semaines woche wochen semana semanas settimana settimane

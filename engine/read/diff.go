@@ -46,24 +46,26 @@ func SplitSentences(text string) []Sentence {
 
 // sentenceEndIn returns the end of the sentence that begins at a position, after the white space that follows it. An
 // end mark before white space ends a sentence. It does not if the next word begins with a lower-case letter, or if the
-// mark belongs to the number of an item.
+// mark belongs to the number of an item. End marks of other scripts, such as 。 and ؟, need no white space after them,
+// unless a quotation ends there.
 func sentenceEndIn(text string, from int) int {
 	begin := from + len(text[from:]) - len(strings.TrimLeft(text[from:], " \t"))
 	begin += len(listMark().FindString(lineAt(text, begin)))
-	for at := begin; at < len(text); at++ {
-		switch text[at] {
-		case '\n':
-			return afterBlank(text, at, "\n")
-		case '.', '!', '?':
-			end := at + 1
-			for _, closing := range []string{`"`, "”", "»", ")"} {
-				end += len(text[end:]) - len(strings.TrimPrefix(text[end:], closing))
-			}
-			next := afterBlank(text, end, "")
-			first, _ := utf8.DecodeRuneInString(text[next:])
-			if next > end && next < len(text) && first != '\n' && !unicode.IsLower(first) {
-				return next
-			}
+	for at := begin; at < len(text); {
+		r, width := utf8.DecodeRuneInString(text[at:])
+		if at += width; r == '\n' {
+			return afterBlank(text, at-width, "\n")
+		}
+		if !unicode.Is(unicode.Sentence_Terminal, r) {
+			continue
+		}
+		end := len(text) - len(strings.TrimLeft(text[at:], "\"”»)」』）"))
+		next := afterBlank(text, end, "")
+		first, _ := utf8.DecodeRuneInString(text[next:])
+		isEnd := next > end && !unicode.IsLower(first) ||
+			end == at && r > unicode.MaxASCII && r != '．' && !unicode.Is(unicode.Sentence_Terminal, first)
+		if isEnd && next < len(text) && first != '\n' {
+			return next
 		}
 	}
 	return len(text)

@@ -35,6 +35,24 @@ func TestSentencesJoinToTheText(t *testing.T) {
 	}
 }
 
+func TestSentencesOfOtherScripts(t *testing.T) {
+	t.Parallel()
+	for text, wanted := range map[string][]string{
+		"駐車場は裏です。九時に開店！本当？！「はい。」と答える。\n- 予約は不要。３．５階です。": {"駐車場は裏です。", "九時に開店！", "本当？！",
+			"「はい。」と答える。", "- 予約は不要。", "３．５階です。"},
+		"पार्किंग पीछे है। हम नौ बजे खुलते हैं।॥ क्या?": {"पार्किंग पीछे है।", "हम नौ बजे खुलते हैं।॥", "क्या?"},
+		"أين الموقف؟ خلف المبنى. نفتح في ٩.٥ صباحا.":    {"أين الموقف؟", "خلف المبنى.", "نفتح في ٩.٥ صباحا."},
+		"پارکنگ پیچھے ہے۔ہم نو بجے کھلتے ہیں۔":          {"پارکنگ پیچھے ہے۔", "ہم نو بجے کھلتے ہیں۔"},
+	} {
+		joined, parts := "", []string{}
+		for _, s := range SplitSentences(text) {
+			joined, parts = joined+s.Text, append(parts, strings.TrimSpace(s.Text))
+		}
+		require.Equal(t, text, joined)
+		require.Equal(t, wanted, parts)
+	}
+}
+
 func TestChangesAreSentences(t *testing.T) {
 	t.Parallel()
 	before := "You are Robin.\n\n# Getting here\n- Cars park free of charge behind the building for two hours.\n" +

@@ -19,6 +19,8 @@ const (
 	inNumbers = ".,:⁄"
 	// minusSign is a minus sign before a number. It is not a dash.
 	minusSign = '−'
+	// dotAbove is the combining dot above. Lower-case forms of İ have it after the i.
+	dotAbove = '\u0307'
 )
 
 // Passage is a text folded for comparison, with the origin of each of its bytes.
@@ -30,7 +32,8 @@ type Passage struct {
 
 // NewPassage folds the differences that models introduce when they repeat a text: case, compatible characters (NFKC),
 // digits of other scripts, invisible characters, amounts of white space, shapes of quotation marks and dashes, and
-// quotation marks and Markdown around words. If isLoose, white space matters only between letters and digits.
+// quotation marks and Markdown around words. İ, I, ı and i are one letter, and ß is ss. If isLoose, white space matters
+// only between letters and digits.
 func NewPassage(text string, isLoose bool) Passage {
 	f := passageBuilder{Passage: Passage{source: text}, isLoose: isLoose, isLineStart: true}
 	for at := 0; at < len(text); {
@@ -71,7 +74,7 @@ func (f *passageBuilder) addUnit(segment string, start, end int) {
 
 func (f *passageBuilder) character(r rune, start, end int) {
 	switch {
-	case isInvisible(r):
+	case isInvisible(r), r == dotAbove && f.last == 'i':
 	case isSpace(r):
 		f.isLineStart = f.isLineStart || r == '\n'
 		f.pending = true
@@ -81,8 +84,17 @@ func (f *passageBuilder) character(r rune, start, end int) {
 	case strings.ContainsRune(dashes, r):
 		f.dash(start, end)
 	default:
-		f.write(unicode.ToLower(r), start, end)
+		for _, r := range foldCase(string(r)) {
+			f.write(r, start, end)
+		}
 	}
+}
+
+// foldCase returns a text in lower case, in which letters that differ only in case are equal. Turkish has ı for I and İ
+// for i, so these four letters are equal.
+func foldCase(text string) string {
+	return strings.ReplaceAll(strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, text),
+		"ß", "ss")
 }
 
 // marksLine reports whether a character at the beginning of a line is a Markdown mark: of a heading, a quotation or an

@@ -23,6 +23,40 @@ func TestQuotesAreFoundInScriptsWithoutSpaces(t *testing.T) {
 	require.Empty(t, Cite("لا يمكن بعد 14 يوماً.", "لا يمكن بعد ١٥ يوماً"))
 }
 
+func TestCaseIsFoldedInAllLanguages(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{
+		{"Iğdır şubesi", "IĞDIR"}, {"Iğdır şubesi", "ığdır"}, {"IĞDIR", "iğdır"}, {"açık", "AÇIK"}, {"İZMİR", "izmir"},
+		{"i\u0307zmi\u0307r", "İzmir"}, {"I\u0307zmir", "izmir"}, {"der Fußgänger", "FUSSGÄNGER"},
+		{"FUẞGÄNGER", "Fussgänger"}, {"ΣΊΣΥΦΟΣ", "Σίσυφος"}, {"1 ½ Maß", "MASS"},
+	} {
+		require.NotEmpty(t, Find(c[0], c[1]), "%q in %q", c[1], c[0])
+	}
+	require.Equal(t, "Fußgänger", Find("der Fußgänger.", "FUSSGÄNGER"))
+	require.Empty(t, Find("der Fußgänger", "Fus"))
+	require.Empty(t, Cite("HAYIR park var", "park"), "the word before denies it")
+	require.Empty(t, Cite("Wir haben offen außer montags ab zehn Uhr", "Wir haben offen ... ab zehn Uhr"),
+		"the words left out are a condition")
+}
+
+// Turkish writes suffixes of names after an apostrophe.
+func TestNamesAreFoundBeforeTheirSuffix(t *testing.T) {
+	t.Parallel()
+	for text, quote := range map[string]string{
+		"İSTANBUL'da açık": "İSTANBUL", "Merhaba, İstanbul’dakiler": "istanbul", "Iğdır'a gel": "IĞDIR", "Van'ı": "van",
+	} {
+		require.NotEmpty(t, Find(text, quote), text)
+	}
+	for text, quote := range map[string]string{
+		"You can't": "can", "CAN'T": "can", "She'll": "she", "We're open": "we", "You've": "you",
+		"Anna's brother": "Anna", "сім'я": "сім", "un'altra": "un", "aujourd'hui": "aujourd",
+		"İstanbul'da": "ist",
+	} {
+		require.Empty(t, Find(text, quote), text)
+	}
+	require.Equal(t, "agent", Find("l'agent", "agent"))
+}
+
 // wordsOf returns the words of a text by a second method. Quotes are compared by words.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(norm.NFKC.String(text)), func(r rune) bool { return !isWord(r) })

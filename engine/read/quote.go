@@ -122,9 +122,23 @@ func (f Passage) connects(at, width int, before, after rune) bool {
 	case unicode.IsNumber(before) && unicode.IsNumber(after):
 		return strings.ContainsRune(inNumbers, here)
 	case unicode.IsLetter(before) && unicode.IsLetter(after):
-		return here == '\'' || strings.ContainsRune(hyphens, source)
+		return here == '\'' && !f.beginsSuffix(at, width) || strings.ContainsRune(hyphens, source)
 	}
 	return false
+}
+
+// contracted are the ends of English contractions and possessives, which belong to the word.
+var contracted = Set("s t d m ll re ve")
+
+// beginsSuffix reports whether the apostrophe at a position of the folded text separates a name from its suffix, as
+// Turkish writes it: "İstanbul'da".
+func (f Passage) beginsSuffix(at, width int) bool {
+	start := len(strings.TrimRightFunc(f.Text[:at], isWord))
+	first, _ := utf8.DecodeRuneInString(f.source[f.starts[start]:])
+	rest := f.Text[at+width:]
+	suffix := rest[:len(rest)-len(strings.TrimLeftFunc(rest, isWord))]
+	next, _ := utf8.DecodeRuneInString(suffix)
+	return unicode.IsUpper(first) && unicode.Is(unicode.Latin, next) && !contracted[suffix]
 }
 
 func isJoined(one, other rune) bool {

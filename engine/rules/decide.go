@@ -279,9 +279,9 @@ func (c *Conversation) absent(claim *claim) Finding {
 	found := Finding{Passed: claim.isNegated}
 	switch claim.kind {
 	case sayVerb:
-		found.Observed = fmt.Sprintf("%s never said %q.", claim.subject(), claim.text)
+		found.Observed = claim.subject() + " never said " + model.Quote(claim.text) + "."
 		if nearest := c.nearest(claim.text); len(nearest) > 0 && !claim.isNegated && !claim.byContact {
-			found.Observed = fmt.Sprintf("The agent never said %q. The most similar text is quoted.", claim.text)
+			found.Observed = "The agent never said " + model.Quote(claim.text) + ". The most similar text is quoted."
 			found.Evidence = nearest
 		}
 	case transferVerb:
@@ -328,7 +328,7 @@ func (claim *claim) described(n int) string {
 	}
 	switch claim.kind {
 	case sayVerb:
-		return fmt.Sprintf("%s said %q%s.", claim.subject(), claim.text, often)
+		return claim.subject() + " said " + model.Quote(claim.text) + often + "."
 	case transferVerb:
 		return "The agent transferred the call."
 	case endVerb:

@@ -175,7 +175,7 @@ func (c changeShown) describe(style client.Style) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "[%d] %s", c.Number, c.kind())
 	if c.Section != nil {
-		fmt.Fprintf(&text, " in %q", client.Printable(*c.Section))
+		text.WriteString(" in " + client.Quoted(*c.Section))
 	}
 	text.WriteString(":\n")
 	if c.Before != nil {

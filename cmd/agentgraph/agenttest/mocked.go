@@ -50,7 +50,7 @@ func refuseRealCalls(ctx context.Context, server *client.Client, input client.Va
 			tools = append(tools, tool)
 		}
 		for i, id := range covered.TestIds {
-			testsOf[tool] = append(testsOf[tool], fmt.Sprintf("%q (%s)", client.Printable(covered.TestNames[i]), id))
+			testsOf[tool] = append(testsOf[tool], client.Quoted(covered.TestNames[i])+" ("+id+")")
 		}
 	}
 	if len(tools) == 0 {

@@ -203,9 +203,9 @@ func (v verdict) describe(text io.Writer, style client.Style, indent string) {
 func (c *classificationShown) summary() string {
 	produced := "none"
 	if c.TagProduced != nil {
-		produced = fmt.Sprintf("%q", client.Printable(*c.TagProduced))
+		produced = client.Quoted(*c.TagProduced)
 	}
-	return fmt.Sprintf("expected the tag %q, produced %s", client.Printable(c.TagExpected), produced)
+	return "expected the tag " + client.Quoted(c.TagExpected) + ", produced " + produced
 }
 
 func (e *runErrorShown) String() string { return e.Cause + ": " + client.Printable(e.Message) }

@@ -171,18 +171,22 @@ type conversation struct {
 }
 
 // run sends each line as a message, until the input, the conversation or ctx ends.
-func (t *conversation) run(ctx context.Context, input <-chan string) error {
+func (t *conversation) run(ctx context.Context, input <-chan inputLine) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	events := t.follow(ctx)
 	for !t.isOver {
 		t.screen.prompt()
 		select {
-		case text, more := <-input:
+		case line, more := <-input:
 			if !more {
 				return nil
 			}
-			if text = strings.TrimSpace(text); text == "" {
+			if line.err != nil {
+				return client.Exit(client.ExitUsage, line.err)
+			}
+			text := strings.TrimSpace(line.text)
+			if text == "" {
 				continue
 			}
 			if err := t.send(ctx, text, events, input); err != nil {
@@ -226,7 +230,7 @@ func (t *conversation) follow(ctx context.Context) <-chan chatEvent {
 
 // send sends a message and shows events until the answer is complete. The mutation returns the answer. Events show its
 // text while the agent writes it. While a call waits for a person, the next line of input approves or denies it.
-func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, input <-chan string) error {
+func (t *conversation) send(ctx context.Context, text string, events <-chan chatEvent, input <-chan inputLine) error {
 	request := client.Request{Query: sendDocument, Variables: client.Variables{
 		"input": client.Variables{"simulationChatId": t.id, "text": text},
 	}}
@@ -240,16 +244,16 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 		})
 	}()
 	for {
-		var answers <-chan string
+		var answers <-chan inputLine
 		if len(t.waiting) > 0 {
 			answers = input
 		}
 		select {
 		case line, more := <-answers:
 			if !more { // without input, nobody can approve calls
-				line = "n"
+				line.text = "n"
 			}
-			if err := t.approve(ctx, line); err != nil {
+			if err := t.approve(ctx, line.text); err != nil {
 				return err
 			}
 		case event := <-events:
@@ -313,17 +317,26 @@ func (t *conversation) answered(answer json.RawMessage, err error) error {
 	return err
 }
 
-// readLines returns a channel of the lines, which is closed at the end of the input. Reads cannot be interrupted, so
-// the goroutine may live as long as the program.
-func readLines(in io.Reader) <-chan string {
-	said := make(chan string)
+// inputLine is a line of standard input. err is set if the line is not UTF-8.
+type inputLine struct {
+	text string
+	err  error
+}
+
+// readLines returns a channel of the lines, which is closed at the end of the input. The first line has no byte order
+// mark. Reads cannot be interrupted, so the goroutine may live as long as the program.
+func readLines(in io.Reader) <-chan inputLine {
+	said := make(chan inputLine)
 	go func() {
 		defer close(said)
 		reader := bufio.NewReader(in)
-		for {
+		for n := 1; ; n++ {
 			line, err := reader.ReadString('\n')
+			if n == 1 {
+				line = strings.TrimPrefix(line, "\ufeff")
+			}
 			if line != "" {
-				said <- strings.TrimRight(line, "\r\n")
+				said <- inputLine{strings.TrimRight(line, "\r\n"), cli.CheckLine(line, n)}
 			}
 			if err != nil {
 				return

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -131,6 +132,9 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 		if declared == nil {
 			return client.Request{}, "", fmt.Errorf("--var: the operation has no variable $%s", strings.TrimPrefix(name, "$"))
 		}
+		if !utf8.ValidString(c.Var[name]) {
+			return client.Request{}, "", fmt.Errorf("--var: the value of $%s is not UTF-8", declared.Variable)
+		}
 		request.Variables[declared.Variable] = valueOf(declared.Type, c.Var[name])
 	}
 	return request, operation.Operation, nil
@@ -149,7 +153,7 @@ func (c *Query) document(in io.Reader) ([]byte, error) {
 	if _, err := os.Stat(c.File); err == nil {
 		return readText(c.File, in)
 	}
-	return []byte(c.File), nil
+	return cli.DecodeText([]byte(c.File))
 }
 
 // readText reads a text from a file, or from standard input for "-".

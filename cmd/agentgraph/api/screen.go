@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
@@ -190,10 +189,10 @@ func (s *terminal) printEnd(err error) {
 	s.writeNotice("The chat has ended")
 }
 
-// stripControls returns text with its line breaks, but without control characters, which a terminal would interpret.
+// stripControls returns text with its line breaks, but without other characters that a terminal would interpret.
 func stripControls(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' {
+		if client.IsControl(r) && r != '\n' {
 			return -1
 		}
 		return r

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
@@ -47,15 +46,15 @@ func (t *resource) reference() string {
 
 // String returns a description for people, such as `agent "Front desk"`.
 func (t *resource) String() string {
-	called := fmt.Sprintf("%s %q", t.kind.name, client.Printable(cmp.Or(t.name(), t.reference())))
+	called := t.kind.name + " " + client.Quoted(cmp.Or(t.name(), t.reference()))
 	for _, version := range []object{t.desired, t.actual} {
 		if in, _ := version.get("folderId"); in != nil {
-			called += fmt.Sprintf(" in folder %q", client.Printable(in.(*resource).name()))
+			called += " in folder " + client.Quoted(in.(*resource).name())
 			break
 		}
 	}
 	if t.agent != nil {
-		called += fmt.Sprintf(" of agent %q", client.Printable(t.agent.name()))
+		called += " of agent " + client.Quoted(t.agent.name())
 	}
 	return called
 }

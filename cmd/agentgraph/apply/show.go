@@ -5,18 +5,18 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/goccy/go-yaml"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/model"
 )
 
-// lines returns text with a replacement character for each control character, except line feeds and tabs.
+// lines returns text with a replacement character for each character of model.IsControl, except line feeds and tabs.
 func lines(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		if model.IsControl(r) && r != '\n' && r != '\t' {
 			return '�'
 		}
 		return r

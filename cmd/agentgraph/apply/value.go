@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/model"
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
@@ -162,6 +165,9 @@ func toYAML(value any) any {
 		}
 		return l
 	case string:
+		if token.IsNeedQuoted(v) && strings.ContainsFunc(v, isEscaped) && !strings.ContainsFunc(v, model.IsControl) {
+			return singleQuoted(v)
+		}
 		if !isReadAsWritten(v) {
 			return quoted(v)
 		}
@@ -193,6 +199,18 @@ func (q quoted) MarshalYAML() ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(string(q))
 	return bytes.TrimSpace(out.Bytes()), err
+}
+
+// isEscaped reports whether goccy/go-yaml escapes a character in double quotes, such as the blank of Japanese texts and
+// the joiners of other scripts.
+func isEscaped(r rune) bool { return !strconv.IsPrint(r) }
+
+// singleQuoted is a text on one line that is written in single quotes, which have no escapes.
+type singleQuoted string
+
+// MarshalYAML writes the text in single quotes.
+func (q singleQuoted) MarshalYAML() ([]byte, error) {
+	return []byte("'" + strings.ReplaceAll(string(q), "'", "''") + "'"), nil
 }
 
 // decodeJSON returns the value that a JSON text holds.

@@ -36,6 +36,21 @@ func anyValue(depth int) *rapid.Generator[any] {
 	return rapid.OneOf(scalars...)
 }
 
+func TestVisibleCharactersAreShownAsTheyAre(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"می\u200cخواهم: 東京\u3000支店", " 👨\u200d👩\u200d👧 ", "a: \u00a0b\u2003c"} {
+		shown := difference{name: "name", desired: text}
+		require.Equal(t, "'"+text+"'", shown.textOf(text, true))
+		encoded, err := outputFile{"x.yaml", object{{"name", text}}}.encode()
+		require.NoError(t, err)
+		require.Contains(t, string(encoded), text)
+		require.True(t, isReadAs(encoded, object{{"name", text}}))
+		agent := &resource{kind: agent, raw: object{{"name", text}}}
+		require.Equal(t, `agent "`+text+`"`, agent.String())
+	}
+	require.Equal(t, "a\ufffdb", lines("a\u202eb"))
+}
+
 func TestWritesAreReadBackUnchanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

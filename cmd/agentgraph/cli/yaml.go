@@ -33,11 +33,20 @@ const (
 func DecodeText(content []byte) ([]byte, error) {
 	n := 0
 	for line := range bytes.Lines(content) {
-		if n++; !utf8.Valid(line) {
-			return nil, fmt.Errorf("line %d is not UTF-8: save the file with the encoding UTF-8", n)
+		n++
+		if err := CheckLine(string(line), n); err != nil {
+			return nil, err
 		}
 	}
 	return bytes.TrimPrefix(content, []byte("\ufeff")), nil
+}
+
+// CheckLine returns an error with the number of the line if it is not UTF-8.
+func CheckLine(line string, number int) error {
+	if !utf8.ValidString(line) {
+		return fmt.Errorf("line %d is not UTF-8: save the file with the encoding UTF-8", number)
+	}
+	return nil
 }
 
 // ParseYAML parses a file with a single document, and expands its merge keys. It ignores a byte order mark, and

@@ -9,26 +9,32 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
 
 	"golang.org/x/term"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/model"
 )
 
-// Printable returns text on one line, without control characters. Language models may write control characters, which a
-// terminal would interpret.
+// Printable returns text on one line, without the characters of model.IsControl. Language models may write such
+// characters, which a terminal would interpret.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			return ' '
-		case unicode.IsControl(r):
+		case model.IsControl(r):
 			return -1
 		}
 		return r
 	}, text)
 }
+
+// IsControl is model.IsControl.
+func IsControl(r rune) bool { return model.IsControl(r) }
+
+// Quoted returns Printable text in double quotes.
+func Quoted(text string) string { return model.Quote(Printable(text)) }
 
 // Style says whether the output has colors.
 type Style bool

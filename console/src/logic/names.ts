@@ -7,3 +7,8 @@ export function technicalName(name: string): string {
 export function folded(text: string): string {
   return text.trim().normalize("NFKD").toLowerCase().replace(/\p{Mark}/gu, "").replaceAll("ß", "ss").replaceAll("ı", "i");
 }
+
+/** A name with its bidirectional overrides as escapes, since they show the letters after them in another order. */
+export function withoutOverrides(name: string): string {
+  return name.replace(/[\u202d\u202e]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16)}`);
+}

@@ -6,6 +6,7 @@ import { graphql } from "../api/graphql";
 import { signOut } from "../api/session";
 import { eachOnce } from "../logic/groups";
 import type { Place } from "../logic/keys";
+import { withoutOverrides } from "../logic/names";
 import { found, placeOfId } from "../logic/places";
 import { may } from "./Act";
 import { useModal } from "./Dialog";
@@ -115,7 +116,7 @@ export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () =>
               const index = places.indexOf(place);
               return (
                 <div key={place.to} id={`${id}-${index}`} role="option" aria-selected={index === at} className={styles.place} onClick={() => open(place)}>
-                  {place.text}
+                  {withoutOverrides(place.text)}
                 </div>
               );
             })}

@@ -115,7 +115,7 @@ export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () =>
             {group.places.map((place) => {
               const index = places.indexOf(place);
               return (
-                <div key={place.to} id={`${id}-${index}`} role="option" aria-selected={index === at} className={styles.place} onClick={() => open(place)}>
+                <div key={place.to} dir="auto" id={`${id}-${index}`} role="option" aria-selected={index === at} className={styles.place} onClick={() => open(place)}>
                   {withoutOverrides(place.text)}
                 </div>
               );

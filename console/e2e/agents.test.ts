@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
+import type { Locator } from "playwright-core";
 import { agent, base, connectRealTool, gateway, journeys, visit } from "./journey";
 
 journeys("agents and chats", () => {
@@ -62,6 +63,36 @@ journeys("agents and chats", () => {
       assert.match(drawing, /<text [^>]*font-size="13px"[^>]*>Card support<\/text>/);
       assert.doesNotMatch(drawing, / class=|var\(|tabindex/);
     }));
+
+  test("text from right to left begins at the right, line by line, also while it is edited", async () => {
+    const text = "مرحبا، أريد إرجاع Model X-200 (الأزرق)!";
+    const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
+      "mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }",
+      { input: { agentId: agent("Product help"), dataBag: { productName: "X-200" }, messages: [{ role: "assistant", text: `${text}\n- Refund (in 14 days)!` }] } },
+    );
+    const id = startSimulationChat.simulationChat.id;
+    /** Whether each line's last character is at the left of its first one. */
+    const areFromRight = (element: Locator) =>
+      element.evaluate((element) => {
+        const node = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode() as Text;
+        return [...node.data.matchAll(/.+/g)].map(({ index, 0: line }) => {
+          const [first = 0, last = 0] = [index, index + line.length - 1].map((start) => {
+            const range = document.createRange();
+            range.setStart(node, start);
+            range.setEnd(node, start + 1);
+            return range.getBoundingClientRect().left;
+          });
+          return last < first;
+        });
+      });
+    await visit(`chats/${id}`, async (page) => assert.deepEqual(await areFromRight(page.getByText("مرحبا")), [true, false]));
+    await visit("chats", async (page) => assert.ok((await areFromRight(page.getByRole("cell", { name: "مرحبا" })))[0]));
+    await visit(`agents/${agent("Product help")}`, async (page) => {
+      await page.getByLabel("Prompt", { exact: true }).fill(text);
+      assert.deepEqual(await areFromRight(page.getByText("مرحبا").and(page.locator("span"))), [true]);
+    });
+    await gateway.ask("mutation($input: DeleteSimulationChatInput!) { deleteSimulationChat(input: $input) { deletedId } }", { input: { simulationChatId: id } });
+  });
 
   test("keys lead from page to page, but not out of a field", () =>
     visit("agents", async (page, watched) => {

@@ -98,6 +98,14 @@ journeys("campaigns and consumption", () => {
       await page.getByRole("searchbox", { name: "Number begins with" }).fill("+44 2079 460124");
       await page.keyboard.press("Enter");
       await page.getByText("1 contact", { exact: true }).waitFor();
+      await move("Error", { reason: "The provider answered 503." });
+      await page.getByRole("searchbox", { name: "Number begins with" }).fill("+44 2079 460123");
+      await page.keyboard.press("Enter");
+      await page.setViewportSize({ width: 390, height: 844 });
+      const cell = page.getByRole("cell", { name: "The provider answered 503." });
+      const reason = (await cell.getByText("The provider answered 503.").and(page.locator(".narrow *")).boundingBox())!;
+      const pill = (await cell.getByText("Error", { exact: true }).boundingBox())!;
+      assert.ok(reason.y >= pill.y + pill.height);
     });
     await visit("campaigns", async (page) => {
       await page.getByText("Live", { exact: true }).waitFor();

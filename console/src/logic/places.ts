@@ -1,4 +1,5 @@
 import type { Place } from "./keys";
+import { folded } from "./names";
 
 /** The pages of objects, by the prefixes of their ids. */
 const pathsOfIds: Record<string, string> = {
@@ -20,16 +21,12 @@ export function placeOfId(text: string): Place | undefined {
 
 /** At most `limit` places whose names, with their synonyms, contain all words of the text. Names that begin with it come first. */
 export function found<P extends Place>(places: readonly P[], text: string, limit: number): P[] {
-  const plain = simple(text);
+  const plain = folded(text);
   const words = plain.split(/\s+/).filter(Boolean);
   return places
-    .map((place) => ({ place, name: simple(`${place.text} ${place.synonyms ?? ""}`) }))
+    .map((place) => ({ place, name: folded(`${place.text} ${place.synonyms ?? ""}`) }))
     .filter(({ name }) => words.every((word) => name.includes(word)))
     .toSorted((a, b) => Number(b.name.startsWith(plain)) - Number(a.name.startsWith(plain)))
     .slice(0, limit)
     .map(({ place }) => place);
-}
-
-function simple(text: string): string {
-  return text.trim().toLowerCase().normalize("NFD").replace(/\p{Mark}/gu, "");
 }

@@ -3,6 +3,7 @@ import { Link, useSearchParams } from "wouter";
 import { useLive } from "../api/live";
 import { usePage } from "../api/page";
 import { around } from "../logic/delegation";
+import { folded } from "../logic/names";
 import { delegations, liveChat, type MadeCall } from "../logic/paths";
 import { may } from "../ui/Act";
 import { Find } from "../ui/Find";
@@ -65,11 +66,12 @@ function Board({ agents, total, chats }: { agents: readonly AgentNode[]; total: 
     setOpen(true);
   };
   const find = (text: string) => {
-    const isFound = ({ name }: AgentNode) => name.toLowerCase().includes(text.toLowerCase());
+    const sought = folded(text);
+    const isFound = ({ name }: AgentNode) => folded(name).includes(sought);
     const drawnBox = drawn.boxes.find(({ agent }) => isFound(agent));
     // An agent that is not drawn becomes the middle of the next drawing.
     const found = drawnBox?.agent ?? agents.find(isFound);
-    if (!text || !found) return;
+    if (!sought || !found) return;
     choose(found.id);
     if (drawnBox) center(drawnBox.x, drawnBox.y);
   };

@@ -2,6 +2,7 @@ import { lazy, Suspense } from "react";
 import { Link, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { usePage } from "../api/page";
+import { withoutOverrides } from "../logic/names";
 import { Act } from "../ui/Act";
 import { Avatar } from "../ui/Avatar";
 import { Cells } from "../ui/Cells";
@@ -219,7 +220,7 @@ function Row({ agent }: { agent: AgentRow }) {
         <span className={styles.name}>
           <Avatar agent={agent} />
           <Link href={`/agents/${agent.id}`} title={agent.tags.length > 0 ? `Tags: ${agent.tags.join(", ")}` : undefined}>
-            {agent.name}
+            {withoutOverrides(agent.name)}
           </Link>
         </span>
       </th>

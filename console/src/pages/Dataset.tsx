@@ -3,6 +3,7 @@ import { Link, useParams, useSearchParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { useReconnected } from "../api/live";
 import { useAction, usePage } from "../api/page";
+import { withoutOverrides } from "../logic/names";
 import { Act } from "../ui/Act";
 import { ask } from "../ui/asking";
 import { count, plural, size } from "../ui/format";
@@ -167,7 +168,7 @@ function Row({ document, refresh }: { document: DocumentRow; refresh: () => void
   return (
     <tr data-go>
       <th scope="row">
-        <Link href={`/knowledge/documents/${document.id}`}>{document.name}</Link>
+        <Link href={`/knowledge/documents/${document.id}`}>{withoutOverrides(document.name)}</Link>
         {document.error && <div className="note bad small">{document.error}</div>}
         {document.warning && <div className="note warn small">{document.warning}</div>}
         {error && <Failure error={error} />}

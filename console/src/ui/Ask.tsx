@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { withoutOverrides } from "../logic/names";
 import { onQuestion, question } from "./asking";
 import { Dialog } from "./Dialog";
 import styles from "./Dialog.module.css";
@@ -8,7 +9,7 @@ export function Ask() {
   const asked = useSyncExternalStore(onQuestion, question);
   if (!asked) return null;
   return (
-    <Dialog key={asked.title} title={asked.title} onClose={() => asked.answer(false)}>
+    <Dialog key={asked.title} title={withoutOverrides(asked.title)} onClose={() => asked.answer(false)}>
       <p className="muted">{asked.text}</p>
       <div className={styles.actions}>
         <button type="button" className="quiet" data-first={asked.isDangerous} onClick={() => asked.answer(false)}>

@@ -8,7 +8,7 @@ export default function Diff({ from, to }: { from: string; to: string }) {
   const pieces = useMemo(() => promptDiff(from, to), [from, to]);
   if (pieces.every((piece) => piece.kind === "same")) return <p className="muted">No differences.</p>;
   return (
-    <div className={styles.text}>
+    <div dir="auto" className={styles.text}>
       {pieces.map(({ kind, text }, i) => {
         if (kind === "same") return <Unchanged key={i} text={text} isFirst={i === 0} isLast={i === pieces.length - 1} />;
         return kind === "new" ? <ins key={i}>{text}</ins> : <del key={i}>{text}</del>;

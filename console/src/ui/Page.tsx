@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { base } from "../api/base";
 import { useOperations } from "../api/operations";
 import { fragmentOf } from "../logic/handover";
+import { withoutOverrides } from "../logic/names";
 import { Icon } from "./Icon";
 import { Menu } from "./Menu";
 import styles from "./Page.module.css";
@@ -33,7 +34,7 @@ export function Page({ title, name = title, face, crumbs = [], facts, actions, m
   children: ReactNode;
 }) {
   useEffect(() => {
-    document.title = `${name} · agentgraph`;
+    document.title = `${withoutOverrides(name)} · agentgraph`;
   }, [name]);
   useRecent(name, crumbs.length === 0);
   return (
@@ -52,7 +53,7 @@ export function Page({ title, name = title, face, crumbs = [], facts, actions, m
           )}
           {face}
           <h1 className="cut" title={title}>
-            {title}
+            {withoutOverrides(title)}
           </h1>
           {facts && <div className={styles.facts}>{facts}</div>}
         </div>

@@ -6,6 +6,7 @@ import { graphql } from "../api/graphql";
 import { signOut } from "../api/session";
 import { eachOnce } from "../logic/groups";
 import type { Place } from "../logic/keys";
+import { withoutOverrides } from "../logic/names";
 import { found, placeOfId } from "../logic/places";
 import { may } from "./Act";
 import { useModal } from "./Dialog";
@@ -114,8 +115,8 @@ export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () =>
             {group.places.map((place) => {
               const index = places.indexOf(place);
               return (
-                <div key={place.to} id={`${id}-${index}`} role="option" aria-selected={index === at} className={styles.place} onClick={() => open(place)}>
-                  {place.text}
+                <div key={place.to} dir="auto" id={`${id}-${index}`} role="option" aria-selected={index === at} className={styles.place} onClick={() => open(place)}>
+                  {withoutOverrides(place.text)}
                 </div>
               );
             })}

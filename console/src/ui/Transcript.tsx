@@ -25,10 +25,14 @@ export function Message({ role, number, name, agent, aside, idPrefix = "message"
       {agent && role === "assistant" && <Avatar agent={agent} size="big" />}
       <div>
         <header>
-          <span className={role === "user" ? "unseen" : undefined}>{name}</span>
+          <span dir="auto" className={role === "user" ? "unseen" : undefined}>
+            {name}
+          </span>
           {aside !== undefined && <span className={styles.aside}>{aside}</span>}
         </header>
-        <div className={styles.text}>{children}</div>
+        <div dir="auto" className={styles.text}>
+          {children}
+        </div>
         {extra}
       </div>
     </article>

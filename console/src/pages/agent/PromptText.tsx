@@ -35,7 +35,7 @@ export function PromptText({ value, saved, fields, isReadOnly, onChange }: {
 const Line = memo(function Line({ text, isHeading, isNew, known }: PromptLine & { known: string }) {
   const names = known.split(" ");
   return (
-    <div>
+    <div className={styles.row}>
       <span className={styles.line} data-heading={isHeading} data-new={isNew}>
         {promptPieces(text).map((piece, j) =>
           piece.name ? (

@@ -67,7 +67,7 @@ function Line({ sign, name, pieces, isRewritten }: { sign: string; name: "remove
   return (
     <p className={styles.line} data-side={name}>
       <span aria-hidden="true">{sign}</span>
-      <span>
+      <span dir="auto">
         <span className="unseen">{name}: </span>
         {pieces.map(({ text, isChanged, isNeeded }, i) => {
           const shown = i === 0 ? withoutMark(text) : text;

@@ -32,7 +32,7 @@ export function Contacts({ items, open }: { items: readonly ItemOfPage[]; open: 
               </th>
               <td>
                 <Status of={item.runningStatus} />
-                <div className="narrow">
+                <div className="narrow" style={{ marginTop: 4 }}>
                   <Outcome item={item} />
                 </div>
               </td>
@@ -52,7 +52,7 @@ export function Contacts({ items, open }: { items: readonly ItemOfPage[]; open: 
 function Outcome({ item }: { item: ItemOfPage }) {
   return (
     <>
-      {item.error && <span className="note bad small">{item.error}</span>}
+      {item.error && <p className="note bad small">{item.error}</p>}
       {item.result?.tag && <strong>{item.result.tag.name} </strong>}
       <span className="muted">{item.result?.summary}</span>
       {item.runningStatus === "Pending" && item.nextTryDate && (

@@ -111,7 +111,7 @@ function Table({ chats }: { chats: readonly ListedChat[] }) {
                   <Avatar agent={chat.agent} />
                   <Link href={`/chats/${chat.id}`}>{chat.agent.name}</Link>
                 </span>
-                {chat.lastMessage && <span className={`narrow muted small ${styles.last}`}>{chat.lastMessage.text.slice(0, 200)}</span>}
+                {chat.lastMessage && <span dir="auto" className={`narrow muted small ${styles.last}`}>{chat.lastMessage.text.slice(0, 200)}</span>}
               </th>
               <td className={`wide ${styles.message}`}>
                 {chat.lastMessage ? chat.lastMessage.text.slice(0, 200) : <span className="muted">{chat.lastMessage === null ? "–" : "not shown: your key lacks the scope contacts"}</span>}

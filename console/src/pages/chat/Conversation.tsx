@@ -62,7 +62,7 @@ export function Conversation({ chat, state, pending }: { chat: ChatOfPage; state
         )}
         {isThinking && (
           <p className="muted small" role="status">
-            {chat.agent.name} is thinking…
+            <bdi>{chat.agent.name}</bdi> is thinking…
           </p>
         )}
       </div>

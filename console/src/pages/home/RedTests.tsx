@@ -39,7 +39,7 @@ function Red({ test }: { test: RedTest }) {
       <Cause test={test} />
       <div className={styles.meta}>
         <Avatar agent={agent} size="tiny" />
-        {agent.name}
+        <bdi>{agent.name}</bdi>
         {since && (
           <>
             <span aria-hidden="true">·</span>

@@ -62,7 +62,7 @@ export function Upload({ datasetId, onAdded }: { datasetId: string; onAdded: () 
       <ul className="stack tight" role="status">
         {sending.map((s) => (
           <li key={s.key} className="row">
-            <span>{s.name}</span>
+            <bdi>{s.name}</bdi>
             {s.problem ? (
               <span className="note bad">{s.problem}</span>
             ) : (

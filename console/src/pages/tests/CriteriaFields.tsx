@@ -62,7 +62,7 @@ export function CriteriaFields({ values, suggested, accept, error }: {
         <div className="stack tight">
           {criteria.map((criterion, i) => (
             <div key={i} className="row between">
-              <span>{criterion}</span>
+              <span dir="auto">{criterion}</span>
               <Weight label={`Weight of “${criterion}”`} value={weights[criterion] ?? null} change={(weight) => setWeights({ ...weights, [criterion]: weight })} />
             </div>
           ))}

@@ -4,6 +4,7 @@ import { Link } from "wouter";
 import { graphql, type ResultOf } from "../../api/graphql";
 import { useFollowed } from "../../api/live";
 import { usePage } from "../../api/page";
+import { folded } from "../../logic/names";
 import { inRow } from "../../logic/rows";
 import { duration, plural } from "../../ui/format";
 import { Failure, Loading } from "../../ui/states";
@@ -83,8 +84,8 @@ export function Matrix(props: Props) {
     const status = executed.get(test.id)?.flatMap((row) => row.runs.map((run) => run.status)) ?? [test.lastRunStatus ?? ""];
     return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
   };
-  const sought = props.find.trim().toLowerCase();
-  const tests = list.tests.filter((test) => isShown(test) && test.name.toLowerCase().includes(sought));
+  const sought = folded(props.find);
+  const tests = list.tests.filter((test) => isShown(test) && folded(test.name).includes(sought));
   const folders = [...agent.testFolders, { id: "", name: "No folder", color: "", tests: agent.testsAtRoot }];
   const attempts = Math.max(execution?.repeats ?? 1, 1);
   return (

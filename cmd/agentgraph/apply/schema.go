@@ -122,7 +122,8 @@ func suggestion(name, schemaURL string) string {
 	known := slices.Sorted(maps.Keys(properties))
 	first, size := utf8.DecodeRuneInString(name)
 	word := string(unicode.ToUpper(first)) + name[size:]
-	if at := slices.IndexFunc(known, func(key string) bool { return strings.HasSuffix(key, word) }); at >= 0 && name != "" {
+	endsSo := func(key string) bool { return strings.HasSuffix(key, word) }
+	if at := slices.IndexFunc(known, endsSo); at >= 0 && name != "" {
 		return "; did you mean " + known[at] + "?"
 	}
 	if like := core.SuggestionList(name, known); len(like) > 0 {

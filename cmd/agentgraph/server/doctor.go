@@ -190,7 +190,11 @@ func server(contents schema.Contents) finding {
 
 func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 	const name, migrate = "schema", "run \"agentgraph migrate up\""
-	if err := contents.Err(); err != nil {
+	err := contents.Err()
+	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
+		return problem(name, lacking.Found, lacking.Advice)
+	}
+	if err != nil {
 		return problem(name, err.Error(), "create another database, and name it in DATABASE_URL")
 	}
 	if !contents.IsOurs {

@@ -90,6 +90,8 @@ func TestUnusableSearchPathsAreRefused(t *testing.T) {
 		"the role's own": {path + "; CREATE SCHEMA AUTHORIZATION {role}", own,
 			`ALTER ROLE "{role}" IN DATABASE "{base}" SET search_path = "{role}", public`,
 			`ALTER ROLE "{role}" IN DATABASE "{base}" SET search_path = "{role}", public`},
+		"no right to create": {"", "", `GRANT CREATE ON DATABASE "{base}" TO "{role}"`,
+			`GRANT CREATE ON DATABASE "{base}" TO "{role}"; GRANT CREATE ON SCHEMA public TO {role}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

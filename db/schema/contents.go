@@ -29,6 +29,8 @@ type Contents struct {
 	IsOurs bool
 	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of its roles.
 	IsSecured, MayBind bool
+	// MayCreate is set if the user may create the schemas migration and company, or both exist.
+	MayCreate bool
 	// Clock is the server's time.
 	Clock time.Time
 	// MaxConnections is how many connections the server allows to users who are not superusers.
@@ -109,6 +111,8 @@ func inspect(ctx context.Context, role string, conn interface {
 	err := conn.QueryRow(ctx, `
 		SELECT current_database(), current_user, current_setting('server_version'),
 			current_setting('transaction_read_only')::bool, coalesce(current_schema(), ''), current_setting('search_path'),
+			has_database_privilege(current_database(), 'CREATE')
+				OR to_regnamespace('migration') IS NOT NULL AND to_regnamespace('company') IS NOT NULL,
 			coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
 			coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false), clock_timestamp(),
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
@@ -121,7 +125,7 @@ func inspect(ctx context.Context, role string, conn interface {
 				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid
 					AND deptype = 'e')
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
-	).Scan(&c.Database, &c.User, &c.Server, &c.IsReadOnly, &c.schema, &c.searchPath, &c.IsSecured, &c.MayBind,
+	).Scan(&c.Database, &c.User, &c.Server, &c.IsReadOnly, &c.schema, &c.searchPath, &c.MayCreate, &c.IsSecured, &c.MayBind,
 		&c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("inspect the database: %w", pg.Reason(explainRights(role, err)))

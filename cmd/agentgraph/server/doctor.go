@@ -197,6 +197,10 @@ func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 	if err != nil {
 		return problem(name, err.Error(), "create another database, and name it in DATABASE_URL")
 	}
+	if !contents.IsOurs && !contents.MayCreate {
+		return problem(name, "the database has no schema yet, and its user may not create one",
+			fmt.Sprintf("GRANT CREATE ON DATABASE %q TO %q, then %s", contents.Database, contents.User, migrate))
+	}
 	if !contents.IsOurs {
 		return problem(name, "the database has no schema yet", migrate)
 	}

@@ -2283,8 +2283,9 @@ type UpdateWebhookPayload struct {
 
 // Credits that were used.
 type UsageEntryInput struct {
-	// Identifies the entry in the company permanently: 1 to 200 characters, not beginning with `agentgraph:`. If the key is
-	// already recorded, an entry with the same content is a duplicate; an entry with other content gets `UNPROCESSABLE`.
+	// Identifies the entry in the company: 1 to 200 characters, not beginning with `agentgraph:`. If the key is already
+	// recorded, an entry with the same content is a duplicate; an entry with other content gets `UNPROCESSABLE`. Retention of
+	// the ledger forgets the keys of the entries that it replaces, so never send such an entry again with a newer time.
 	IdempotencyKey string `json:"idempotencyKey"`
 	// The agent that used them, 1 to 64 characters. It need not exist.
 	AgentID string `json:"agentId"`

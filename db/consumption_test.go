@@ -225,6 +225,11 @@ func TestInvalidBreakdownRangesAreRefused(t *testing.T) {
 	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2024-12-31").ByMonth, 12)
 	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2025-01-01T00:00:00Z").ByMonth, 13)
 	require.Len(t, breakdownOf(t, tenant, "2023-01-01", "2024-01-01").ByMonth, 13)
+	longest := breakdownOf(t, tenant, "2024-01-01", "2025-01-01")
+	again, err := tenant.ConsumptionBreakdown(t.Context(), model.DateBound{At: longest.PeriodFrom},
+		model.DateBound{At: longest.PeriodTo}, model.AllConsumptionAxes)
+	require.NoError(t, err, "the bounds of an answer are valid bounds")
+	require.Equal(t, withoutBatches(longest), withoutBatches(again))
 }
 
 func TestBreakdownNamesAgentsAndCampaigns(t *testing.T) {

@@ -340,7 +340,7 @@ func TestSpentBudgetRefusesNewChats(t *testing.T) {
 	require.Empty(t, started.codes())
 	require.NotContains(t, log.String(), "budget")
 	require.Contains(t, subscription(),
-		`{"planName":"Pro","status":"Active","creditsIncluded":8,"creditsUsed":7.9,"creditsRemaining":0.1,"periodStart":"`)
+		`{"planName":"Pro","status":"Active","creditsIncluded":8,"creditsUsed":7.9,"creditsRemaining":0.1,"budget":10,"periodStart":"`)
 
 	g.must(t, key, recordUsage, map[string]any{"entries": []any{spend("2", agent, today, "0.1")}}, nil)
 	warned := func() bool { return strings.Contains(log.String(), "8 of the 10 credits of the budget") }

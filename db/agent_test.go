@@ -29,7 +29,7 @@ func TestAgentIsStoredUnchanged(t *testing.T) {
 	field := rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_.]{0,9}`)
 	rapid.Check(t, func(r *rapid.T) {
 		in := model.CreateAgentInput{
-			Name: name.Draw(r, "name"), Prompt: odd(1, 50).Draw(r, "prompt"),
+			Name: name.Draw(r, "name"), Prompt: odd(0, 50).Draw(r, "prompt") + "p",
 			Channel:               rapid.SampledFrom(model.AllChannel).Draw(r, "channel"),
 			Direction:             rapid.SampledFrom(model.AllDirection).Draw(r, "direction"),
 			Language:              rapid.SampledFrom([]string{"en", "fr-CA"}).Draw(r, "language"),

@@ -81,7 +81,7 @@ func (i *CompanyImport) columnsOf(ctx context.Context, constraint string) (colum
 			WHERE classid = 'pg_class'::regclass AND objid = to_regclass(?0) AND refobjsubid > 0
 				AND attname NOT IN ('company_id', 'deleted_at')
 		UNION SELECT attname FROM pg_constraint JOIN pg_attribute ON attrelid = conrelid AND attnum = ANY (conkey)
-			WHERE conname = ?0 AND contype IN ('f', 'c') AND connamespace = 'public'::regnamespace AND attname <> 'company_id'
+			WHERE conname = ?0 AND contype IN ('f', 'c') AND connamespace = `+pg.OwnSchema+` AND attname <> 'company_id'
 				ORDER BY attname`,
 		constraint).Scan(ctx, &columns)
 	if err != nil {

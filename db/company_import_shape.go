@@ -12,6 +12,7 @@ import (
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -20,7 +21,7 @@ func (t *Tenant) typesOf(ctx context.Context) (map[string]map[string]string, err
 	rows := []struct{ Name, Column, Type string }{}
 	err := t.db.NewRaw(`SELECT relname::text AS name, attname::text AS "column", format_type(atttypid, NULL) AS type
 		FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
-		WHERE relnamespace = 'public'::regnamespace AND relname = ANY (?::text[])`, pgdialect.Array(ArchivedTables())).Scan(ctx, &rows)
+		WHERE relnamespace = `+pg.OwnSchema+` AND relname = ANY (?::text[])`, pgdialect.Array(ArchivedTables())).Scan(ctx, &rows)
 	types := map[string]map[string]string{}
 	for _, row := range rows {
 		if types[row.Name] == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -241,7 +242,7 @@ func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]stri
 			array_agg(attname::text ORDER BY array_position(indkey::int2[], attnum)) FILTER (WHERE attnum = ANY (indkey)) AS keys
 		FROM pg_class AS t JOIN pg_attribute ON attrelid = t.oid AND attnum > 0 AND NOT attisdropped
 			JOIN pg_index ON indrelid = t.oid AND indisprimary
-		WHERE relnamespace = 'public'::regnamespace AND relname = ANY (?::text[]) AND attname <> 'company_id' GROUP BY relname`,
+		WHERE relnamespace = `+pg.OwnSchema+` AND relname = ANY (?::text[]) AND attname <> 'company_id' GROUP BY relname`,
 		pgdialect.Array(ArchivedTables())).Scan(ctx, &rows)
 	columns, keys = map[string][]string{}, map[string][]string{}
 	for _, row := range rows {

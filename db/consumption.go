@@ -106,7 +106,7 @@ func (t *Tenant) sums(ctx context.Context, r model.ConsumptionRange, axes model.
 			COALESCE(sum(micro_credits), 0)::bigint AS micro_credits
 		FROM cell GROUP BY GROUPING SETS ((), (month), (month, channel), (day), (day, channel), (channel), (agent_id),
 			(agent_id, campaign_id))
-		ORDER BY micro_credits DESC, agent_id, campaign_id`, cell).Scan(ctx, &sums)
+		ORDER BY micro_credits DESC, agent_id COLLATE "C", campaign_id COLLATE "C"`, cell).Scan(ctx, &sums)
 	return sums, err
 }
 

@@ -62,6 +62,34 @@ func TestBreakdownEqualsARecount(t *testing.T) {
 	require.GreaterOrEqual(t, cases, ledgers*rangesPerLedger)
 }
 
+// Equal sums are in the order of the ids' bytes, whatever the collation of the database.
+func TestEqualSumsAreInTheOrderOfBytes(t *testing.T) {
+	t.Parallel()
+	store, conn := fresh(t)
+	for _, table := range []string{"usage_days", "usage_months"} {
+		_, err := conn.Exec(t.Context(), "ALTER TABLE "+table+` ALTER agent_id TYPE text COLLATE "en-x-icu",
+			ALTER campaign_id TYPE text COLLATE "en-x-icu"`)
+		require.NoError(t, err)
+	}
+	tenant, _ := newCompany(t, store)
+	ids := []string{"B", "_", "a", "c"}
+	for i, agentID := range ids {
+		for j, campaignID := range ids {
+			e := entry(fmt.Sprint(i, j), "2026-03-01T00:00:00Z", 1)
+			e.AgentID, e.CampaignID = agentID, &campaignID
+			record(t, tenant, e)
+		}
+	}
+	agents := breakdownOf(t, tenant, "2026-03-01", "2026-03-31").ByAgent
+	require.Len(t, agents, len(ids))
+	for i, agent := range agents {
+		require.Equal(t, ids[i], agent.AgentID)
+		for j, campaign := range agent.Campaigns {
+			require.Equal(t, ids[j], campaign.CampaignID)
+		}
+	}
+}
+
 // requireSameSums checks that a breakdown by some axes agrees with the breakdown by all axes.
 func requireSameSums(t *rapid.T, tenant *db.Tenant, whole *model.ConsumptionBreakdown, r [2]model.DateBound) {
 	wanted := func(axis string) bool { return rapid.Bool().Draw(t, axis) }
@@ -197,6 +225,11 @@ func TestInvalidBreakdownRangesAreRefused(t *testing.T) {
 	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2024-12-31").ByMonth, 12)
 	require.Len(t, breakdownOf(t, tenant, "2024-01-01", "2025-01-01T00:00:00Z").ByMonth, 13)
 	require.Len(t, breakdownOf(t, tenant, "2023-01-01", "2024-01-01").ByMonth, 13)
+	longest := breakdownOf(t, tenant, "2024-01-01", "2025-01-01")
+	again, err := tenant.ConsumptionBreakdown(t.Context(), model.DateBound{At: longest.PeriodFrom},
+		model.DateBound{At: longest.PeriodTo}, model.AllConsumptionAxes)
+	require.NoError(t, err, "the bounds of an answer are valid bounds")
+	require.Equal(t, withoutBatches(longest), withoutBatches(again))
 }
 
 func TestBreakdownNamesAgentsAndCampaigns(t *testing.T) {

@@ -1,6 +1,8 @@
 package db_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -177,6 +180,43 @@ func TestConcurrentWritersRecordUsageOnce(t *testing.T) {
 	require.EqualValues(t, entries, sum)
 	require.Equal(t, want, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits)
 	requireTrueSums(t, conn, companyID)
+}
+
+// Requests record usage concurrently even if the role's transactions are serializable by default.
+func TestConcurrentUsageNeedsNoRetryUnderSerializableDefaults(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn := connect(t, address)
+	_, err := conn.Exec(t.Context(), "ALTER DATABASE "+conn.Config().Database+
+		" SET default_transaction_isolation = 'serializable'")
+	require.NoError(t, err)
+	for name, open := range map[string]func(*testing.T) *db.Store{
+		"direct": func(t *testing.T) *db.Store { return dbtest.Open(t, address, db.Options{Tracer: dbtest.Unchecked{}}) },
+		"pooled": func(t *testing.T) *db.Store {
+			return dbtest.Open(t, dbtest.Pooled(t, address), db.Options{SessionAddress: address, Tracer: dbtest.Unchecked{}})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tenant, _ := newCompany(t, open(t))
+			const writers, each = 8, 5
+			require.Empty(t, together(writers, func(writer int) (err error) {
+				for n := range each {
+					_, failed := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
+						entry(fmt.Sprint(writer, " ", n), "2026-03-01T00:00:00Z", 1)}})
+					err = errors.Join(err, failed)
+				}
+				return err
+			}))
+			require.EqualValues(t, writers*each, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
+			require.NoError(t, tenant.Tx(t.Context(), func(ctx context.Context, tenant *db.Tenant) error {
+				var level string
+				err := db.Raw(tenant).QueryRowContext(ctx, "SHOW transaction_isolation").Scan(&level)
+				require.Equal(t, "read committed", level)
+				return err
+			}))
+		})
+	}
 }
 
 func TestTooLargeSumsAreRefused(t *testing.T) {

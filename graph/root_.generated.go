@@ -595,7 +595,7 @@ input CreateAgentInput {
   language: String!
   "At most 50 labels of 1 to 100 characters; duplicates are dropped."
   tags: [String!]! = []
-  "1 to 50,000 characters."
+  "1 to 50,000 characters, not blank."
   prompt: String!
   "At most 5,000 characters."
   outboundWelcomeMessage: String
@@ -696,7 +696,7 @@ type DeleteAgentPayload {
 input UpdateAgentPromptInput {
   "The agent."
   agentId: ID!
-  "1 to 50,000 characters."
+  "1 to 50,000 characters, not blank."
   prompt: String! @bounds(minLength: 1, maxLength: 50000)
   "Why it changes, at most 500 characters. It becomes the note of the new version."
   note: String @beyondV1 @bounds(maxLength: 500)
@@ -2171,7 +2171,7 @@ input StopRepeatingInput {
 input AgentTestVariantInput {
   "Its name in results, 1 to 60 characters, unique among the variants. Spaces around it are removed."
   label: String! @bounds(minLength: 1, maxLength: 60)
-  "An unsaved prompt, 1 to 50,000 characters. The prompts of all variants together have at most 100,000 characters. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
+  "An unsaved prompt, 1 to 50,000 characters, not blank. The prompts of all variants together have at most 100,000 characters. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent."
   prompt: String @bounds(minLength: 1, maxLength: 50000)
   "A saved version of the prompt. Cannot be combined with ` + "`" + `prompt` + "`" + `. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent that has this version."
   promptVersion: Int @bounds(min: 1)
@@ -2205,8 +2205,8 @@ input StartAgentTestExecutionInput {
   """
   votes: Int = 1
   """
-  A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution stores it, and the execution is
-  then a draft. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
+  A prompt to try instead of the agent's, 1 to 50,000 characters, not blank. Only the execution stores it, and the
+  execution is then a draft. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` unless all tests belong to one agent.
   """
   prompt: String
   """
@@ -6193,7 +6193,7 @@ input StartSimulationChatInput {
   dataBag: JSONObject @bounds(maxItems: 200)
   "What to mock. Not allowed with the scope ` + "`" + `chat` + "`" + `."
   toolMocking: ToolMockingInput
-  "A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope ` + "`" + `chat` + "`" + `."
+  "A prompt to try instead of the agent's, 1 to 50,000 characters, not blank. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope ` + "`" + `chat` + "`" + `."
   prompt: String
   """
   Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
@@ -7123,8 +7123,9 @@ scalar Credits
 "Credits that were used."
 input UsageEntryInput {
   """
-  Identifies the entry in the company permanently: 1 to 200 characters, not beginning with ` + "`" + `agentgraph:` + "`" + `. If the key is
-  already recorded, an entry with the same content is a duplicate; an entry with other content gets ` + "`" + `UNPROCESSABLE` + "`" + `.
+  Identifies the entry in the company: 1 to 200 characters, not beginning with ` + "`" + `agentgraph:` + "`" + `. If the key is already
+  recorded, an entry with the same content is a duplicate; an entry with other content gets ` + "`" + `UNPROCESSABLE` + "`" + `. Retention of
+  the ledger forgets the keys of the entries that it replaces, so never send such an entry again with a newer time.
   """
   idempotencyKey: String!
   "The agent that used them, 1 to 64 characters. It need not exist."

@@ -101,12 +101,14 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 		Prompt: in.Prompt, Tags: []string{}, Fields: []AgentField{},
 		ClassificationTags: []ClassificationTag{}, ExtractedValues: []ExtractedValue{},
 	}
-	return a, a.Update(UpdateAgentInput{
+	var faults Fields
+	faults.visible("prompt", &in.Prompt)
+	return a, joinFaults(faults.Err(), a.Update(UpdateAgentInput{
 		Name: &in.Name, Channel: &in.Channel, Direction: &in.Direction, Language: &in.Language, Tags: in.Tags,
 		OutboundWelcomeMessage: in.OutboundWelcomeMessage, InboundWelcomeMessage: in.InboundWelcomeMessage,
 		Fields: in.Fields, ClassificationTags: in.ClassificationTags, ExtractedValues: in.ExtractedValues,
 		IsCallTransferEnabled: &in.IsCallTransferEnabled, Model: in.Model,
-	}, now)
+	}, now))
 }
 
 // Duplicate returns a new agent with another name. Its prompt is version 1. It returns BAD_INPUT for an invalid name.
@@ -258,15 +260,16 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 // Validate checks a new prompt and its note against their bounds.
 func (in UpdateAgentPromptInput) Validate() error {
 	var faults Fields
-	faults.text("prompt", in.Prompt, 1, MaxPromptLength)
+	faults.name("prompt", in.Prompt, MaxPromptLength)
 	faults.note("note", in.Note)
 	return faults.Err()
 }
 
-// Validate checks the note of a new prompt and the expected version. The other fields are checked with the agent that
-// they change.
+// Validate checks the note of a new prompt, the expected version, and that the prompt is not blank, as stored prompts
+// may be. The other bounds are checked with the agent that they change.
 func (in UpdateAgentInput) Validate() error {
 	var faults Fields
+	faults.visible("prompt", in.Prompt)
 	faults.note("promptNote", in.PromptNote)
 	faults.expectedVersion(in.ExpectedVersion)
 	return faults.Err()

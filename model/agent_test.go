@@ -32,6 +32,26 @@ func TestEveryFaultOfAnAgentIsReported(t *testing.T) {
 	require.ErrorContains(t, err, "name must not be empty; prompt must not be empty; and 1 more")
 }
 
+// A prompt needs a visible character, as a name does. Imports accept stored prompts that are blank.
+func TestBlankPromptsAreRefused(t *testing.T) {
+	t.Parallel()
+	blank := " \t\u2800\n"
+	const refused = "must not be blank"
+	_, err := NewAgent(CreateAgentInput{Name: "a", Prompt: blank, Channel: ChannelWeb, Direction: DirectionInbound,
+		Language: "en"}, now)
+	require.EqualError(t, err, "prompt must not be blank")
+	faults(t, UpdateAgentInput{Prompt: &blank}.Validate(), "prompt", refused)
+	faults(t, UpdateAgentPromptInput{Prompt: blank}.Validate(), "prompt", refused)
+	faults(t, StartSimulationChatInput{Prompt: &blank}.Validate(), "prompt", refused)
+	faults(t, StartAgentTestExecutionInput{Prompt: &blank}.Validate(), "prompt", refused)
+	faults(t, StartAgentTestExecutionInput{Variants: []*TestVariant{{Label: "a"}, {Label: "b", Prompt: &blank}}}.Validate(),
+		"variants.1.prompt", refused)
+	_, err = PromptEdits{{Before: "Hi", After: " "}}.Apply("Hi")
+	faults(t, err, "edits", "must not leave a blank prompt")
+	require.NoError(t, (&Agent{Name: "a", Prompt: blank, Channel: ChannelWeb, Direction: DirectionInbound,
+		Language: "en"}).CheckImported())
+}
+
 func TestAgentLanguagesAreValidated(t *testing.T) {
 	t.Parallel()
 	write := agentWith(func(a *CreateAgentInput, language string) { a.Language = language })

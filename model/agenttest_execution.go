@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -157,8 +158,10 @@ func (f *Fields) execution(in StartAgentTestExecutionInput) {
 	f.votes(in.Votes)
 	f.stopRepeating(in.StopRepeating)
 	f.draft("prompt", in.Prompt)
-	for _, v := range in.Variants {
+	f.visible("prompt", in.Prompt)
+	for i, v := range in.Variants {
 		v.Label = strings.TrimSpace(v.Label)
+		f.visible(fmt.Sprintf("variants.%d.prompt", i), v.Prompt)
 	}
 	f.variants("variants", in.Variants, in.Prompt)
 }

@@ -59,17 +59,22 @@ const MaxConsumptionDays = 366
 type ConsumptionRange struct{ From, End time.Time }
 
 // NewConsumptionRange returns the range between two bounds, both inclusive. It returns BAD_INPUT that names the bound
-// at fault: they must be in order, and at most MaxConsumptionDays apart.
+// at fault: they must be in order, and at most MaxConsumptionDays apart. The last moment of a day counts as that day,
+// because To returns it for a day.
 func NewConsumptionRange(from, to DateBound) (ConsumptionRange, error) {
 	r := ConsumptionRange{From: from.At, End: to.At.Add(time.Millisecond)}
 	if to.IsDay {
 		r.End = to.At.Add(day)
 	}
+	last := to.At
+	if r.End.Equal(r.End.Truncate(day)) {
+		last = r.End.Add(-day)
+	}
 	var faults Fields
 	switch {
 	case !r.From.Before(r.End):
 		faults.Add("from", `must not be after "to"`)
-	case to.At.Sub(from.At) > MaxConsumptionDays*day:
+	case last.Sub(from.At) > MaxConsumptionDays*day:
 		faults.Add("to", `must be at most %d days after "from"`, MaxConsumptionDays)
 	}
 	return r, faults.Err()

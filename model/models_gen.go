@@ -590,7 +590,7 @@ type CreateAgentInput struct {
 	Language string `json:"language"`
 	// At most 50 labels of 1 to 100 characters; duplicates are dropped.
 	Tags []string `json:"tags"`
-	// 1 to 50,000 characters.
+	// 1 to 50,000 characters, not blank.
 	Prompt string `json:"prompt"`
 	// At most 5,000 characters.
 	OutboundWelcomeMessage *string `json:"outboundWelcomeMessage,omitempty"`
@@ -1686,8 +1686,8 @@ type StartAgentTestExecutionInput struct {
 	// How many votes of the judge decide each criterion that the program does not decide: 1, 3 or 5. Two thirds of the votes
 	// decide. Without such a majority, the run ends as an error of the judge. Each vote costs tokens.
 	Votes *int32 `json:"votes,omitempty"`
-	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the execution stores it, and the execution is
-	// then a draft. Returns `UNPROCESSABLE` unless all tests belong to one agent.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters, not blank. Only the execution stores it, and the
+	// execution is then a draft. Returns `UNPROCESSABLE` unless all tests belong to one agent.
 	Prompt *string `json:"prompt,omitempty"`
 	// Variants to compare, 2 to 12. Each variant runs all tests and repeats, so the limit of 4,000 runs includes all
 	// variants. The others are compared with the first. The execution is then a draft. Cannot be combined with `prompt`.
@@ -1722,7 +1722,7 @@ type StartSimulationChatInput struct {
 	DataBag JSONObject `json:"dataBag,omitempty"`
 	// What to mock. Not allowed with the scope `chat`.
 	ToolMocking *ToolMocking `json:"toolMocking,omitempty"`
-	// A prompt to try instead of the agent's, 1 to 50,000 characters. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope `chat`.
+	// A prompt to try instead of the agent's, 1 to 50,000 characters, not blank. Only the chat stores it, and it does not apply to sub-agents. Not allowed with the scope `chat`.
 	Prompt *string `json:"prompt,omitempty"`
 	// Messages that the chat starts with, instead of a welcome message: at most 100, with at most 256 KiB of text together.
 	// Contact and agent alternate, and the last message is the agent's. They cost nothing. Not allowed with the scope
@@ -1906,7 +1906,7 @@ type UpdateAgentPayload struct {
 type UpdateAgentPromptInput struct {
 	// The agent.
 	AgentID string `json:"agentId"`
-	// 1 to 50,000 characters.
+	// 1 to 50,000 characters, not blank.
 	Prompt string `json:"prompt"`
 	// Why it changes, at most 500 characters. It becomes the note of the new version.
 	Note *string `json:"note,omitempty"`
@@ -2283,8 +2283,9 @@ type UpdateWebhookPayload struct {
 
 // Credits that were used.
 type UsageEntryInput struct {
-	// Identifies the entry in the company permanently: 1 to 200 characters, not beginning with `agentgraph:`. If the key is
-	// already recorded, an entry with the same content is a duplicate; an entry with other content gets `UNPROCESSABLE`.
+	// Identifies the entry in the company: 1 to 200 characters, not beginning with `agentgraph:`. If the key is already
+	// recorded, an entry with the same content is a duplicate; an entry with other content gets `UNPROCESSABLE`. Retention of
+	// the ledger forgets the keys of the entries that it replaces, so never send such an entry again with a newer time.
 	IdempotencyKey string `json:"idempotencyKey"`
 	// The agent that used them, 1 to 64 characters. It need not exist.
 	AgentID string `json:"agentId"`

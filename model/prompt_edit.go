@@ -50,6 +50,9 @@ func (e PromptEdits) Apply(prompt string) (string, error) {
 	if n := utf8.RuneCountInString(prompt); n < 1 || n > MaxPromptLength {
 		faults.Add("edits", "must leave a prompt of 1 to %d characters, not %d", MaxPromptLength, n)
 	}
+	if prompt != "" && !strings.ContainsFunc(prompt, isVisible) {
+		faults.Add("edits", "must not leave a blank prompt")
+	}
 	return prompt, faults.Err()
 }
 

@@ -104,6 +104,7 @@ func (in StartSimulationChatInput) Validate() error {
 	faults.dataBag("dataBag", in.DataBag)
 	faults.mocking("toolMocking", in.ToolMocking)
 	faults.draft("prompt", in.Prompt)
+	faults.visible("prompt", in.Prompt)
 	faults.opening("messages", in.Messages)
 	return faults.Err()
 }

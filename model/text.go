@@ -26,7 +26,12 @@ func (f *Fields) text(path, value string, least, most int) {
 // name does the same as text, for names. They must have a visible character.
 func (f *Fields) name(path, value string, most int) {
 	f.text(path, value, 1, most)
-	if value != "" && !strings.ContainsFunc(value, isVisible) {
+	f.visible(path, &value)
+}
+
+// visible records a fault if a given text is not empty and has no visible character.
+func (f *Fields) visible(path string, value *string) {
+	if value != nil && *value != "" && !strings.ContainsFunc(*value, isVisible) {
 		f.Add(path, "must not be blank")
 	}
 }

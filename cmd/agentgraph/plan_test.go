@@ -46,7 +46,8 @@ func TestPlanCommandsManagePlans(t *testing.T) {
 		log.String())
 	require.Equal(t, company.ID+" Acme Free Active 900 used 0 included budget 1000 "+bare.ID+" Without no plan",
 		strings.Join(strings.Fields(out.String()), " "))
-	require.Contains(t, command(1, "set", "--name", "Free", "--credits=-1"), "creditsIncluded must not be negative")
+	require.Contains(t, command(2, "set", "--name", "Free", "--credits=-1"), "--credits: must not be negative")
+	require.Contains(t, command(2, "set", "--name", "Free", "--credits=1", "--budget=0"), "--budget: must be more than 0")
 	require.Contains(t, command(2, "set", "--name", "Free", "--credits", "0.0000001"), "at most six decimals")
 	require.Equal(t, "no plan, and no budget", command(0, "clear"))
 }

@@ -143,6 +143,9 @@ func ReadStructs[R any](ctx context.Context, db Querier, query string, args ...a
 	return pgx.CollectRows(rows, pgx.RowToStructByName[R])
 }
 
+// OwnSchema is a scalar subquery for the schema of the product's tables, the first one of the search path.
+const OwnSchema = "(SELECT oid FROM pg_namespace WHERE nspname = current_schema())"
+
 // Distributed returns the names of the tables that Citus has distributed: sharded tables, and reference tables. It
 // omits local tables, which Citus lists too if they have a foreign key to or from a reference table. The list is empty
 // on a server without Citus.
@@ -154,7 +157,7 @@ func Distributed(ctx context.Context, db Querier) ([]string, error) {
 		return nil, err
 	}
 	rows, err := ReadStructs[table](ctx, db, `SELECT relname::text AS name FROM pg_dist_partition
-		JOIN pg_class ON pg_class.oid = logicalrelid WHERE relnamespace = 'public'::regnamespace
+		JOIN pg_class ON pg_class.oid = logicalrelid WHERE relnamespace = `+OwnSchema+`
 			AND (partmethod <> 'n' OR repmodel = 't')`)
 	names := make([]string, len(rows))
 	for i, row := range rows {

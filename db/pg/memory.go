@@ -172,7 +172,7 @@ var snapshotTxOptions = driver.TxOptions{Isolation: driver.IsolationLevel(sql.Le
 
 // BeginTx begins a transaction and binds the connection, in one round trip.
 func (c *reservingConn) BeginTx(ctx context.Context, opts driver.TxOptions) (driver.Tx, error) {
-	begin := "begin"
+	begin := "begin isolation level read committed" // a pooler forgets the default of the connection
 	switch opts {
 	case driver.TxOptions{}:
 	case snapshotTxOptions:

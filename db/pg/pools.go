@@ -87,7 +87,8 @@ func connect(ctx context.Context, address string, o Options, scopes *scopes) (p 
 
 // sessionParameters are the startup parameters that a pooler would refuse or forget. Behind a pooler, the statements
 // that bind a transaction to its company set them instead.
-var sessionParameters = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout"}
+var sessionParameters = []string{"max_parallel_workers_per_gather", "jit", "statement_timeout",
+	"default_transaction_isolation"}
 
 func removeSessionParameters(config *pgxpool.Config) {
 	for _, name := range sessionParameters {
@@ -131,6 +132,8 @@ func configOf(address string, o Options) (*pgxpool.Config, error) {
 	config.ConnConfig.RuntimeParams["max_parallel_workers_per_gather"] = "0"
 	config.ConnConfig.RuntimeParams["jit"] = "off"
 	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
+	// Statements lock the rows that they must not lose. Under a stricter default of the role, they would fail instead.
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	config.ConnConfig.Tracer = o.Tracer
 	if o.MaxConnections > 0 {
 		config.MaxConns = o.MaxConnections

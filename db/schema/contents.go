@@ -20,12 +20,17 @@ import (
 type Contents struct {
 	// Database is the name of the database, and User the name of the connected user. Server is the version of Postgres.
 	Database, User, Server string
+	// schema is the first schema of the search path that the user may use, for the program's tables. It is empty if there
+	// is none. searchPath is the path itself.
+	schema, searchPath string
 	// IsReadOnly is set if the server is a standby or accepts only transactions that read.
 	IsReadOnly bool
 	// IsOurs is set if the program has migrated the database before.
 	IsOurs bool
 	// IsSecured is set if row-level security separates the companies, and MayBind if the user is a member of its roles.
 	IsSecured, MayBind bool
+	// MayCreate is set if the user may create the schemas migration and company, or both exist.
+	MayCreate bool
 	// Clock is the server's time.
 	Clock time.Time
 	// MaxConnections is how many connections the server allows to users who are not superusers.
@@ -36,8 +41,19 @@ type Contents struct {
 	conflicts []string
 }
 
-// Err returns an error if the program's tables would conflict with existing ones.
+// Err returns an error if the program's tables would conflict with existing ones, and a RightError if the search path
+// has no schema for them.
 func (c Contents) Err() error {
+	user, base := pgx.Identifier{c.User}.Sanitize(), pgx.Identifier{c.Database}.Sanitize()
+	switch {
+	case c.schema == "":
+		return &RightError{Found: fmt.Sprintf("the role %q may use no schema of its search path, %s", c.User, c.searchPath),
+			Advice: "grant USAGE and CREATE on one of these schemas to " + user}
+	case c.schema == c.User && strings.Contains(c.searchPath, `"$user"`):
+		return &RightError{Found: fmt.Sprintf("the search path names the schema %q by \"$user\", which differs for the "+
+			"roles of row-level security", c.schema),
+			Advice: fmt.Sprintf("ALTER ROLE %s IN DATABASE %s SET search_path = %[1]s, public", user, base)}
+	}
 	if len(c.conflicts) == 0 {
 		return nil
 	}
@@ -94,7 +110,9 @@ func inspect(ctx context.Context, role string, conn interface {
 	var c Contents
 	err := conn.QueryRow(ctx, `
 		SELECT current_database(), current_user, current_setting('server_version'),
-			current_setting('transaction_read_only')::bool,
+			current_setting('transaction_read_only')::bool, coalesce(current_schema(), ''), current_setting('search_path'),
+			has_database_privilege(current_database(), 'CREATE')
+				OR to_regnamespace('migration') IS NOT NULL AND to_regnamespace('company') IS NOT NULL,
 			coalesce((SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass('companies')), false),
 			coalesce(pg_has_role(to_regrole($1), 'USAGE') AND pg_has_role(to_regrole($2), 'USAGE'), false), clock_timestamp(),
 			current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
@@ -107,13 +125,14 @@ func inspect(ctx context.Context, role string, conn interface {
 				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid
 					AND deptype = 'e')
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
-	).Scan(&c.Database, &c.User, &c.Server, &c.IsReadOnly, &c.IsSecured, &c.MayBind, &c.Clock, &c.MaxConnections,
-		&c.IsOurs, &c.Others)
+	).Scan(&c.Database, &c.User, &c.Server, &c.IsReadOnly, &c.schema, &c.searchPath, &c.MayCreate, &c.IsSecured, &c.MayBind,
+		&c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("inspect the database: %w", pg.Reason(explainRights(role, err)))
 	}
 	isOwn := func(table string) bool {
-		return slices.Contains(migratedTables(), table) || strings.HasPrefix(table, "public.river_") ||
+		name, isInSchema := strings.CutPrefix(table, c.schema+".")
+		return isInSchema && (slices.Contains(migratedTables(), name) || strings.HasPrefix(name, "river_")) ||
 			table == "migration.version" || table == "migration.oldest_program" || strings.HasPrefix(table, "company.")
 	}
 	if c.IsOurs {
@@ -132,12 +151,12 @@ var tableOfMigration = regexp.MustCompile(`(?m)^CREATE TABLE (?:IF NOT EXISTS )?
 
 // migratedTables returns the names of the tables that the migrations create.
 var migratedTables = sync.OnceValue(func() []string {
-	names := []string{"public.chunk_vectors"} // created by code, see vectorTable
+	names := []string{"chunk_vectors"} // created by code, see vectorTable
 	files, _ := migrations.Files.ReadDir(".")
 	for _, file := range files {
 		text, _ := migrations.Files.ReadFile(file.Name())
 		for _, table := range tableOfMigration.FindAllSubmatch(text, -1) {
-			names = append(names, "public."+string(table[1]))
+			names = append(names, string(table[1]))
 		}
 	}
 	return names

@@ -47,7 +47,7 @@ const catalogTables = `SELECT t.relname::text AS name,
 		EXISTS (SELECT 1 FROM pg_index WHERE indrelid = t.oid AND indisunique AND NOT EXISTS (
 			SELECT 1 FROM pg_attribute WHERE attrelid = t.oid AND attname = 'company_id'
 				AND attnum = ANY (indkey::int2[]))) AS is_key
-	FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
+	FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = ` + pg.OwnSchema + `
 	AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = t.oid AND deptype = 'e')
 		ORDER BY t.oid`
 
@@ -56,7 +56,7 @@ type catalogReference struct{ Table, Name, Definition, To string }
 const catalogReferences = `SELECT t.relname::text AS table, conname::text AS name,
 	pg_get_constraintdef(c.oid) AS definition, r.relname::text AS to
 	FROM pg_constraint AS c JOIN pg_class AS t ON t.oid = conrelid JOIN pg_class AS r ON r.oid = confrelid
-	WHERE contype = 'f' AND connamespace = 'public'::regnamespace ORDER BY c.oid`
+	WHERE contype = 'f' AND connamespace = ` + pg.OwnSchema + ` ORDER BY c.oid`
 
 // Distribution returns how a Citus cluster would store the tables. It reads the catalog of any Postgres.
 func (m *Migrator) Distribution(ctx context.Context) (Distribution, error) {

@@ -160,6 +160,9 @@ func (m *Migrator) Up(ctx context.Context) error {
 	if err := pg.CheckSessions(ctx, m.pool, m.pool); err != nil {
 		return fmt.Errorf("migrate up: %w", m.explain(err))
 	}
+	if err := m.openSchemas(ctx); err != nil {
+		return fmt.Errorf("migrate up: %w", m.explain(err))
+	}
 	// This comes first, so that programs too old for the new schema refuse to start.
 	err = m.saveOldestProgram(ctx, schema.Wanted)
 	if pg.SQLState(err) == "25006" {

@@ -96,7 +96,7 @@ func (m *Migrator) Plan(ctx context.Context) ([]MigrationStep, error) {
 		Name        string
 		Rows, Bytes int64
 	}](ctx, m.pool, `SELECT relname::text AS name, greatest(reltuples, 0)::bigint AS rows, pg_table_size(oid) AS bytes
-		FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace`)
+		FROM pg_class WHERE relkind = 'r' AND relnamespace = `+pg.OwnSchema)
 	if err != nil {
 		return nil, fmt.Errorf("read the catalog: %w", err)
 	}

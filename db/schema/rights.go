@@ -10,9 +10,9 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// RightError is returned when the role of the address lacks a right.
+// RightError is returned when the role of the address lacks a right, or cannot use its search path.
 type RightError struct {
-	// Found names the role and what Postgres refused. Advice is the next step.
+	// Found names the role and the cause. Advice is the next step.
 	Found, Advice string
 }
 
@@ -37,7 +37,7 @@ func explainRights(role string, err error) error {
 		lacking.Advice = grant("CONNECT")
 	case kind == "database":
 		lacking.Advice = grant("CREATE")
-	case object == "schema public":
+	case kind == "schema" && name != "migration" && name != "company":
 		lacking.Advice = grant("USAGE, CREATE")
 	default:
 		lacking.Advice = "name the role that migrated the database in DATABASE_URL, because it owns the tables"

@@ -43,6 +43,37 @@ const dropViews = "DROP SCHEMA IF EXISTS company CASCADE"
 // tables are sharded, it changes only the views. If the schema is so old that a table of the views does not exist, it
 // stops at that view.
 func (m *Migrator) secureRows(ctx context.Context) error {
+	return m.withRoleLock(ctx, func(conn *pgx.Conn, isSharded bool) error {
+		within := "WHERE company_id = " + ownCompany
+		if isSharded {
+			within = "" // shards do not know the session's setting
+		}
+		for _, view := range views {
+			if isThere, err := makeView(ctx, conn, view.table, view.columns, within); err != nil {
+				return fmt.Errorf("make a view of %s: %w", view.table, err)
+			} else if !isThere {
+				return nil // the schema is older than the table
+			}
+		}
+		if isSharded {
+			return nil
+		}
+		hasRoles, err := makeRoles(ctx, conn)
+		if err != nil || !hasRoles {
+			return err
+		}
+		for _, missing := range []string{missingRights, missingPolicies} {
+			if err := runAll(ctx, conn, missing); err != nil {
+				return fmt.Errorf("secure rows: %w", err)
+			}
+		}
+		return nil
+	})
+}
+
+// withRoleLock calls fn with a connection that has the lock for turning on row-level security, and with whether tables
+// are sharded.
+func (m *Migrator) withRoleLock(ctx context.Context, fn func(conn *pgx.Conn, isSharded bool) error) error {
 	conn, err := m.pool.Acquire(ctx)
 	if err != nil {
 		return err
@@ -56,30 +87,33 @@ func (m *Migrator) secureRows(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	within := "WHERE company_id = " + ownCompany
-	if len(sharded) > 0 {
-		within = "" // shards do not know the session's setting
-	}
-	for _, view := range views {
-		if isThere, err := makeView(ctx, conn.Conn(), view.table, view.columns, within); err != nil {
-			return fmt.Errorf("make a view of %s: %w", view.table, err)
-		} else if !isThere {
-			return nil // the schema is older than the table
+	return fn(conn.Conn(), len(sharded) > 0)
+}
+
+// openSchemas lets the roles of row-level security use the schemas of the search path. It returns a RightError if the
+// user may not grant that, because the roles would then find no tables, or no types of extensions.
+func (m *Migrator) openSchemas(ctx context.Context) error {
+	return m.withRoleLock(ctx, func(conn *pgx.Conn, isSharded bool) error {
+		if isSharded {
+			return nil
 		}
-	}
-	if len(sharded) > 0 {
-		return nil
-	}
-	hasRoles, err := makeRoles(ctx, conn.Conn())
-	if err != nil || !hasRoles {
-		return err
-	}
-	for _, missing := range []string{missingRights, missingPolicies} {
-		if err := runAll(ctx, conn.Conn(), missing); err != nil {
-			return fmt.Errorf("secure rows: %w", err)
+		if hasRoles, err := makeRoles(ctx, conn); err != nil || !hasRoles {
+			return err
 		}
-	}
-	return nil
+		if err := runAll(ctx, conn, missingUsage); err != nil && pg.SQLState(err) != "42501" {
+			return err
+		}
+		rows, err := conn.Query(ctx, missingUsage)
+		if err != nil {
+			return err
+		}
+		grants, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil || len(grants) == 0 {
+			return err
+		}
+		return &RightError{Found: fmt.Sprintf("the role %q may not open its schemas to the roles of row-level security",
+			m.pool.Config().ConnConfig.User), Advice: strings.Join(grants, "; ")}
+	})
 }
 
 // makeView creates a missing view of a table. It replaces a view of all columns if the table has other columns now. It
@@ -136,7 +170,7 @@ func makeRoles(ctx context.Context, conn *pgx.Conn) (hasRoles bool, err error) {
 }
 
 // ownTables selects the tables of the database that the user can change.
-const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = 'public'::regnamespace
+const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnamespace = ` + pg.OwnSchema + `
 	AND pg_has_role(t.relowner, 'USAGE')`
 
 // neededCondition is true if a role needs a right to a table. The gateway's role needs no rights to River's tables,
@@ -144,10 +178,15 @@ const ownTables = `FROM pg_class AS t WHERE t.relkind IN ('r', 'p') AND t.relnam
 const neededCondition = `(role <> '` + pg.GatewayRole +
 	`' OR relname NOT LIKE 'river\_%' OR relname = 'river_job' AND right_to <> 'DELETE')`
 
+// missingUsage selects the statements that grant the missing rights to the schemas of the search path.
+const missingUsage = `SELECT format('GRANT USAGE ON SCHEMA %I TO %s', name, string_agg(role, ', '))
+	FROM unnest(current_schemas(false)) AS name, unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
+	WHERE NOT has_schema_privilege(role, name::text, 'USAGE') GROUP BY name ORDER BY name`
+
 // missingRights selects the statements that grant missing rights and revoke unnecessary ones.
-const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
+const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company TO %1$I; GRANT SELECT ON ALL TABLES IN SCHEMA company TO %1$I', role)
 		FROM unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
-		WHERE NOT (has_schema_privilege(role, 'company', 'USAGE') AND has_schema_privilege(role, 'public', 'USAGE'))
+		WHERE NOT has_schema_privilege(role, 'company', 'USAGE')
 			OR EXISTS (SELECT 1 FROM pg_class AS v WHERE v.relnamespace = 'company'::regnamespace
 				AND NOT has_table_privilege(role, v.oid, 'SELECT'))
 	UNION ALL SELECT format(CASE WHEN is_needed THEN 'GRANT %s ON %s TO %I' ELSE 'REVOKE %s ON %s FROM %I' END,
@@ -158,7 +197,7 @@ const missingRights = `SELECT format('GRANT USAGE ON SCHEMA company, public TO %
 		WHERE has_table_privilege(role, oid, right_to) <> is_needed GROUP BY oid, role, is_needed
 	UNION ALL SELECT format('GRANT USAGE ON SEQUENCE %s TO %I', oid::regclass, role)
 		FROM pg_class, unnest(ARRAY['` + pg.GatewayRole + `', '` + pg.ProgramRole + `']) AS role
-		WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace AND pg_has_role(relowner, 'USAGE')
+		WHERE relkind = 'S' AND relnamespace = ` + pg.OwnSchema + ` AND pg_has_role(relowner, 'USAGE')
 			AND NOT has_sequence_privilege(role, oid, 'USAGE')`
 
 // missingPolicies selects a statement for each table of companies that is not secured yet: companies itself, and tables

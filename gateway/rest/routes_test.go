@@ -79,7 +79,7 @@ const (
 		`"byAgent":[{"agentId":"<agentId>","nameStatus":"Resolved","credits":"<credits>",` +
 		`"campaigns":[{"campaignId":"<campaignId>","nameStatus":"Resolved","credits":"<credits>"}]}]}`
 	subscriptionBody = `{"planName":"<planName>","status":"Active","creditsIncluded":"<creditsIncluded>","creditsUsed":"<creditsUsed>",` +
-		`"creditsRemaining":"<creditsRemaining>","periodStart":"<periodStart>","periodEnd":"<periodEnd>"}`
+		`"creditsRemaining":"<creditsRemaining>","budget":"<budget>","periodStart":"<periodStart>","periodEnd":"<periodEnd>"}`
 	itemBody = `{"id":"<id>","campaignId":"<campaignId>","createdAt":"<createdAt>","processedAt":"<processedAt>","lastCallDate":"<lastCallDate>",` +
 		`"nextTryDate":"<nextTryDate>","runningStatus":"Pending","attemptCount":7,"phoneNumber":"<phoneNumber>","dataBag":"<dataBag>",` +
 		`"result":{"tag":{"id":"<id>","name":"<name>","color":"<color>"},"conversation":{"id":"<id>","messages":[{"timestamp":"<timestamp>",` +

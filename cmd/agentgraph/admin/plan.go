@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,15 +34,27 @@ func newPlanSet() *cobra.Command {
 		Example: `agentgraph plan set --company "Your company" --name Team --credits 10000 --budget 12000`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Name, Name: "name", Required: true, Help: "The name of the plan."},
-		{Into: &c.Credits, Name: "credits", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
+		{Into: c.setCredits, Name: "credits", Required: true, Placeholder: "CREDITS", Help: "Credits per UTC month."},
 		{Into: c.setBudget, Name: "budget", Placeholder: "CREDITS", Help: "Once a month's usage reaches this many " +
 			"credits, no more simulations and test executions start. Default: no budget."},
 	})
 }
 
+func (c *planSet) setCredits(text string) error {
+	err := c.Credits.UnmarshalText([]byte(text))
+	if err == nil && c.Credits < 0 {
+		err = errors.New("must not be negative")
+	}
+	return err
+}
+
 func (c *planSet) setBudget(text string) error {
 	c.Budget = new(model.Credits)
-	return c.Budget.UnmarshalText([]byte(text))
+	err := c.Budget.UnmarshalText([]byte(text))
+	if err == nil && *c.Budget <= 0 {
+		err = errors.New("must be more than 0")
+	}
+	return err
 }
 
 // Run sets the plan and shows it.

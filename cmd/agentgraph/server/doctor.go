@@ -190,8 +190,16 @@ func server(contents schema.Contents) finding {
 
 func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 	const name, migrate = "schema", "run \"agentgraph migrate up\""
-	if err := contents.Err(); err != nil {
+	err := contents.Err()
+	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
+		return problem(name, lacking.Found, lacking.Advice)
+	}
+	if err != nil {
 		return problem(name, err.Error(), "create another database, and name it in DATABASE_URL")
+	}
+	if !contents.IsOurs && !contents.MayCreate {
+		return problem(name, "the database has no schema yet, and its user may not create one",
+			fmt.Sprintf("GRANT CREATE ON DATABASE %q TO %q, then %s", contents.Database, contents.User, migrate))
 	}
 	if !contents.IsOurs {
 		return problem(name, "the database has no schema yet", migrate)

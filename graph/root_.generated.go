@@ -5368,7 +5368,7 @@ type LabelledQuestion {
   documentName: String!
   """
   The passage of the document that answers it. A chunk is right if it contains this text or is a part of it, ignoring
-  white space. Null if any chunk of the document is right.
+  white space and other forms of the same characters (NFKC). Null if any chunk of the document is right.
   """
   passage: String
   "When it was added, or added again."

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -92,8 +93,8 @@ func (q *LabelledQuestion) IsAnsweredBy(c *RetrievedChunk) bool {
 	return strings.Contains(content, passage) || strings.Contains(passage, content)
 }
 
-// inOneLine joins the words of a text by single spaces.
-func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// inOneLine joins the words of a text by single spaces, and normalizes their characters (NFKC).
+func inOneLine(text string) string { return strings.Join(strings.Fields(norm.NFKC.String(text)), " ") }
 
 // RetrievalEvaluation is the result of evaluating retrieval with labeled questions.
 type RetrievalEvaluation struct {

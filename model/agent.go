@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Bounds of an agent. MaxPromptLength is also the bound of REST v1.
@@ -141,7 +142,7 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 		a.Prompt = *in.Prompt
 		a.PromptVersion++
 	}
-	setIfGiven(&a.Name, in.Name)
+	setName(&a.Name, in.Name)
 	setIfGiven(&a.Channel, in.Channel)
 	setIfGiven(&a.Direction, in.Direction)
 	setIfGiven(&a.Language, in.Language)
@@ -240,10 +241,11 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 		at := fmt.Sprintf("%s.%d", path, i)
 		name := check(at, v)
 		faults.name(at+".name", name, 100)
-		if seen[name] {
+		normal := norm.NFC.String(name)
+		if seen[normal] {
 			faults.Add(at+".name", "must be unique, but %q occurs twice", name)
 		}
-		seen[name] = true
+		seen[normal] = true
 	}
 }
 
@@ -266,6 +268,13 @@ func (in UpdateAgentInput) Validate() error {
 func setIfGiven[T any](field *T, given *T) {
 	if given != nil {
 		*field = *given
+	}
+}
+
+// setName is setIfGiven for a name, which it normalizes (NFC), so that names that look equal are equal.
+func setName(field, given *string) {
+	if given != nil {
+		*field = norm.NFC.String(*given)
 	}
 }
 

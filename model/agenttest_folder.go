@@ -39,7 +39,7 @@ func NewAgentTestFolder(in CreateAgentTestFolderInput, now time.Time) (*AgentTes
 // bound.
 func (f *AgentTestFolder) Update(in UpdateAgentTestFolderInput, now time.Time) error {
 	defer touch(&f.UpdatedAt, NextUpdatedAt(f.UpdatedAt, now), f, *f)
-	setIfGiven(&f.Name, in.Name)
+	setName(&f.Name, in.Name)
 	setIfGiven(&f.Color, in.Color)
 	setIfGiven(&f.Body, in.Body)
 	var faults Fields

@@ -98,8 +98,8 @@ func guess(content []byte) (encoding.Encoding, string) {
 	return from, fmt.Sprintf("the file does not name its encoding; it was read as %s", name)
 }
 
-// utf16WithoutMark returns the encoding of a text in UTF-16 without a byte order mark, or nil. Text in UTF-16 has spaces
-// or line ends, which have a zero byte, or else kana.
+// utf16WithoutMark returns the encoding of a text in UTF-16 without a byte order mark, or nil. Text in UTF-16 has
+// spaces or line ends, or else kana.
 func utf16WithoutMark(content []byte) (from encoding.Encoding) {
 	part := content[:min(len(content), guessedBy)]
 	if len(part)%2 != 0 {

@@ -239,8 +239,8 @@ func openWithin(directory, name string) (*os.File, error) {
 	return file, nil
 }
 
-// asNamed returns the path of a file whose names on disk have other forms of the same characters, such as the decomposed
-// accents of macOS. It returns the path itself if there is none.
+// asNamed returns the path of a file whose names on disk have other forms of the same characters, such as the
+// decomposed accents of macOS. It returns the path itself if there is none.
 func asNamed(directory fs.FS, name string) string {
 	found := "."
 	for part := range strings.SplitSeq(name, "/") {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"reflect"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/schema"
 	"github.com/agentgraph/agentgraph/model"
@@ -59,7 +57,7 @@ func AgentsMatching(wanted *model.AgentFilter) (f pg.Filter) {
 		f = f.AndInView(schema.AgentsView, "?TableAlias.tags @> to_jsonb(?::text[])", wanted.Tags)
 	}
 	if wanted.NameContains != nil {
-		f = nameContains(f, schema.AgentsView, norm.NFC.String(*wanted.NameContains))
+		f = nameContains(f, schema.AgentsView, *wanted.NameContains)
 	}
 	return f
 }

@@ -142,7 +142,7 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 		a.Prompt = *in.Prompt
 		a.PromptVersion++
 	}
-	setName(&a.Name, in.Name)
+	setIfGiven(&a.Name, in.Name)
 	setIfGiven(&a.Channel, in.Channel)
 	setIfGiven(&a.Direction, in.Direction)
 	setIfGiven(&a.Language, in.Language)
@@ -268,13 +268,6 @@ func (in UpdateAgentInput) Validate() error {
 func setIfGiven[T any](field *T, given *T) {
 	if given != nil {
 		*field = *given
-	}
-}
-
-// setName is setIfGiven for a name, which it normalizes (NFC), so that names that look equal are equal.
-func setName(field, given *string) {
-	if given != nil {
-		*field = norm.NFC.String(*given)
 	}
 }
 

@@ -124,6 +124,10 @@ func (c *Client) byID(ctx context.Context, kind Kind, id string) (Object, error)
 // Search returns the objects whose names contain the text, ignoring case.
 func (c *Client) Search(ctx context.Context, kind Kind, text string) ([]Object, error) {
 	all, err := ReadAll[Object](ctx, c, kind.list, Variables{"text": text}, 0)
+	// The server compares the names of agents as they are stored.
+	if other := norm.NFC.String(text); err == nil && len(all) == 0 && other != text {
+		all, err = ReadAll[Object](ctx, c, kind.list, Variables{"text": other}, 0)
+	}
 	normal := func(text string) string { return strings.ToLower(norm.NFC.String(text)) }
 	return filter(all, func(n Object) bool { return strings.Contains(normal(n.Name), normal(text)) }), err
 }

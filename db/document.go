@@ -81,18 +81,16 @@ func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string
 	return pg.Find[*model.Chunk](ctx, t.db, ChunkRows, ids, columns...)
 }
 
-const hasPassage = `SELECT EXISTS (SELECT FROM (
-		SELECT btrim(regexp_replace(normalize(content, NFKC), '\s+', ' ', 'g')) AS content FROM chunks
-		WHERE company_id = $1 AND document_id = $2 OFFSET 0) AS chunk, (
-		SELECT btrim(regexp_replace(normalize($3::text, NFKC), '\s+', ' ', 'g')) AS text) AS passage
-	WHERE strpos(chunk.content, passage.text) > 0 OR strpos(passage.text, chunk.content) > 0)`
+const hasPassage = `SELECT count(*) > 0 FROM chunks WHERE company_id = $1 AND document_id = $2
+	AND (strpos(btrim(regexp_replace(normalize(content, NFKC), '\s+', ' ', 'g')), $3) > 0
+		OR strpos($3, btrim(regexp_replace(normalize(content, NFKC), '\s+', ' ', 'g'))) > 0)`
 
 // HasPassage reports whether a chunk of the document contains the passage of a labeled question, or is a part of it.
 func (t *Tenant) HasPassage(ctx context.Context, documentID, passage string) (isThere bool, err error) {
 	err = t.db.ReadRows(ctx, func(rows pgx.Rows) (err error) {
 		isThere, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
 		return err
-	}, hasPassage, t.CompanyID(), documentID, passage)
+	}, hasPassage, t.CompanyID(), documentID, model.InOneLine(passage))
 	return isThere, err
 }
 

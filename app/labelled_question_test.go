@@ -96,6 +96,28 @@ func TestRetrievalEvaluationRanksAnswers(t *testing.T) {
 		nil)
 	require.Equal(t, 2, evaluate("").EvaluateRetrieval.TotalCount)
 
+	// The characters of a passage may have other forms than those of the document.
+	menu := ",\nDas Café öffnet um 9 Uhr.,\nDer Garten öffnet um 12 Uhr.,\n"
+	other, err := base.AddDocument(t.Context(), tenant, model.AddDocumentInput{DatasetID: dataset.ID,
+		Name: new("menu.csv"), Text: &menu})
+	require.NoError(t, err)
+	require.NoError(t, base.Index(t.Context(), tenant, other.IndexingID, 1))
+	g.must(t, key, add, map[string]any{"dataset": dataset.ID, "questions": []question{
+		{"question": "Wann öffnet das Café?", "documentName": "menu.csv", "passage": "Cafe\u0301 o\u0308ffnet um\u3000\uff19 Uhr"},
+		{"question": "Wann öffnet der Garten?", "documentName": "menu.csv", "passage": "um 13 Uhr"},
+		{"question": "Xylophon?", "documentName": "menu.csv", "passage": "o\u0308ffnet um \uff19"},
+	}}, &added)
+	forms := map[string]string{}
+	for _, q := range evaluate("").EvaluateRetrieval.Questions {
+		if q.Reason != nil {
+			forms[q.LabelledQuestion.Question] = *q.Reason
+		}
+	}
+	require.NotContains(t, forms, "Wann öffnet das Café?")
+	require.Equal(t, "the passage is in no chunk of the document", forms["Wann öffnet der Garten?"])
+	require.Equal(t, "no chunk contains a word of the question", forms["Xylophon?"])
+	require.NoError(t, tenant.DeleteDocument(t.Context(), model.DeleteDocumentInput{DocumentID: other.ID}))
+
 	for _, wrong := range []question{
 		{"question": "", "documentName": "house.csv"}, {"question": " ", "documentName": "house.csv"}, {"question": "Why?"},
 		{"question": "Why?", "documentName": "house.csv", "passage": "\u00a0\n"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
@@ -78,6 +79,19 @@ func DocumentsMatching(wanted *model.DocumentFilter) (f pg.Filter) {
 // ChunksByID returns the chunks with the ids, in any order. Ids that do not exist are left out.
 func (t *Tenant) ChunksByID(ctx context.Context, ids []string, columns ...string) ([]*model.Chunk, error) {
 	return pg.Find[*model.Chunk](ctx, t.db, ChunkRows, ids, columns...)
+}
+
+const hasPassage = `SELECT count(*) > 0 FROM chunks WHERE company_id = $1 AND document_id = $2
+	AND (strpos(btrim(regexp_replace(normalize(content, NFKC), '\s+', ' ', 'g')), $3) > 0
+		OR strpos($3, btrim(regexp_replace(normalize(content, NFKC), '\s+', ' ', 'g'))) > 0)`
+
+// HasPassage reports whether a chunk of the document contains the passage of a labeled question, or is a part of it.
+func (t *Tenant) HasPassage(ctx context.Context, documentID, passage string) (isThere bool, err error) {
+	err = t.db.ReadRows(ctx, func(rows pgx.Rows) (err error) {
+		isThere, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
+		return err
+	}, hasPassage, t.CompanyID(), documentID, model.InOneLine(passage))
+	return isThere, err
 }
 
 // CountsOfDatasets returns the number of documents and chunks of each dataset, by its id.

@@ -49,7 +49,7 @@ var (
 		"FirstChunks", "Find", "FindPages", "Count", "MessagesAfter", "TouchAPIKey", "APIKeysByPrefix", "AgentTestRuns",
 		"ClaimDocument", "ContentOfDocument", "PartOfDocument", "SearchedDatasets", "ReindexForModel", "RevokeAccessToken",
 		"LabelledQuestionsOfChat", "ContinueBlameSearch", "CreditsOfRuns", "PromptsOf",
-		"UsageOfRuns", "UsageOfExecutions",
+		"UsageOfRuns", "UsageOfExecutions", "HasPassage",
 	}
 	// free lists methods that take no id or return no data. ClaimRequest takes an id that the client
 	// chose, and Read takes the caller's statements. Both have their own tests.

@@ -539,7 +539,7 @@ input AgentFilter {
   direction: Direction
   "Only agents that have all of these tags. An empty list matches all agents."
   tags: [String!]
-  "Only agents with this text in the name, ignoring case."
+  "Only agents with this text in the name, ignoring case, but neither ß and ss nor ı and i."
   nameContains: String
 }
 
@@ -549,7 +549,7 @@ enum AgentOrder {
   CreatedAt
   "Last changed first, by ` + "`" + `updatedAt` + "`" + `: connecting tools and adding, changing or removing sub-agents do not count."
   UpdatedAt
-  "By name, ignoring case."
+  "By name, ignoring case, in the order of code points: Zebra, Ärzte."
   Name
 }
 
@@ -5368,7 +5368,7 @@ type LabelledQuestion {
   documentName: String!
   """
   The passage of the document that answers it. A chunk is right if it contains this text or is a part of it, ignoring
-  white space. Null if any chunk of the document is right.
+  white space and other forms of the same characters (NFKC). Null if any chunk of the document is right.
   """
   passage: String
   "When it was added, or added again."

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Bounds of an agent. MaxPromptLength is also the bound of REST v1.
@@ -250,10 +251,11 @@ func named[T any](faults *Fields, path string, list []T, check func(path string,
 		at := fmt.Sprintf("%s.%d", path, i)
 		name := check(at, v)
 		faults.name(at+".name", name, 100)
-		if seen[name] {
+		normal := norm.NFC.String(name)
+		if seen[normal] {
 			faults.Add(at+".name", "must be unique, but %q occurs twice", name)
 		}
-		seen[name] = true
+		seen[normal] = true
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"golang.org/x/text/unicode/norm"
 )
 
 // MaxFolders is the maximum number of folders of one agent.
@@ -39,7 +40,10 @@ func NewAgentTestFolder(in CreateAgentTestFolderInput, now time.Time) (*AgentTes
 // bound.
 func (f *AgentTestFolder) Update(in UpdateAgentTestFolderInput, now time.Time) error {
 	defer touch(&f.UpdatedAt, NextUpdatedAt(f.UpdatedAt, now), f, *f)
-	setIfGiven(&f.Name, in.Name)
+	if in.Name != nil {
+		// Names are unique, so those that look equal must be equal.
+		f.Name = norm.NFC.String(*in.Name)
+	}
 	setIfGiven(&f.Color, in.Color)
 	setIfGiven(&f.Body, in.Body)
 	var faults Fields

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -88,12 +89,12 @@ func (q *LabelledQuestion) IsAnsweredBy(c *RetrievedChunk) bool {
 	if c.DocumentID != q.DocumentID || q.Passage == nil {
 		return c.DocumentID == q.DocumentID
 	}
-	passage, content := inOneLine(*q.Passage), inOneLine(c.Content)
+	passage, content := InOneLine(*q.Passage), InOneLine(c.Content)
 	return strings.Contains(content, passage) || strings.Contains(passage, content)
 }
 
-// inOneLine joins the words of a text by single spaces.
-func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+// InOneLine joins the words of a text by single spaces, and normalizes their characters (NFKC).
+func InOneLine(text string) string { return strings.Join(strings.Fields(norm.NFKC.String(text)), " ") }
 
 // RetrievalEvaluation is the result of evaluating retrieval with labeled questions.
 type RetrievalEvaluation struct {

@@ -144,7 +144,7 @@ type AgentFilter struct {
 	Direction *Direction `json:"direction,omitempty"`
 	// Only agents that have all of these tags. An empty list matches all agents.
 	Tags []string `json:"tags,omitempty"`
-	// Only agents with this text in the name, ignoring case.
+	// Only agents with this text in the name, ignoring case, but neither ß and ss nor ı and i.
 	NameContains *string `json:"nameContains,omitempty"`
 }
 
@@ -2307,7 +2307,7 @@ const (
 	AgentOrderCreatedAt AgentOrder = "CreatedAt"
 	// Last changed first, by `updatedAt`: connecting tools and adding, changing or removing sub-agents do not count.
 	AgentOrderUpdatedAt AgentOrder = "UpdatedAt"
-	// By name, ignoring case.
+	// By name, ignoring case, in the order of code points: Zebra, Ärzte.
 	AgentOrderName AgentOrder = "Name"
 )
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/model"
@@ -208,4 +209,34 @@ func TestSwappedNamesAreRefused(t *testing.T) {
 		"criteria: [y]}]\n"...), 0o600))
 	require.Contains(t, c.good(t, key, "apply", file), "1 created, 1 changed, 0 deleted\n")
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", file))
+}
+
+// Names and paths with other forms of the same characters are the same, such as the decomposed accents of macOS.
+func TestNamesInOtherFormsAreFound(t *testing.T) {
+	t.Parallel()
+	c := newApplyServer(t)
+	_, key := newCompany(t, c.store, "Forms")
+	const file = `datasets: [{name: Größen, documents: [maße/Größe.md]}]
+agents:
+  - {key: größe, name: Größe, channel: Web, direction: Inbound, language: de, prompt: Hilf.}
+  - {name: हिन्दी सहायक, channel: Web, direction: Inbound, language: hi, prompt: Hilf.}
+agentTests: [{agent: größe, folders: [{name: Übergrößen}]}]
+`
+	dir := t.TempDir()
+	decomposed := filepath.Join(dir, norm.NFD.String("knowledge/maße"))
+	require.NoError(t, os.MkdirAll(decomposed, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(decomposed, norm.NFD.String("Größe.md")), []byte("# XL\n"), 0o600))
+	path := filepath.Join(dir, "company.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(file), 0o600))
+	c.good(t, key, "apply", path)
+	pulled := t.TempDir()
+	c.good(t, key, "pull", "--no-ids", pulled)
+	require.Contains(t, filesIn(t, pulled), "agent_हिन्दी_सहायक.yaml")
+
+	other := strings.NewReplacer("agent: größe", norm.NFD.String("agent: größe"), "name: Größe,",
+		norm.NFD.String("name: Größe,"), "Übergrößen", norm.NFD.String("Übergrößen")).Replace(file)
+	require.NoError(t, os.WriteFile(path, []byte(other), 0o600))
+	require.Contains(t, c.good(t, key, "diff", "-f", path), "Nothing differs.")
+	o := c.run(t, key, "test", "run", "--agent", norm.NFD.String("größe"))
+	require.NotContains(t, o.log, "does not exist")
 }

@@ -54,13 +54,13 @@ func OneOf[V any](f Filter, column string, values []V) Filter {
 	return f.And("?TableAlias."+column+" = ANY (?::text[])", values)
 }
 
-// NameContains returns the filter with the condition that the name contains the given part, ignoring case. It returns f
-// if part is nil. No index serves the condition: the lists are short enough to scan.
+// NameContains returns the filter with the condition that the name contains the given part, ignoring case and the form
+// of characters (NFC). It returns f if part is nil. No index serves the condition: the lists are short enough to scan.
 func (f Filter) NameContains(part *string) Filter {
 	if part == nil {
 		return f
 	}
-	return f.And("strpos(lower(?TableAlias.name), lower(?)) > 0", *part)
+	return f.And("strpos(lower(normalize(?TableAlias.name)), lower(normalize(?))) > 0", *part)
 }
 
 // values returns the rendered value of each condition, and nil for conditions without a value.

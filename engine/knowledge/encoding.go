@@ -43,7 +43,9 @@ func decode(content []byte) (source string, into Text, err error) {
 	case zeros(content, 0) > len(content)/5:
 		from = textunicode.UTF16(textunicode.BigEndian, textunicode.IgnoreBOM)
 	default:
-		from, into.Warning = guess(content)
+		if from = utf16WithoutMark(content); from == nil {
+			from, into.Warning = guess(content)
+		}
 	}
 	decoded, err := from.NewDecoder().Bytes(content)
 	if err != nil {
@@ -94,6 +96,46 @@ func guess(content []byte) (encoding.Encoding, string) {
 		}
 	}
 	return from, fmt.Sprintf("the file does not name its encoding; it was read as %s", name)
+}
+
+// utf16WithoutMark returns the encoding of a text in UTF-16 without a byte order mark, or nil. Text in UTF-16 has
+// spaces or line ends, or else kana.
+func utf16WithoutMark(content []byte) (from encoding.Encoding) {
+	part := content[:min(len(content), guessedBy)]
+	if len(part)%2 != 0 {
+		return nil
+	}
+	least := 1 << 8
+	for _, order := range []textunicode.Endianness{textunicode.LittleEndian, textunicode.BigEndian} {
+		candidate := textunicode.UTF16(order, textunicode.IgnoreBOM)
+		decoded, err := candidate.NewDecoder().Bytes(part)
+		if err != nil {
+			continue
+		}
+		letters, blanks, kana, strange := 0, 0, 0, 0
+		high := map[rune]bool{}
+		for _, r := range string(decoded) {
+			high[r>>8] = true
+			switch {
+			case r == ' ' || r == '\n':
+				blanks++
+			case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+				kana++
+			}
+			if unicode.IsLetter(r) || unicode.IsMark(r) {
+				letters++
+			}
+			if !unicode.IsSpace(r) && !unicode.IsGraphic(r) || r == utf8.RuneError {
+				strange++
+			}
+		}
+		isText := blanks*100 > letters || kana*10 > letters
+		// In the right order, the high bytes are those of few scripts.
+		if isText && strange <= letters/50 && letters*2 > len(part)/2 && len(high) < least {
+			from, least = candidate, len(high)
+		}
+	}
+	return from
 }
 
 // zeros counts the zero bytes at even or odd positions. Western text in UTF-16 has many.

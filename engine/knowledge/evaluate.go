@@ -65,7 +65,16 @@ func (b *Base) evaluate(ctx context.Context, t *db.Tenant, chat *model.Knowledge
 		evaluated.Rank = new(int32(place))
 	}
 	if place != 1 || right.IsBelowThreshold {
-		evaluated.Reason = new(whyMissed(chat.PromptSettings, found, right, place))
+		reason := whyMissed(chat.PromptSettings, found, right, place)
+		if right == nil && q.Passage != nil {
+			switch isThere, err := t.HasPassage(ctx, q.DocumentID, *q.Passage); {
+			case err != nil:
+				return nil, err
+			case !isThere:
+				reason = "the passage is in no chunk of the document"
+			}
+		}
+		evaluated.Reason = &reason
 	}
 	return evaluated, nil
 }
@@ -77,11 +86,9 @@ func whyMissed(settings model.PromptSettings, found []*model.RetrievedChunk, rig
 	case right == nil && len(found) == 0:
 		return "no chunk contains a word of the question"
 	case right == nil && len(aboveThreshold(found)) >= int(settings.TopN):
-		return fmt.Sprintf("at least %d other chunks (topN) have a higher score, or the passage is no longer in any "+
-			"chunk", settings.TopN)
+		return fmt.Sprintf("at least %d other chunks (topN) have a higher score", settings.TopN)
 	case right == nil:
-		return "the right chunk contains no word of the question, or its score is far below the threshold, or the passage " +
-			"is no longer in any chunk"
+		return "the right chunk contains no word of the question, or its score is far below the threshold"
 	case right.IsBelowThreshold:
 		return fmt.Sprintf("the score of the right chunk, %.3f, is below similarityThreshold, %g", right.Score,
 			settings.SimilarityThreshold)

@@ -180,3 +180,17 @@ func TestReadColumnsOfLibreOffice(t *testing.T) {
 		last = at
 	}
 }
+
+func TestReadRightToLeftPDF(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("testdata/right-to-left.html")
+	require.NoError(t, err)
+	for _, name := range []string{"libreoffice-right-to-left.pdf", "chromium-right-to-left.pdf"} {
+		text := readFile(t, name)
+		for _, block := range read(t, "a.html", string(page)).Blocks {
+			require.Contains(t, text.String(), block.Text, name)
+		}
+		require.Empty(t, text.Warning)
+	}
+	require.Contains(t, readFile(t, "libreoffice-vowels.pdf").Warning, "upload DOCX or text")
+}

@@ -30,6 +30,8 @@ const (
 	maxPageChars = 100_000
 	// charWork is the processor time allowed for each character: three times the usual time.
 	charWork = 6 * time.Microsecond
+	// originWork is the processor time allowed for each character's position.
+	originWork = 20 * time.Microsecond
 	// pagesAtOnce is the number of pages after which a PDF is reopened, because PDFium caches everything it has read.
 	pagesAtOnce = 250
 	// pdfMemory bounds the memory of one PDF without the file, in pages of 64 KiB.
@@ -107,6 +109,9 @@ func readPDF(ctx context.Context, reader pdfium.Pdfium, content []byte) (Text, e
 	text := paragraphs(withoutRunningLines(pages))
 	if len(text.Blocks) == 0 {
 		return Text{}, errScanned
+	}
+	if hasVowelSigns(text.Blocks) {
+		text.Warning = "words with Arabic or Hebrew vowel signs may be damaged; upload DOCX or text instead of PDF"
 	}
 	return text, nil
 }
@@ -203,13 +208,18 @@ func pdfPage(ctx context.Context, reader pdfium.Pdfium, document references.FPDF
 		return nil, err
 	}
 	earn(ctx, time.Duration(count.Count)*charWork)
+	toLeft, toRight := lettersByDirection(all.Text)
+	if toLeft > 0 {
+		earn(ctx, time.Duration(count.Count)*originWork)
+	}
+	order := bidiPage{reader: reader, page: text.TextPage, isRightToLeft: toLeft > toRight}
 	var lines []line
 	at := 0
 	for row := range strings.Lines(all.Text) {
 		// If the last word of a line is broken, PDFium joins the line with the next one.
 		for _, part := range strings.SplitAfter(row, brokenWord) {
-			if l := (line{text: pdfLine(part)}); l.text != "" {
-				setPosition(reader, text.TextPage, at, part, &l)
+			if l := (line{text: pdfLine(order.inOrder(at, part))}); l.text != "" {
+				setPosition(order, at, part, &l)
 				lines = append(lines, l)
 			}
 			at += utf8.RuneCountInString(part)

@@ -6,8 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/klippa-app/go-pdfium"
-	"github.com/klippa-app/go-pdfium/references"
 	"github.com/klippa-app/go-pdfium/requests"
 )
 
@@ -36,9 +34,10 @@ func withoutPrivate(r rune) rune {
 
 // setPosition sets the position of a line on its page. at is the index of its first character among all characters of
 // the page.
-func setPosition(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, row string, l *line) {
+func setPosition(page bidiPage, at int, row string, l *line) {
+	reader, textPage := page.reader, page.page
 	charBox := func(i int) (box line) {
-		found, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: page, Index: at + i})
+		found, err := reader.FPDFText_GetLooseCharBox(&requests.FPDFText_GetLooseCharBox{TextPage: textPage, Index: at + i})
 		if err == nil {
 			box = line{left: found.Rect.Left, right: found.Rect.Right, top: found.Rect.Top,
 				size: found.Rect.Top - found.Rect.Bottom}
@@ -49,14 +48,14 @@ func setPosition(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, ro
 	*l = charBox(0)
 	l.text = text
 	count, err := reader.FPDFText_CountRects(&requests.FPDFText_CountRects{
-		TextPage: page, StartIndex: at, Count: utf8.RuneCountInString(strings.TrimRight(row, "\r\n")),
+		TextPage: textPage, StartIndex: at, Count: utf8.RuneCountInString(strings.TrimRight(row, "\r\n")),
 	})
 	if err != nil {
 		return
 	}
 	var spans []span
 	for i := range count.Count {
-		r, err := reader.FPDFText_GetRect(&requests.FPDFText_GetRect{TextPage: page, Index: i})
+		r, err := reader.FPDFText_GetRect(&requests.FPDFText_GetRect{TextPage: textPage, Index: i})
 		if err != nil {
 			return
 		}
@@ -75,11 +74,12 @@ func setPosition(reader pdfium.Pdfium, page references.FPDF_TEXTPAGE, at int, ro
 		return
 	}
 	if l.right = spans[len(spans)-1].to; len(spans) > 1 {
-		l.parts = cut(row, spans, *l, charBox)
+		inOrder := func(from int, part string) string { return page.inOrder(at+from, part) }
+		l.parts = cut(row, spans, *l, charBox, inOrder)
 	}
 }
 
-func cut(row string, spans []span, whole line, box func(int) line) []line {
+func cut(row string, spans []span, whole line, box func(int) line, inOrder func(int, string) string) []line {
 	// words are the starts of words, in bytes and in characters.
 	var words, characters []int
 	n, inWord := 0, false
@@ -93,25 +93,25 @@ func cut(row string, spans []span, whole line, box func(int) line) []line {
 		n++
 	}
 	var parts []line
-	start := 0
+	start, first := 0, 0
 	for i, s := range spans {
-		end := len(row)
+		end, last := len(row), n
 		if i+1 < len(spans) {
 			next := sort.Search(len(words), func(w int) bool { return box(characters[w]).left >= spans[i+1].from-1 })
 			if next == len(words) || words[next] <= start {
 				return nil
 			}
-			end = words[next]
+			end, last = words[next], characters[next]
 		}
-		text := pdfLine(row[start:end])
-		if last, isHyphen := strings.CutSuffix(text, "-"); isHyphen && i+1 < len(spans) {
-			if r, _ := utf8.DecodeLastRuneInString(last); unicode.IsLetter(r) {
+		text := pdfLine(inOrder(first, row[start:end]))
+		if head, isHyphen := strings.CutSuffix(text, "-"); isHyphen && i+1 < len(spans) {
+			if r, _ := utf8.DecodeLastRuneInString(head); unicode.IsLetter(r) {
 				// The line ends here in a column, which PDFium did not detect.
-				text = last + brokenWord
+				text = head + brokenWord
 			}
 		}
 		parts = append(parts, line{text: text, left: s.from, right: s.to, top: whole.top, size: whole.size})
-		start = end
+		start, first = end, last
 	}
 	return parts
 }

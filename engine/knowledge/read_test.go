@@ -114,6 +114,18 @@ func TestReadCharacterSets(t *testing.T) {
 		requireBlocks(t, []knowledge.Block{row([]string{"Été"}, content)},
 			read(t, "a.csv", must(e.NewEncoder().String("Été\n"+content))))
 	}
+	for _, content := range []string{
+		"يمكن إرجاع المنتج خلال ٣٠ يوما.\nالضمان سنتان", "営業時間は九時から五時までです。", "返品は三十日以内にお願いします。\nA-1234",
+		"退货政策：三十天之内可以退货。\n一年保修", "반품은 삼십 일 이내에 가능합니다.", "Возврат в течение тридцати дней", "שלום עולם", "दुकान सुबह नौ बजे खुलती है",
+		"สามารถคืนสินค้าได้ ภายในสามสิบวัน",
+	} {
+		for _, order := range []unicode.Endianness{unicode.LittleEndian, unicode.BigEndian} {
+			encoded := must(unicode.UTF16(order, unicode.IgnoreBOM).NewEncoder().String(content))
+			text := read(t, "a.txt", encoded)
+			require.Equal(t, strings.Fields(content), strings.Fields(text.String()))
+			require.Empty(t, text.Warning)
+		}
+	}
 	text, err := knowledge.Read(t.Context(), "a.html", "text/html; charset=iso-8859-15", []byte("<p>\xA4"))
 	require.NoError(t, err)
 	requireBlocks(t, []knowledge.Block{para("€")}, text)

@@ -8,6 +8,7 @@ import (
 	"github.com/clipperhouse/uax29/v2/words"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 	"github.com/agentgraph/agentgraph/engine/read"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -87,7 +88,11 @@ var marks = strings.NewReplacer("™", " ", "℠", " ")
 
 var apostrophes = strings.NewReplacer("’", "'", "ʼ", "'")
 
-// strip removes a part joined by an apostrophe: l'article, qu'il, customer's.
+// turkishSuffixes are the suffixes of a Turkish name after an apostrophe, folded.
+var turkishSuffixes = lazyregexp.New(`^(?:l[ae]r|[yn]?[aeıiu]|s[ıiu]|n?[ıiu]n|n?[dt][ae]n?|y?l[ae]|[dt][ıiu]r|ki` +
+	`|l[ıiu]k?|s[ıiu]z|c[aeıiu]|y?[dm][ıiu]s?|y?[ıiu]m|[ıiu][mn][ıiu]z)+$`)
+
+// strip removes a part joined by an apostrophe: l'article, qu'il, customer's, Kadıköy'dedir.
 func strip(word string) string {
 	before, after, joined := strings.Cut(word, "'")
 	if !joined {
@@ -96,6 +101,11 @@ func strip(word string) string {
 	switch before {
 	case "l", "d", "j", "n", "s", "t", "m", "c", "qu", "jusqu", "lorsqu", "puisqu", "quoiqu", "presqu":
 		return strip(after)
+	case "dell", "all", "nell", "sull", "dall", "quell", "quest", "un":
+		return word
+	}
+	if len(before) > 1 && turkishSuffixes().MatchString(read.Fold(after)) {
+		return before
 	}
 	return strings.TrimSuffix(word, "'s")
 }

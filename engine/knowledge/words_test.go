@@ -19,15 +19,17 @@ import (
 func TestWordsAreFolded(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"The café, the CAFE\u0301!":                 "the cafe",
-		"l’article qu'il d’accord customer's don't": "article il accord customer don t",
-		"œuvre Straße Ærø ｆｕｌｌ":                     "oeuvre strasse aero full",
-		"sous-section A1234-B and/or foo_bar":       "sous section a1234 b and or foo bar",
-		"12,50 or 12.50, v1.2.3; 1;2 100 000 1.5kg": "12.50 or v1 2 3 1 100 000 5kg",
-		"ada@example.com https://example.com/a?b=c": "ada example com https a b c",
-		"Wren™ V55 and Alder℠":                      "wren v55 and alder",
-		"日本 ?! … \x00\xff":                          "日本",
-		"東京タワーは333m。水? ที่นี่ a":                    "東京 京タ タワ ワー ーは 333m 水 ที ี่ ่น นี a",
+		"The café, the CAFE\u0301!":                                              "the cafe",
+		"l’article qu'il d’accord customer's don't":                              "article il accord customer don t",
+		"Kadıköy’dedir İstanbul'un Ankara’dakiler Iğdır'dadır AB'nin Türkiye’ye": "kadıkoy istanbul ankara igdır ab turkiye",
+		"l'école dell'arte dell’ala O'Neill's п'ять":                             "ecole dell arte ala o neill п ять",
+		"œuvre Straße Ærø ｆｕｌｌ":                                                  "oeuvre strasse aero full",
+		"sous-section A1234-B and/or foo_bar":                                    "sous section a1234 b and or foo bar",
+		"12,50 or 12.50, v1.2.3; 1;2 100 000 1.5kg":                              "12.50 or v1 2 3 1 100 000 5kg",
+		"ada@example.com https://example.com/a?b=c":                              "ada example com https a b c",
+		"Wren™ V55 and Alder℠":                                                   "wren v55 and alder",
+		"日本 ?! … \x00\xff":                                                       "日本",
+		"東京タワーは333m。水? ที่นี่ a":                                                 "東京 京タ タワ ワー ーは 333m 水 ที ี่ ่น นี a",
 	} {
 		require.Equal(t, want, strings.Join(knowledge.Folded(knowledge.WordsOf(text)), " "), text)
 	}

@@ -1,7 +1,6 @@
 package agenttest
 
 import (
-	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -126,7 +125,7 @@ func (c *labelsImport) readLabels(in io.Reader) ([]labelLine, error) {
 	if text, err = cli.DecodeText(text); err != nil {
 		return nil, err
 	}
-	return parseLabels(csv.NewReader(bytes.NewReader(text)))
+	return parseLabels(cli.NewCSV(text))
 }
 
 // parseLabels returns the labels of a table whose first line names its columns.
@@ -189,8 +188,6 @@ func indexColumns(columns []string) (map[string]int, error) {
 		switch {
 		case name == "":
 			continue // spreadsheets add empty columns
-		case len(columns) == 1 && strings.ContainsAny(name, ";\t"):
-			return nil, errors.New("line 1: the columns must be separated by commas")
 		case isDuplicate:
 			return nil, fmt.Errorf("line 1: the column %q occurs twice", name)
 		case !slices.Contains(known, name):

@@ -3,6 +3,7 @@ package agenttest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,13 +36,15 @@ func TestUnknownColumnsOfLabelsAreRefused(t *testing.T) {
 		columns + ",persn": `line 1: the column "persn" is not known; did you mean person?`,
 		columns + ",zzzzzzzzz": `line 1: the column "zzzzzzzzz" is not known; known columns are run_id, criterion, holds, ` +
 			"person, note, sampled",
-		"run_id;criterion;holds": "line 1: the columns must be separated by commas",
-		columns + ",note,Note":   `line 1: the column "note" occurs twice`,
-		"run_id,criterion":       "the first line must have the column holds",
+		columns + ",note,Note": `line 1: the column "note" occurs twice`,
+		"run_id,criterion":     "the first line must have the column holds",
 	} {
 		require.EqualError(t, importedLabels(t, header+"\n"), fault)
 	}
 	for _, more := range []string{"", ", Person ,SAMPLED,", ",,", ",updated_at", ",expected,verdict,rationale"} {
 		require.NoError(t, importedLabels(t, columns+more+"\n"), more)
+	}
+	for _, separator := range []string{";", "\t"} {
+		require.NoError(t, importedLabels(t, strings.ReplaceAll(columns+"\nrun_1,Is kind,yes\n", ",", separator)), separator)
 	}
 }

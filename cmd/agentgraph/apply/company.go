@@ -1,6 +1,10 @@
 package apply
 
-import "slices"
+import (
+	"slices"
+
+	"golang.org/x/text/unicode/norm"
+)
 
 // company has the resources in the files and on the server, matched to each other.
 type company struct {
@@ -134,14 +138,15 @@ func (c *company) describe(sources []*source) error {
 // by their names. If there is not exactly one, it returns nil and records an error at the place.
 func (c *company) lookup(k *kind, key string, owner *resource, at path) *resource {
 	var onServer []*resource
+	isSame := func(name string) bool { return norm.NFC.String(name) == norm.NFC.String(key) }
 	for _, t := range c.resources[k] {
 		if t.agent != owner && k == folder {
 			continue
 		}
-		if t.at.source != nil && t.reference() == key {
+		if t.at.source != nil && isSame(t.reference()) {
 			return t
 		}
-		if t.at.source == nil && (t.name() == key && k != tool || t.reference() == key || t.id == key) {
+		if t.at.source == nil && (isSame(t.name()) && k != tool || isSame(t.reference()) || t.id == key) {
 			onServer = append(onServer, t)
 		}
 	}

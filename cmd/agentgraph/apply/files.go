@@ -13,6 +13,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
@@ -216,6 +217,10 @@ func openWithin(directory, name string) (*os.File, error) {
 	}
 	defer func() { _ = root.Close() }()
 	info, err := root.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		name = asNamed(root.FS(), filepath.ToSlash(name))
+		info, err = root.Stat(name)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("the file %s does not exist", whole)
@@ -232,6 +237,21 @@ func openWithin(directory, name string) (*os.File, error) {
 		return nil, fmt.Errorf("the file %s cannot be read", whole)
 	}
 	return file, nil
+}
+
+// asNamed returns the path of a file whose names on disk have other forms of the same characters, such as the
+// decomposed accents of macOS. It returns the path itself if there is none.
+func asNamed(directory fs.FS, name string) string {
+	found := "."
+	for part := range strings.SplitSeq(name, "/") {
+		entries, _ := fs.ReadDir(directory, found)
+		i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return norm.NFC.String(e.Name()) == norm.NFC.String(part) })
+		if i < 0 {
+			return name
+		}
+		found = strings.TrimPrefix(found+"/"+entries[i].Name(), "./")
+	}
+	return found
 }
 
 func parseSource(name string, text []byte) (*source, error) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // nameKey identifies a resource by its name, for lookups without an id. Names are unique within an agent, and names of
@@ -90,9 +92,9 @@ func (t *resource) nameToFind(described object) string {
 	case tool:
 		return described.text("technicalName")
 	case folder:
-		return strings.ToLower(described.text("name"))
+		return strings.ToLower(norm.NFC.String(described.text("name")))
 	}
-	return described.text("name")
+	return norm.NFC.String(described.text("name"))
 }
 
 // matchByID matches a wanted resource to the one on the server that has its id.

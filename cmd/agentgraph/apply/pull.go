@@ -119,11 +119,11 @@ func (t *resource) nameOrNone() string {
 	return t.name()
 }
 
-// keyFrom derives a key of at most 60 characters from a name: its letters and digits in lower case, with one underscore
-// between words. The key of a name without letters and digits is the name of the kind.
+// keyFrom derives a key of at most 60 characters from a name: its letters, marks and digits in lower case, with one
+// underscore between words. The key of a name without letters and digits is the name of the kind.
 func keyFrom(name string, k *kind) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 	})
 	key := strings.Join(words, "_")
 	if key == "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/token"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/model"
@@ -79,7 +80,8 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return members.MarshalJSON()
 }
 
-// isEqual reports whether two values are equal. The order of members matters. References are equal if they point to the
+// isEqual reports whether two values are equal. The order of members matters, and the form of a text's characters (NFC)
+// does not. References are equal if they point to the
 // same resource.
 func isEqual(a, b any) bool {
 	switch a := a.(type) {
@@ -89,6 +91,9 @@ func isEqual(a, b any) bool {
 	case object:
 		b, ok := b.(object)
 		return ok && slices.EqualFunc(a, b, func(x, y member) bool { return x.name == y.name && isEqual(x.value, y.value) })
+	case string:
+		b, ok := b.(string)
+		return ok && (a == b || norm.NFC.String(a) == norm.NFC.String(b))
 	case int64:
 		if b, ok := b.(float64); ok {
 			return float64(a) == b

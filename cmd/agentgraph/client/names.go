@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Object is an object on a server, with its name.
@@ -78,15 +80,16 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 	case byID.ID != "":
 		return byID, nil
 	}
+	isNamed := func(n Object) bool { return strings.EqualFold(norm.NFC.String(n.Name), norm.NFC.String(text)) }
 	similar, err := c.Search(ctx, kind, text)
 	if err != nil {
 		return Object{}, err
 	}
-	others := filter(similar, func(n Object) bool { return isOther(n) && strings.EqualFold(n.Name, text) })
+	others := filter(similar, func(n Object) bool { return isOther(n) && isNamed(n) })
 	similar = slices.DeleteFunc(similar, isOther)
 	found := filter(similar, func(n Object) bool { return n.Name == text })
 	if len(found) == 0 {
-		found = filter(similar, func(n Object) bool { return strings.EqualFold(n.Name, text) })
+		found = filter(similar, isNamed)
 	}
 	if len(found) == 0 && byPart {
 		found = similar
@@ -121,9 +124,12 @@ func (c *Client) byID(ctx context.Context, kind Kind, id string) (Object, error)
 // Search returns the objects whose names contain the text, ignoring case.
 func (c *Client) Search(ctx context.Context, kind Kind, text string) ([]Object, error) {
 	all, err := ReadAll[Object](ctx, c, kind.list, Variables{"text": text}, 0)
-	return filter(all, func(n Object) bool {
-		return strings.Contains(strings.ToLower(n.Name), strings.ToLower(text))
-	}), err
+	// The server compares the names of agents as they are stored.
+	if other := norm.NFC.String(text); err == nil && len(all) == 0 && other != text {
+		all, err = ReadAll[Object](ctx, c, kind.list, Variables{"text": other}, 0)
+	}
+	normal := func(text string) string { return strings.ToLower(norm.NFC.String(text)) }
+	return filter(all, func(n Object) bool { return strings.Contains(normal(n.Name), normal(text)) }), err
 }
 
 func filter(all []Object, isKept func(Object) bool) []Object {

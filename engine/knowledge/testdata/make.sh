@@ -15,3 +15,10 @@ to docx text.fodt && mv text.docx libreoffice.docx
 to rtf text.fodt && mv text.rtf libreoffice.rtf
 to epub text.fodt && mv text.epub libreoffice.epub
 to pdf columns.fodt && mv columns.pdf libreoffice.pdf
+
+# These files need the packages libreoffice-writer-nogui, chromium and fonts-dejavu.
+for name in right-to-left vowels; do
+	soffice --headless --infilter="HTML (StarWriter)" --convert-to pdf:writer_pdf_Export $name.html >/dev/null 2>&1
+	mv $name.pdf libreoffice-$name.pdf
+done
+chromium --headless --no-sandbox --no-pdf-header-footer --print-to-pdf=chromium-right-to-left.pdf right-to-left.html

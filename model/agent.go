@@ -267,8 +267,8 @@ func (in UpdateAgentPromptInput) Validate() error {
 	return faults.Err()
 }
 
-// Validate checks the note of a new prompt, the expected version, and that the prompt is not blank, as stored prompts
-// may be. The other bounds are checked with the agent that they change.
+// Validate checks the note of a new prompt, the expected version, and that the prompt is not blank. Stored prompts may
+// be blank. The other bounds are checked with the agent that they change.
 func (in UpdateAgentInput) Validate() error {
 	var faults Fields
 	faults.visible("prompt", in.Prompt)

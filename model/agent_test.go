@@ -44,7 +44,8 @@ func TestBlankPromptsAreRefused(t *testing.T) {
 	faults(t, UpdateAgentPromptInput{Prompt: blank}.Validate(), "prompt", refused)
 	faults(t, StartSimulationChatInput{Prompt: &blank}.Validate(), "prompt", refused)
 	faults(t, StartAgentTestExecutionInput{Prompt: &blank}.Validate(), "prompt", refused)
-	faults(t, StartAgentTestExecutionInput{Variants: []*TestVariant{{Label: "a"}, {Label: "b", Prompt: &blank}}}.Validate(),
+	variants := []*TestVariant{{Label: "a"}, {Label: "b", Prompt: &blank}}
+	faults(t, StartAgentTestExecutionInput{Variants: variants}.Validate(),
 		"variants.1.prompt", refused)
 	_, err = PromptEdits{{Before: "Hi", After: " "}}.Apply("Hi")
 	faults(t, err, "edits", "must not leave a blank prompt")

@@ -176,6 +176,8 @@ func TestRecentRunsAreBounded(t *testing.T) {
 	require.NoError(t, begin())
 	set("created_at = now()")
 	require.Contains(t, fails(t, begin(), model.Unprocessable), "100001 runs", "it is recent")
+	require.NoError(t, tenant.DeleteAgentTestExecution(t.Context(), old.ID))
+	require.Contains(t, fails(t, begin(), model.Unprocessable), "100001 runs", "its runs are not removed yet")
 }
 
 func TestRetriesRunTheChosenRuns(t *testing.T) {

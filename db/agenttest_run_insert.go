@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -67,10 +66,9 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 // same time can together exceed it.
 func (t *Tenant) checkRecentRuns(ctx context.Context, more int) error {
 	var recent int
-	if err := t.db.Select((*model.AgentTestExecution)(nil)).ColumnExpr("coalesce(sum(run_count), 0)").
-		WhereGroup(" AND ", func(q *bun.SelectQuery) *bun.SelectQuery {
-			return q.Where("unfinished > 0").WhereOr("created_at > ?", now().Add(-time.Hour))
-		}).Scan(ctx, &recent); err != nil {
+	// Deleted executions count until their runs are removed.
+	if err := t.db.NewRaw(`SELECT coalesce(sum(run_count), 0) FROM agent_test_executions WHERE company_id = ?
+		AND (unfinished > 0 OR created_at > ?)`, t.CompanyID(), now().Add(-time.Hour)).Scan(ctx, &recent); err != nil {
 		return err
 	}
 	if recent+more > model.MaxRecentRuns {

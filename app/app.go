@@ -126,7 +126,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Workers: int32(o.Workers), Models: serverModels(o.Engine),
 	})
 	schema := graph.NewSchema(resolver.Config())
-	gateway.Describe(schema.Schema()) // before anything reads the descriptions, which this changes
+	gateway.Prepare(schema.Schema()) // before anything reads the schema, which this changes
 	table, err := query.NewTable(schema.Schema(), o.Store, o.Log)
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/formatter"
@@ -18,22 +19,29 @@ const SDLPath = "/schema.graphql"
 // it.
 const oneOf = "\ndirective @oneOf on INPUT_OBJECT\n"
 
-// SDL calls Describe and returns the schema as one file in the schema definition language.
+// SDL calls Prepare and returns the schema as one file in the schema definition language.
 func SDL(schema *ast.Schema) string {
-	Describe(schema)
+	Prepare(schema)
 	var text strings.Builder
 	formatter.NewFormatter(&text, formatter.WithIndent("  ")).FormatSchema(schema)
 	return text.String() + oneOf
 }
 
-// scopeNote is the beginning of the note on a scope that Describe adds.
+// scopeNote is the beginning of the note on a scope that Prepare adds.
 const scopeNote = "Needs the scope "
 
-// Describe adds the scopes and costs in fields' directives to the fields' descriptions, for tools that do not show
-// directives. It changes the schema. A second call changes nothing. Call it before you read descriptions.
-func Describe(schema *ast.Schema) {
+// schemas serializes changes to schemas, because servers can share a schema.
+var schemas sync.Mutex
+
+// Prepare adds the scopes and costs in fields' directives to the fields' descriptions, for tools that do not show
+// directives. It removes the directive @defer, because gqlgen answers it with null even for non-null fields. It changes
+// the schema, but a second call changes nothing. Call it before anything reads the schema.
+func Prepare(schema *ast.Schema) {
 	schemas.Lock()
 	defer schemas.Unlock()
+	if schema.Directives["defer"] != nil {
+		delete(schema.Directives, "defer") // only the first call writes, because requests of other servers read the map
+	}
 	for _, definition := range schema.Types {
 		for _, field := range definition.Fields {
 			note := noteOf(field.Directives)

@@ -111,19 +111,9 @@ type Server struct {
 	memory    *responseMemory
 }
 
-// schemas serializes changes to schemas, because servers can share a schema. The first New or Describe for a schema
-// makes all changes.
-var schemas sync.Mutex
-
 // New returns a Server. It panics if an extension does not match the schema.
 func New(o Options) *Server { //nolint:funlen // it names each part once
-	// gqlgen answers @defer with null even for non-null fields, so New removes the directive.
-	schemas.Lock()
-	if directives := o.Schema.Schema().Directives; directives["defer"] != nil {
-		delete(directives, "defer") // only the first New writes, because requests of other servers can read the map
-	}
-	schemas.Unlock()
-	Describe(o.Schema.Schema())
+	Prepare(o.Schema.Schema())
 
 	s := &Server{
 		settings:        o.Settings,

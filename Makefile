@@ -15,7 +15,7 @@ COMPILING := -gcflags=all=-dwarf=false '-gcflags=github.com/agentgraph/agentgrap
 GIVEN := $(shell $(GO) env GOFLAGS 2>/dev/null)
 export GOFLAGS := $(strip $(GIVEN) $(if $(findstring $(COMPILING),$(GIVEN)),,$(COMPILING)))
 
-.PHONY: help flags chart check-schema docs docs-deps console check-console e2e-console screenshots film console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build tidy postgres
+.PHONY: help flags chart check-schema docs docs-deps console check-console e2e-console screenshots film console-deps hooks run test test-fast test-faults test-scale test-upgrade fuzz race e2e e2e-deps bench bench-compare bench-turns bench-growth bench-deps bench-hostile microbench microbench-compare eval-knowledge bench-knowledge generate check-generated worked-example lint build postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

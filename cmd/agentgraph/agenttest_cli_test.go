@@ -143,7 +143,7 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 		"unknown agent": {[]string{"--agent", "nope"}, 2, nil, `agent "nope" does not exist`},
 		"no timeout":    {[]string{"--test", passing, "--timeout=-1s"}, 2, nil, "--timeout must not be negative"},
 		"ends before the timeout": {[]string{"--test", passing, "--timeout", "10m"}, 0,
-			[]string{"Passed: all 1 runs passed"}, ""},
+			[]string{"Passed: the run passed"}, ""},
 		"one file for two reports": {[]string{"--test", passing, "--junit", "/tmp/x.xml", "--json", "/tmp/./x.xml"}, 2, nil,
 			"--junit and --json name the same file /tmp/./x.xml"},
 		"no directory": {[]string{"--test", passing, "--junit", "/nowhere/at/all.xml"}, 2, nil,

@@ -42,8 +42,8 @@ func TestFolderAndAgentFlagsAreCombined(t *testing.T) {
 		require.Equal(t, 1, o.code, o.out+o.log)
 		require.Contains(t, o.out, "Failed: 1 of 2 runs failed")
 	}
-	require.Contains(t, b.test(t, "run", "--folder", "B").out, "Passed: all 1 runs passed")
-	require.Contains(t, b.test(t, "run", "--test", "passes in c").out, "Passed: all 1 runs passed")
+	require.Contains(t, b.test(t, "run", "--folder", "B").out, "Passed: the run passed")
+	require.Contains(t, b.test(t, "run", "--test", "passes in c").out, "Passed: the run passed")
 	require.Contains(t, b.test(t, "run", "--agent", "front <DESK>").out, "Failed: 1 of 3 runs failed")
 	listed := b.test(t, "list", "--folder", "A", "--folder", "C", "--agent", "Front <desk>").out
 	require.Equal(t, 3, strings.Count(listed, "\n"), listed)
@@ -91,7 +91,7 @@ func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {
 	for _, c := range []struct {
 		agent, said string
 		code        int
-	}{{first, "Passed: all 1 runs passed", 0}, {b.agent, "Failed: 1 of 1 runs failed", 1}} {
+	}{{first, "Passed: the run passed", 0}, {b.agent, "Failed: 1 of 1 runs failed", 1}} {
 		for _, what := range [][]string{{"--folder", "Smoke"}, {"--test", "Greets"}} {
 			o := b.test(t, append([]string{"run", "--agent", c.agent}, what...)...)
 			require.Equal(t, c.code, o.code, o.out+o.log)

@@ -43,7 +43,7 @@ func (q query) quantile(share float64) time.Duration {
 
 func sizes(ctx context.Context, conn *pgx.Conn) (tables []table, bytes int64, err error) {
 	rows, err := conn.Query(ctx, `SELECT relname::text AS name, pg_total_relation_size(oid) AS bytes FROM pg_class
-		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY bytes DESC LIMIT 8`)
+		WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace ORDER BY bytes DESC LIMIT 8`)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -139,7 +139,7 @@ func (t *blamedTest) describe(style client.Style) string {
 	var text strings.Builder
 	b := t.Blame
 	fmt.Fprintf(&text, "%s\nLast passed with prompt version %d, failed with version %d: %s\n", style.Bold(t.title()),
-		b.GoodVersion, b.BadVersion, pluralize(len(b.Changes), "change"))
+		b.GoodVersion, b.BadVersion, client.Pluralize(len(b.Changes), "change"))
 	for _, c := range b.suspects() {
 		text.WriteString(c.describe(style))
 	}
@@ -158,7 +158,7 @@ func (t *blamedTest) describe(style client.Style) string {
 	}
 	if len(b.Changes) > 0 {
 		fmt.Fprintf(&text, "A search takes %s if a suspect is the cause, otherwise up to %d. Price: %s\n",
-			pluralize(b.Estimate.Runs, "run"), b.Estimate.RunsAtMost, b.Estimate.price())
+			client.Pluralize(b.Estimate.Runs, "run"), b.Estimate.RunsAtMost, b.Estimate.price())
 	}
 	return text.String()
 }
@@ -302,7 +302,7 @@ func (s *searchShown) describeVerdict() string {
 	}
 	if len(s.Cause) > 0 {
 		return fmt.Sprintf("Undecided: restoring %s repairs the test, but fewer changes may be enough",
-			pluralize(len(s.Cause), "change"))
+			client.Pluralize(len(s.Cause), "change"))
 	}
 	return "Undecided: the results of the runs are too mixed. Search again with a larger --repeat"
 }

@@ -232,7 +232,7 @@ func (c *comparisonShown) summary(conclusion string) string {
 	}
 	for _, side := range []struct{ change, title string }{{"Removed", "Not run now"}, {"Added", "Not in the baseline"}} {
 		if names := c.testsWithChange(side.change); len(names) > 0 {
-			fmt.Fprintf(&text, "  %s: %s (%s)\n", side.title, pluralizeAs(len(names), "test or row", "tests or rows"),
+			fmt.Fprintf(&text, "  %s: %s (%s)\n", side.title, client.Pluralize(len(names), "test or row", "tests or rows"),
 				someOf(names))
 		}
 	}

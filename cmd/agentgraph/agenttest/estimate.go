@@ -40,7 +40,7 @@ func readEstimate(ctx context.Context, server *client.Client, input client.Varia
 // String returns the number of runs, the time and the credits. With NoticedFalls, a second sentence says which drops a
 // comparison detects.
 func (e executionEstimate) String() string {
-	text := pluralizeAs(e.Runs, "run", "runs")
+	text := client.Pluralize(e.Runs, "run")
 	if e.Runs < e.RunsAtMost {
 		text += fmt.Sprintf(" if all pass, at most %d", e.RunsAtMost)
 	}
@@ -54,7 +54,7 @@ func (e executionEstimate) String() string {
 		text += ": about " + roughly(*e.Seconds)
 	}
 	for i, fall := range e.NoticedFalls {
-		repeats := pluralizeAs(fall.Repeats, "repeat", "repeats")
+		repeats := client.Pluralize(fall.Repeats, "repeat")
 		switch {
 		case i > 0:
 			text += "; " + repeats + " detect "
@@ -80,7 +80,7 @@ func roughly(seconds float64) string {
 	n := int(math.Ceil(seconds))
 	switch d := time.Duration(n) * time.Second; {
 	case d < 90*time.Second:
-		return pluralizeAs(n, "second", "seconds")
+		return client.Pluralize(n, "second")
 	case d < 90*time.Minute:
 		return fmt.Sprintf("%.0f minutes", d.Minutes())
 	default:

@@ -64,12 +64,12 @@ func (c *labelsImport) Run(cmd *cobra.Command) error {
 		}
 		with := client.Variables{"input": client.Variables{"labels": given}}
 		if err := server.Query(cmd.Context(), labelDocument, with, &answer); err != nil {
-			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", pluralize(saved, "label"),
+			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", client.Pluralize(saved, "label"),
 				&lineError{c.File, some, err}))
 		}
 		saved += len(some)
 	}
-	cmd.Printf("%s saved.\n", pluralize(saved, "label"))
+	cmd.Printf("%s saved.\n", client.Pluralize(saved, "label"))
 	return nil
 }
 

@@ -43,7 +43,7 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&text, "\n%s more failed.\n", pluralize(left, "test"))
+		fmt.Fprintf(&text, "\n%s more failed.\n", client.Pluralize(left, "test"))
 	}
 	return client.WriteFile(path, []byte(text.String()), 0o644)
 }
@@ -95,7 +95,7 @@ func (r report) markdownWithoutBlame(t *blamedTest) string {
 		fmt.Fprintf(&text, "%s %s.\n", subject, says)
 	}
 	if more := len(subjects) - maxFailedRows; more > 0 {
-		fmt.Fprintf(&text, "%s more failed.\n", pluralize(more, "row"))
+		fmt.Fprintf(&text, "%s more failed.\n", client.Pluralize(more, "row"))
 	}
 	return text.String()
 }
@@ -118,7 +118,7 @@ func (t *blamedTest) markdown() string {
 		fmt.Fprintf(&text, "It passed before with the same prompt, version %d.\n", b.GoodVersion)
 	case len(changes) == 0:
 		fmt.Fprintf(&text, "None of the %s from prompt version %d to %d contains words that the failed checks look for.\n",
-			pluralize(len(b.Changes), "change"), b.GoodVersion, b.BadVersion)
+			client.Pluralize(len(b.Changes), "change"), b.GoodVersion, b.BadVersion)
 	default:
 		fmt.Fprintf(&text, "From prompt version %d to %d:\n\n", b.GoodVersion, b.BadVersion)
 	}

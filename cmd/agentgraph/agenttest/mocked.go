@@ -75,7 +75,7 @@ func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 	}
 	for i, group := range groups {
 		if i == maxGroups {
-			return append(lines, fmt.Sprintf("and more tools, in %s of tests", pluralize(len(groups)-i, "other set")))
+			return append(lines, fmt.Sprintf("and more tools, in %s of tests", client.Pluralize(len(groups)-i, "other set")))
 		}
 		some := toolsOf[group]
 		lines = append(lines, some[:min(len(some), maxTools)]...)
@@ -87,7 +87,7 @@ func realCalls(tools []string, testsOf map[string][]string) (lines []string) {
 		if left := len(tests) - maxReal; left > 0 {
 			shown += fmt.Sprintf(" and %d more", left)
 		}
-		lines = append(lines, fmt.Sprintf("  in %s: %s", pluralize(len(tests), "test"), shown))
+		lines = append(lines, fmt.Sprintf("  in %s: %s", client.Pluralize(len(tests), "test"), shown))
 	}
 	return lines
 }

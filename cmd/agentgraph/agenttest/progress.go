@@ -31,7 +31,7 @@ type progress struct {
 func newProgress(out io.Writer, execution executionShown) *progress {
 	p := &progress{out: out, style: client.StyleOf(out)}
 	p.counts.Store(execution.Counts)
-	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, pluralize(execution.Counts.Total, "run")))
+	p.write(fmt.Sprintf("Execution %s: %s\n", execution.ID, client.Pluralize(execution.Counts.Total, "run")))
 	if cli.IsTerminal(out) {
 		p.bars = mpb.New(mpb.WithOutput(out))
 		// The bar's own spaces are left out on a narrow terminal, where there is no room for the bar.

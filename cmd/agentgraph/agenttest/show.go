@@ -279,7 +279,7 @@ func (r runShown) detail(style client.Style, executionID string) string {
 		text.WriteString("\n" + transcript)
 	}
 	if r.EndReason != nil {
-		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", pluralize(r.TurnCount, "turn"),
+		fmt.Fprintf(&text, "\nThe conversation ended after %s: %s\n", client.Pluralize(r.TurnCount, "turn"),
 			client.Printable(*r.EndReason))
 	}
 	text.WriteString("\n")

@@ -39,13 +39,13 @@ func simulatorShare(runs []runShown) string {
 		return ""
 	}
 	return fmt.Sprintf("The simulated contact, not the agent, caused %d of %s that did not pass\n",
-		simulators, pluralize(bad, "run"))
+		simulators, client.Pluralize(bad, "run"))
 }
 
 // summary returns the counts and rates of an execution as lines.
 func (e executionShown) summary() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s: %v", pluralize(e.Counts.Total, "run"), e.Counts)
+	fmt.Fprintf(&text, "%s: %v", client.Pluralize(e.Counts.Total, "run"), e.Counts)
 	if e.StartedAt != nil && e.FinishedAt != nil {
 		fmt.Fprintf(&text, ", in %s", e.FinishedAt.Sub(*e.StartedAt).Round(10*time.Millisecond))
 	}
@@ -54,21 +54,21 @@ func (e executionShown) summary() string {
 		fmt.Fprintf(&text, "Pass rate: %s of %d judged%s", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed, e.Interval)
 		if k := len(e.PassHatK); k > 1 {
 			fmt.Fprintf(&text, "; chance that %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]),
-				pluralize(e.PassHatKTests[k-1], "test"))
+				client.Pluralize(e.PassHatKTests[k-1], "test"))
 		}
 		text.WriteString("\n")
 	}
 	if c := e.Corrected; c != nil {
 		fmt.Fprintf(&text, "Corrected for the judge's errors: %s%s, by %s of people\n", percent(c.Rate), c.Interval,
-			pluralize(c.Labels, "label"))
+			client.Pluralize(c.Labels, "label"))
 	}
 	if len(e.Variants) == 0 { // the usage of variants is in a table instead
 		text.WriteString(e.Usage.summary())
 	}
 	if a := e.Agreement; a != nil {
 		fmt.Fprintf(&text, "Judged by %s: same status in %d of %s, same verdict in %d of %s\n",
-			client.Printable(orDash(e.JudgeModel)), a.SameRuns, pluralize(a.Runs, "run"), a.SameCriteria,
-			pluralizeAs(a.Criteria, "criterion", "criteria"))
+			client.Printable(orDash(e.JudgeModel)), a.SameRuns, client.Pluralize(a.Runs, "run"), a.SameCriteria,
+			client.Pluralize(a.Criteria, "criterion", "criteria"))
 	}
 	if n := len(e.LeftOutTests); n > 0 {
 		names := make([]string, n)
@@ -76,7 +76,7 @@ func (e executionShown) summary() string {
 			names[i] = nameWithRow(test.TestName, test.RowName, nil)
 		}
 		fmt.Fprintf(&text, "Left out, because they were deleted: %s (%s)\n",
-			pluralizeAs(n, "test or row", "tests or rows"), someOf(names))
+			client.Pluralize(n, "test or row", "tests or rows"), someOf(names))
 	}
 	return text.String()
 }
@@ -133,15 +133,4 @@ func (r runShown) testKey() string {
 		return " " + name
 	}
 	return r.Test.ID + " " + name
-}
-
-// pluralize returns a number with its noun.
-func pluralize(n int, noun string) string { return pluralizeAs(n, noun, noun+"s") }
-
-// pluralizeAs returns a number with its noun, for nouns with an irregular plural.
-func pluralizeAs(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -49,10 +49,10 @@ func (u *usageShown) summary() string {
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s by %s: %.0f tokens read (%.0f cached), %.0f written, %s credits\n",
-		pluralize(u.Answers, "answer"), client.Printable(strings.Join(u.Models, ", ")), u.InputTokens, u.CachedTokens,
+		client.Pluralize(u.Answers, "answer"), client.Printable(strings.Join(u.Models, ", ")), u.InputTokens, u.CachedTokens,
 		u.OutputTokens, formatCredits(u.Credits))
 	if u.Fallbacks > 0 {
-		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", pluralize(u.Fallbacks, "answer"))
+		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", client.Pluralize(u.Fallbacks, "answer"))
 	}
 	if first := u.FirstTokenMs; first != nil {
 		fmt.Fprintf(&text, "First text: median %s, 90 %% within %s. Whole answer: median %s, 90 %% within %s\n",
@@ -72,7 +72,7 @@ func (u *usageShown) fallback() string {
 	if u == nil || u.Fallbacks == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%d of %s by a fallback", u.Fallbacks, pluralize(u.Answers, "answer"))
+	text := fmt.Sprintf("%d of %s by a fallback", u.Fallbacks, client.Pluralize(u.Answers, "answer"))
 	if u.Fallbacks == u.Answers {
 		text += " (" + client.Printable(strings.Join(u.Models, ", ")) + ")"
 	}

@@ -266,7 +266,7 @@ func (p *percentiles) medianAnd95th() []string {
 func (t variantTestShown) cell() string {
 	text := fmt.Sprintf("%d/%d", t.Counts.Passed, t.Counts.Passed+t.Counts.Failed)
 	if t.Counts.Error > 0 {
-		text += ", " + pluralizeAs(t.Counts.Error, "error", "errors")
+		text += ", " + client.Pluralize(t.Counts.Error, "error")
 	}
 	if t.Conclusion != nil && slices.Contains([]string{"Regressed", "Improved"}, *t.Conclusion) {
 		text += " " + conclusions[*t.Conclusion]

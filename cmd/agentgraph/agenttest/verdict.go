@@ -72,8 +72,15 @@ func (r *report) decide(connErr error) {
 	case counts.Failed > 0:
 		set(client.ExitDone, "the %s is %s", name, percent(rate))
 	default:
-		set(client.ExitDone, "all %d runs passed", counts.Total-counts.Skipped)
+		set(client.ExitDone, "%s", allPassed(counts.Total-counts.Skipped))
 	}
+}
+
+func allPassed(runs int) string {
+	if runs == 1 {
+		return "the run passed"
+	}
+	return fmt.Sprintf("all %d runs passed", runs)
 }
 
 // rate returns the mean of the pass rates of the tests and rows, with its name. The share of all runs that passed would

@@ -14,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
 // importers import the tests of other tools as simulations. The key is the name of the tool.
@@ -178,10 +179,10 @@ func (c *importedTests) addTest(t *importedTest, at position) {
 	}
 	test = append(test, t.more...)
 	c.tests = append(c.tests, test)
-	parts := []string{pluralize(len(t.checks), "check"),
-		strings.Replace(pluralize(len(t.criteria), "criterion"), "criterions", "criteria", 1)}
+	parts := []string{client.Pluralize(len(t.checks), "check"),
+		client.Pluralize(len(t.criteria), "criterion", "criteria")}
 	if rows := test.list("rows"); len(rows) > 0 {
-		parts = append(parts, pluralize(len(rows), "row"))
+		parts = append(parts, client.Pluralize(len(rows), "row"))
 	}
 	c.report.addNote(carriedOver, at, t.name, strings.Join(parts, ", "))
 }

@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // asserts imports the default assertions, then the assertions of the test.
@@ -165,8 +168,9 @@ func (a *assertImport) pattern(value any) (string, bool) {
 func (a *assertImport) says(expressions ...string) {
 	expectation := map[bool]string{true: "neverSays", false: "says"}[a.isNot]
 	for _, expression := range expressions {
-		if _, err := regexp.Compile(expression); err != nil || len(expression) > 1000 {
-			a.noteLeftOut(a.kind, "%s is not a regular expression (RE2) of at most 1,000 characters", asText(a.value))
+		if _, err := model.NewExpression(expression); err != nil || utf8.RuneCountInString(expression) > 1000 {
+			a.noteLeftOut(a.kind, "%s is not a regular expression (RE2) of at most 1,000 characters and %d instructions",
+				asText(a.value), model.MaxExpressionSize)
 			continue
 		}
 		said := object{{"matches", expression}}

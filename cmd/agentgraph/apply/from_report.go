@@ -99,15 +99,8 @@ func (r *report) write(to io.Writer) {
 
 func (r *report) sum() string {
 	return fmt.Sprintf("%s carried over, %s approximated, %s left out.",
-		pluralize(r.count(carriedOver), "test"), pluralize(r.count(approximated), "part"),
-		pluralize(r.count(leftOut), "part"))
-}
-
-func pluralize(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return strconv.Itoa(n) + " " + what
+		client.Pluralize(r.count(carriedOver), "test"), client.Pluralize(r.count(approximated), "part"),
+		client.Pluralize(r.count(leftOut), "part"))
 }
 
 // position is a place in a file.

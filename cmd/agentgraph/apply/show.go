@@ -85,7 +85,7 @@ func (ch *change) loss() string {
 	case agent:
 		return ", with its prompt versions, simulated chats, tests and campaigns"
 	case dataset:
-		return ", with its " + pluralize(len(ch.resource.stored), "document")
+		return ", with its " + client.Pluralize(len(ch.resource.stored), "document")
 	case folder:
 		return "; its tests move to the root"
 	}

@@ -129,7 +129,7 @@ func (c *testFiles) refuseLosses() error {
 		return nil
 	}
 	return client.Exit(client.ExitFailed, fmt.Errorf("--strict: %s approximated, %s left out: nothing was written",
-		pluralize(parts, "part"), pluralize(left, "part")))
+		client.Pluralize(parts, "part"), client.Pluralize(left, "part")))
 }
 
 // changeSet compares the tests of the files with those of the server.

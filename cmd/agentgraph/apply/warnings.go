@@ -54,7 +54,7 @@ func (p *changeSet) summary() string {
 	}
 	text := fmt.Sprintf("%d created, %d changed, %d deleted", p.count("create"), p.count("change"), p.count("delete"))
 	if n := len(p.warnings); n > 0 {
-		text += ", " + pluralize(n, "warning")
+		text += ", " + client.Pluralize(n, "warning")
 	}
 	return text
 }

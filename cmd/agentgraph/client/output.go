@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/term"
@@ -15,6 +16,18 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/model"
 )
+
+// Pluralize returns a number with its noun: "1 run", "2 runs". The plural is given if it does not end with an added s.
+func Pluralize(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+	case len(plural) > 0:
+		noun = plural[0]
+	default:
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
+}
 
 // Printable returns text on one line, without the characters of model.IsControl. Language models may write such
 // characters, which a terminal would interpret.

@@ -40,11 +40,27 @@ func TestLastQuestionIsFound(t *testing.T) {
 		"1) Monday\n2) Friday\nWhich one would you like?": {"Which one would you like?", ""},
 		"Is it about your kettle? Tell me what it does.":  {"Is it about your kettle?", "Tell me what it does."},
 		"That is done.": {"", ""},
+		"承知しました。お名前は何ですか？":                                  {"お名前は何ですか？", ""},
+		"شكرا لك. ما اسمك؟ أحتاجه للحجز.":                   {"ما اسمك؟", "أحتاجه للحجز."},
 		"Is that so? And will it be red, at 9.30, for you?": {"And will it be red, at 9.30, for you?", ""},
 	} {
 		question, rest := LastQuestion(text)
 		require.Equal(t, want, [2]string{question, rest}, text)
 	}
+}
+
+func TestSentencesOfChatsAreSplit(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		"hi. when do you open? at 9.30?": {"hi.", "when do you open?", "at 9.30?"},
+		"はい。何時ですか？九時です":                  {"はい。", "何時ですか？", "九時です"},
+		"نعم. متى؟ غدا":                  {"نعم.", "متى؟", "غدا"},
+		"One\nTwo":                       {"One", "Two"},
+	} {
+		require.Equal(t, want, Sentences(text), text)
+	}
+	require.Equal(t, "はい。", Ended("はい。"))
+	require.Equal(t, "Yes.", Ended("Yes"))
 }
 
 func TestNumbersAreRead(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // Ended returns a text with a period, unless it has an end mark or several lines.
 func Ended(text string) string {
 	text = strings.TrimRight(text, " \n")
-	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") || strings.Contains(text, "\n") {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	if text == "" || unicode.Is(unicode.Sentence_Terminal, last) || strings.Contains(text, "\n") {
 		return text
 	}
 	return text + "."
@@ -39,11 +40,17 @@ func LowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// sentenceEnd is a period, question mark or exclamation mark before a space, or the end of a line.
-var sentenceEnd = lazyregexp.New(`([.!?])\s+|\s*\n+\s*`)
+// sentenceEnd is a period, question mark or exclamation mark before a space, or the end of a line. Those of Chinese and
+// Japanese need no space.
+var sentenceEnd = lazyregexp.New(`([.!?؟۔।])\s+|([。！？｡])\s*|\s*\n+\s*`)
 
 // sentenceGap matches the text between two sentences: the end mark, then a quotation mark, a citation, white space.
-var sentenceGap = lazyregexp.New(`^[.!?](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^\n\s*`)
+var sentenceGap = lazyregexp.New(`^[.!?؟۔।](?:\s?[”"»])?(?:\s\[\d+\])?\s+|^[。！？｡]\s*|^\n\s*`)
+
+const (
+	questionMarks = "?？؟"
+	endMarks      = ".!۔।。！｡\n" + questionMarks
+)
 
 // listMark matches the mark of a heading or an item: "# ", "- ", "* ", "1. ", "2) ".
 var listMark = lazyregexp.New(`^(#+|[-*•]|\d+[.)])(\s+|$)`)
@@ -59,10 +66,10 @@ func FirstSentence(text string) string {
 	return text
 }
 
-// Sentences splits a text after periods, question marks and exclamation marks before a space, and at line ends.
-// Parts may be empty.
+// Sentences splits a text at the ends of its sentences and lines. Unlike SplitSentences, it does so before lower-case
+// letters too, because people begin sentences of a chat with them. Parts may be empty.
 func Sentences(text string) []string {
-	return strings.Split(sentenceEnd().ReplaceAllString(text, "$1\n"), "\n")
+	return strings.Split(sentenceEnd().ReplaceAllString(text, "$1$2\n"), "\n")
 }
 
 // CutListMark cuts off the mark of a heading or an item: "# ", "- ", "1. ". It reports whether there was one.
@@ -74,12 +81,13 @@ func CutListMark(line string) (string, bool) {
 // LastQuestion returns the last question of a text and the text after it, or "". The question excludes a quotation
 // before it.
 func LastQuestion(text string) (question, rest string) {
-	end := strings.LastIndex(text, "?") + 1
-	if end == 0 {
+	last := strings.LastIndexAny(text, questionMarks)
+	if last < 0 {
 		return "", ""
 	}
-	start := 0
-	for at := strings.LastIndexAny(text[:end-1], ".!?\n"); at >= 0; at = strings.LastIndexAny(text[:at], ".!?\n") {
+	_, width := utf8.DecodeRuneInString(text[last:])
+	start, end := 0, last+width
+	for at := strings.LastIndexAny(text[:last], endMarks); at >= 0; at = strings.LastIndexAny(text[:at], endMarks) {
 		if gap := sentenceGap().FindString(text[at:end]); gap != "" {
 			start = at + len(gap)
 			break

@@ -194,7 +194,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, s.recordFailure(err)
 	}
-	_ = s.recordFailure(nil)
+	s.forgetFailure()
 	if res.StatusCode >= http.StatusBadRequest && req.Method == http.MethodPost {
 		most := int64(maxExcerptBytes + s.secrets.longest())
 		body, _ := io.ReadAll(io.LimitReader(res.Body, most))
@@ -220,7 +220,17 @@ func isResponse(message jsonrpc.Message) bool {
 	return ok
 }
 
-// recordFailure records the latest failure of the HTTP exchange, or nil after a success, and returns it.
+// forgetFailure forgets the latest failure after a success. It keeps that an answer was too large, because the MCP
+// client reports to the server that it stopped reading.
+func (s *mcpSession) forgetFailure() {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if failure, _ := errors.AsType[*Error](s.lastFailure); failure == nil || failure.Cause != TooLarge {
+		s.lastFailure = nil
+	}
+}
+
+// recordFailure records the latest failure of the HTTP exchange, and returns it.
 func (s *mcpSession) recordFailure(err error) error {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()

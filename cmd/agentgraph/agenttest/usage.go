@@ -52,7 +52,8 @@ func (u *usageShown) summary() string {
 		client.Pluralize(u.Answers, "answer"), client.Printable(strings.Join(u.Models, ", ")), u.InputTokens, u.CachedTokens,
 		u.OutputTokens, formatCredits(u.Credits))
 	if u.Fallbacks > 0 {
-		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n", client.Pluralize(u.Fallbacks, "answer"))
+		fmt.Fprintf(&text, "Fallback: %s, because the agent's own model was unavailable\n",
+			client.Pluralize(u.Fallbacks, "answer"))
 	}
 	if first := u.FirstTokenMs; first != nil {
 		fmt.Fprintf(&text, "First text: median %s, 90 %% within %s. Whole answer: median %s, 90 %% within %s\n",

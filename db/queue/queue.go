@@ -4,7 +4,8 @@
 // The table jobs is the source of truth about every job. River only carries admitted jobs to workers. A River job runs
 // at most once. It starts with one row of the table jobs. It can then continue with further rows of the same company,
 // one after another. At most Options.Window jobs of each company are admitted at a time, so companies take turns,
-// however much one of them enqueues.
+// however much one of them enqueues. Each process has some workers in reserve, for companies whose jobs would wait
+// because long jobs of others have all workers.
 package queue
 
 import (
@@ -67,12 +68,15 @@ const (
 	rescueGrace = time.Minute
 	// yieldAfter is how long a River job may be available before it counts as waiting for a worker.
 	yieldAfter = 20 * time.Millisecond
+	// reserveAfter is how long a company without running jobs may wait before a worker of the reserve takes one.
+	reserveAfter = 200 * time.Millisecond
 	// retention is how long River keeps finished jobs.
 	retention = 24 * time.Hour
 	// firstDelay is the wait after the first failure. Each further failure waits four times as long.
 	firstDelay = time.Second
 
-	riverQueue = "jobs"
+	riverQueue   = "jobs"
+	reserveQueue = "reserve"
 )
 
 // Options configure a Queue.

@@ -235,23 +235,34 @@ func TestManyJobsOfOneCompanyDoNotStarveAnother(t *testing.T) {
 	require.Less(t, before, many/10)
 }
 
-func TestFirstJobOfACompanyIsNext(t *testing.T) {
+func TestLongJobsOfOneCompanyDoNotDelayAnother(t *testing.T) {
 	t.Parallel()
+	const size = 4
 	_, pool := fresh(t)
 	q, s := newQueue(t, pool, 50), newEnvironment()
-	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_large"), 40)...)
-	s.start(t, q, 1)
-	running := s.next(t)
-	small := jobsOf(newCompany(t, pool, "company_small"), 1)
+	large := newCompany(t, pool, "company_large")
+	enqueue(t, pool, q, jobsOf(large, 40)...)
+	s.start(t, q, size)
+	running := make([]*attempt, size)
+	for i := range running {
+		running[i] = s.next(t)
+	}
+	small := jobsOf(newCompany(t, pool, "company_small"), 3)
 	enqueue(t, pool, q, small...)
-	running.result <- nil
-	next := s.next(t)
-	for ; next.CompanyID != small[0].CompanyID; next = s.next(t) {
-		require.Less(t, next.ID, "job_10002", "only two jobs of the large company have the same priority")
+	for _, job := range small {
+		next := s.next(t)
+		require.Equal(t, job, next.Job)
 		next.result <- nil
 	}
-	next.result <- nil
-	require.NoError(t, q.Stop(t.Context()))
+	awaitCount(t, pool, 0, "SELECT count(*) FROM jobs WHERE company_id = 'company_small'")
+	require.EqualValues(t, size+1, s.most.Load(), "all workers and one of the reserve")
+	for _, a := range running {
+		require.Equal(t, large, a.CompanyID)
+		a.result <- nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, q.Stop(ctx))
 }
 
 func TestPatientJobsWaitForAnotherToEnd(t *testing.T) {

@@ -79,7 +79,8 @@ func (w *workers) client(working context.Context, name int64) (*river.Client[pgx
 	return river.NewClient(riverpgxv5.New(w.queue.pool), &river.Config{
 		ID: clientOf(name),
 		Queues: map[string]river.QueueConfig{
-			riverQueue: {MaxWorkers: w.size, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll},
+			riverQueue:   {MaxWorkers: w.size, FetchCooldown: fetchCooldown, FetchPollInterval: fetchPoll},
+			reserveQueue: {MaxWorkers: reserveOf(w.size), FetchPollInterval: fetchPoll},
 		},
 		Workers:                     registered,
 		JobTimeout:                  maxChain + timeout,

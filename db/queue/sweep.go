@@ -43,8 +43,8 @@ func (q *Queue) sweepUntil(ctx context.Context) {
 }
 
 // sweep calls Options.Tick. Then, unless another process is sweeping, it gives the jobs of lost workers to others,
-// fills windows with free slots, and calls Options.Sweep. A failure of one company or one step does not stop the
-// others: on a database with several machines, one of them may be down.
+// fills windows with free slots, uses the reserve, and calls Options.Sweep. A failure of one company or one step does
+// not stop the others: on a database with several machines, one of them may be down.
 func (q *Queue) sweep(ctx context.Context) error {
 	var tickErr error
 	if q.tick != nil {
@@ -59,7 +59,7 @@ func (q *Queue) sweep(ctx context.Context) error {
 		if err != nil || !isOurs {
 			return err
 		}
-		errs := []error{q.sweepLost(ctx), q.sweepUnfilled(ctx)}
+		errs := []error{q.sweepLost(ctx), q.sweepUnfilled(ctx), q.useReserve(ctx)}
 		if q.sweepHook != nil {
 			errs = append(errs, q.sweepHook(ctx))
 		}
@@ -84,6 +84,20 @@ func (q *Queue) sweepUnfilled(ctx context.Context) error {
 			func(tx pgx.Tx) error { return q.admit(ctx, tx, companyID, nil, nil) }))
 	}
 	return errors.Join(errs...)
+}
+
+// useReserve gives the reserve the oldest River job of each company that waits for a worker and has none.
+func (q *Queue) useReserve(ctx context.Context) error {
+	_, err := q.pool.Exec(ctx, `UPDATE river_job SET queue = $1 WHERE state = 'available' AND id IN (
+		SELECT DISTINCT ON (args->>'companyId') id FROM river_job
+		WHERE state = 'available' AND queue = $2 AND scheduled_at < statement_timestamp() - $3::interval
+			AND args->>'companyId' NOT IN (SELECT args->>'companyId' FROM river_job
+				WHERE state = 'running' OR state = 'available' AND queue = $1)
+		ORDER BY args->>'companyId', scheduled_at, id)`, reserveQueue, riverQueue, reserveAfter)
+	if err != nil {
+		return fmt.Errorf("use the reserve of workers: %w", err)
+	}
+	return nil
 }
 
 // lost returns, by company, the River jobs that will never finish: their worker is lost, or River gave them up. It

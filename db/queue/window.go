@@ -31,22 +31,6 @@ const companyLock = 0x6a6f6273
 type waitingJob struct {
 	ID, Kind          string
 	Attempt, Failures int32
-	// Admitted is how many of the company's jobs River has already.
-	Admitted int
-}
-
-// priorityOf returns River's priority of a job, when River has a number of the company's jobs already. The first jobs
-// of a company wait only for a free worker, not for the window of another company.
-func priorityOf(admitted int) int {
-	switch {
-	case admitted < 2:
-		return 1
-	case admitted < 8:
-		return 2
-	case admitted < 24:
-		return 3
-	}
-	return 4
 }
 
 // admit locks the company's queue until the transaction ends, makes the changes, if any, and fills the window with the
@@ -61,10 +45,9 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []
 	}
 	free := q.free(batch, companyID, ended)
 	var waiting []waitingJob
-	batch.Queue(`WITH admitted AS (SELECT count(*) AS jobs FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL)
-		SELECT id, kind, attempt + 1 AS attempt, failures, (SELECT jobs FROM admitted) AS admitted
-		FROM jobs WHERE company_id = $1 AND `+readyCondition+`
-		ORDER BY ready_at, id LIMIT greatest(0, $3 - (SELECT jobs FROM admitted))`,
+	batch.Queue(`SELECT id, kind, attempt + 1 AS attempt, failures FROM jobs WHERE company_id = $1 AND `+readyCondition+`
+		ORDER BY ready_at, id
+		LIMIT greatest(0, $3 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`,
 		companyID, now(), q.window).Query(func(rows pgx.Rows) (err error) {
 		waiting, err = pgx.CollectRows(rows, pgx.RowToStructByName[waitingJob])
 		return err
@@ -92,7 +75,7 @@ func (q *Queue) carry(ctx context.Context, tx pgx.Tx, companyID string, waiting 
 		}
 		c := carrier{CompanyID: companyID, JobKind: w.Kind, JobID: w.ID, Attempt: w.Attempt, Failures: w.Failures}
 		carriers = append(carriers, river.InsertManyParams{Args: c, InsertOpts: &river.InsertOpts{Queue: riverQueue,
-			MaxAttempts: 1, Priority: priorityOf(w.Admitted + i)}})
+			MaxAttempts: 1}})
 	}
 	if len(carriers) > 0 {
 		inserted, err := q.inserter.InsertManyTx(ctx, tx, carriers)

@@ -30,7 +30,11 @@ type workers struct {
 	session  *session
 }
 
-// Start runs up to size jobs at a time until Stop. ctx only bounds the start.
+// reserveOf returns the size of the reserve of a process.
+func reserveOf(size int) int { return (size + 3) / 4 }
+
+// Start runs up to size jobs at a time until Stop, and up to a quarter more of companies that would otherwise wait for
+// others. ctx only bounds the start.
 func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -116,8 +116,8 @@ func (f *agentFlags) conversations() cli.Flags {
 		{Into: &f.ToolAllow, Name: "tool-allow", Env: "AGENTGRAPH_TOOL_ALLOW", Placeholder: "HOST",
 			Help: "Private host or CIDR that tools and webhooks may reach. By default they reach public addresses only."},
 		{Into: &f.Workers, Name: "workers", Env: "AGENTGRAPH_WORKERS", Default: "10",
-			Help: "How many jobs (test runs and documents to index) this process runs at once. 0 leaves jobs, schedules " +
-				"and webhooks to other processes."},
+			Help: "How many jobs (test runs and documents to index) this process runs at once. It runs up to a quarter more " +
+				"for companies that would otherwise wait for others. 0 leaves jobs, schedules and webhooks to other processes."},
 		{Into: &f.RunsPerCompany, Name: "runs-per-company", Env: "AGENTGRAPH_RUNS_PER_COMPANY", Default: "50",
 			Help: "How many jobs of one company run at once in all processes together. All processes need the same value."},
 		{Into: &f.TransferWebhook, Name: "transfer-webhook", Env: "AGENTGRAPH_TRANSFER_WEBHOOK", Placeholder: "URL",

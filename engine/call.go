@@ -21,6 +21,9 @@ const (
 	maxTechnicalName = 64
 	// maxResult bounds the stored and returned result of one call, in bytes.
 	maxResult = 64 << 10
+	// maxAllCalls bounds the arguments and results of all calls in a turn, in bytes. The calls that reach it are the last
+	// ones.
+	maxAllCalls = 1 << 20
 	// maxError bounds the reason of a failed call, in bytes.
 	maxError = 4_000
 )
@@ -56,6 +59,7 @@ type callError string
 func (r callError) Error() string { return string(r) }
 
 const (
+	errAllCalls   callError = "the calls of this answer have too much data together, so nothing was done"
 	errDenied     callError = "side effects are denied in this simulation, so nothing was done"
 	errToolDenied callError = "this tool must not be called, so nothing was done"
 	errToolGone   callError = "the MCP server no longer offers the tool, so it cannot be called"

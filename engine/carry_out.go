@@ -166,8 +166,10 @@ func (c *conversation) newRecord(call *call) model.ToolCall {
 func (c *conversation) perform(ctx context.Context, call *call, emit func(event)) {
 	result, err := c.execute(ctx, call, emit)
 	call.record.DurationMs = int32(max(call.delay, c.effects.now().Sub(call.record.StartedAt)).Milliseconds())
+	c.callBytes.Add(int64(len(call.argumentsJSON)))
 	if err == nil {
 		result = content.Cut(result, maxResult)
+		c.callBytes.Add(int64(len(result)))
 		call.record.Result, call.answer = &result, result
 		return
 	}
@@ -198,6 +200,8 @@ func (c *conversation) execute(ctx context.Context, call *call, emit func(event)
 		return "", callError(call.validationErr.Error())
 	case t.Kind == model.ToolCallKindCallTransfer:
 		return c.handOver(ctx, call)
+	case c.callBytes.Load() > maxAllCalls:
+		return "", errAllCalls
 	case t.Effect == model.CallEffectMocked:
 		return c.answerFromMock(ctx, call)
 	case t.Effect == model.CallEffectDenied && t.tool != nil && t.tool.Approval == model.ToolApprovalDeny:

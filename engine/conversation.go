@@ -37,7 +37,9 @@ type turn struct {
 
 	// modelRequests counts the requests to the model in all conversations.
 	modelRequests atomic.Int64
-	transfer      transfer
+	// callBytes counts the arguments and results of the calls in all conversations.
+	callBytes atomic.Int64
+	transfer  transfer
 }
 
 type limits struct {

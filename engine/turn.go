@@ -202,6 +202,10 @@ func (c *conversation) streamAnswer(ctx context.Context, emit func(event) bool) 
 		return nil, c.fault("gave no final answer to %d requests in one turn, the limit including sub-agents: raise "+
 			"AGENTGRAPH_MAX_MODEL_CALLS, or change the prompts", most)
 	}
+	if c.callBytes.Load() > maxAllCalls {
+		return nil, c.fault("made calls with more than %d KiB of arguments and results in one turn, the limit: let the "+
+			"tools return less, or change the prompt", maxAllCalls>>10)
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, c.limits.replyTimeout, errTooSlow)
 	defer cancel()
 	var calls []llm.ToolCall

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // allSaid has arguments of end_conversation.
@@ -148,6 +150,27 @@ func TestModelFailureFailsTheTurn(t *testing.T) {
 			require.Equal(t, test.want, requireFault(t, got.err), "neither key nor address")
 		})
 	}
+}
+
+func TestCallsOfATurnAreBounded(t *testing.T) {
+	t.Parallel()
+	var looks []string
+	for range 30 {
+		looks = append(looks, "look", `{}`)
+	}
+	s := newScene(do(looks...))
+	made := atomic.Int32{}
+	s.effects.call = func(context.Context, *model.Tool, model.JSONObject) (string, error) {
+		made.Add(1)
+		return strings.Repeat("x", 2*maxResult), nil
+	}
+	got := s.play(t)
+	require.Equal(t, "the language model made calls with more than 1024 KiB of arguments and results in one turn, the "+
+		"limit: let the tools return less, or change the prompt", requireFault(t, got.err))
+	require.GreaterOrEqual(t, made.Load(), int32(maxAllCalls/maxResult))
+	require.LessOrEqual(t, made.Load(), int32(maxAllCalls/maxResult+maxCallsAtOnce))
+	require.Len(t, got.calls, 30, "the others are recorded with an error")
+	require.Contains(t, *got.calls[29].Error, "too much data together")
 }
 
 func TestSlowModelFailsTheTurn(t *testing.T) {

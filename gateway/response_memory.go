@@ -78,15 +78,15 @@ func outgoingOf(ctx context.Context) *outgoing {
 
 // open starts to count the responses to a caller. The caller of open must call close once.
 func (m *responseMemory) open(keyRef model.KeyRef, drop func()) *outgoing {
+	// Allocations can wait for the garbage collector, so they are made before the lock that all requests need.
+	o, unknown := &outgoing{memory: m, keyRef: keyRef, drop: drop}, &keyMemory{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := m.keys[keyRef]
-	if key == nil {
-		key = &keyMemory{waiting: map[*outgoing]time.Time{}, large: map[uint64]int64{}}
-		m.keys[keyRef] = key
+	if o.key = m.keys[keyRef]; o.key == nil {
+		o.key, m.keys[keyRef] = unknown, unknown
 	}
-	key.users++
-	return &outgoing{memory: m, keyRef: keyRef, key: key, drop: drop}
+	o.key.users++
+	return o
 }
 
 // close releases the unwritten bytes.
@@ -130,8 +130,8 @@ func (o *outgoing) noteLarge(document string, bytes int64) {
 	hash := maphash.String(documentHashes, document)
 	o.memory.mu.Lock()
 	defer o.memory.mu.Unlock()
-	if len(o.key.large) >= maxLargeKnown {
-		clear(o.key.large)
+	if len(o.key.large) >= maxLargeKnown || o.key.large == nil {
+		o.key.large = map[uint64]int64{}
 	}
 	o.key.large[hash] = max(o.key.large[hash], bytes)
 }
@@ -159,6 +159,9 @@ func (o *outgoing) startWrite(bytes int64) {
 	m := o.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if o.key.waiting == nil {
+		o.key.waiting = map[*outgoing]time.Time{}
+	}
 	if _, waits := o.key.waiting[o]; !waits {
 		o.key.waiting[o] = time.Now()
 	}

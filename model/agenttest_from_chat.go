@@ -79,9 +79,9 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 		case len(text) == 0:
 			warn("message %d is empty and left out", m.Sequence)
 			continue
-		case len(text) > maxTestMessage:
-			warn("message %d has %d characters, but the test keeps only the first %d", m.Sequence, len(text), maxTestMessage)
-			text = text[:maxTestMessage]
+		case len(text) > MaxTestMessageLength:
+			warn("message %d has %d characters, but the test keeps only the first %d", m.Sequence, len(text), MaxTestMessageLength)
+			text = text[:MaxTestMessageLength]
 		}
 		at := m.Timestamp
 		messages = append(messages, &TestMessage{Role: m.Role, Text: string(text), Timestamp: &at})

@@ -77,11 +77,11 @@ func TestTestStartsFromTheChat(t *testing.T) {
 	require.Empty(t, test.ConversationMessages)
 
 	odd := recorded()
-	odd.Messages[2].Text, odd.Messages[0].Text = chars(maxTestMessage+1), ""
+	odd.Messages[2].Text, odd.Messages[0].Text = chars(MaxTestMessageLength+1), ""
 	odd.Messages[4].IsConversationEnded = true
 	odd.Agent.Fields = []AgentField{{Name: "name", IsMandatory: true}, {Name: "now", IsMandatory: true, IsSystem: true}}
 	test, warnings = fromChat(t, nil, odd)
-	require.Equal(t, chars(maxTestMessage), test.ConversationMessages[1].Text)
+	require.Equal(t, chars(MaxTestMessageLength), test.ConversationMessages[1].Text)
 	for i, text := range []string{`field "name" is mandatory`, `"day" is not a field`, "message 1 is empty",
 		"the first 10000", "message 5 ended the conversation"} {
 		require.Contains(t, warnings[i], text)

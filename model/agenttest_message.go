@@ -8,7 +8,7 @@ import (
 // Bounds of the messages that a test starts from.
 const (
 	maxStartingMessages = 200
-	maxTestMessage      = 10_000
+	MaxTestMessageLength      = 10_000
 	maxMessageCalls     = 20
 	maxStartingCalls    = 100
 )
@@ -37,11 +37,11 @@ func (f *Fields) startingMessages(path string, messages []TestMessage) {
 
 func (f *Fields) startingCall(path string, call TestMessageCall) {
 	f.text(path+".technicalName", call.TechnicalName, 1, 64)
-	f.optional(path+".result", call.Result, maxTestMessage)
-	f.optional(path+".error", call.Error, maxTestMessage)
+	f.optional(path+".result", call.Result, MaxTestMessageLength)
+	f.optional(path+".error", call.Error, MaxTestMessageLength)
 	f.oneOfTwo(path+".result", "error", call.Result != nil, call.Error != nil)
-	if n := len(call.Arguments); n > maxTestMessage {
-		f.Add(path+".arguments", "must have at most %d bytes of JSON, not %d", maxTestMessage, n)
+	if n := len(call.Arguments); n > MaxTestMessageLength {
+		f.Add(path+".arguments", "must have at most %d bytes of JSON, not %d", MaxTestMessageLength, n)
 	}
 	f.values(path+".arguments", call.Arguments)
 }
@@ -51,7 +51,7 @@ func (f *Fields) messages(path string, messages []TestMessage) {
 		return
 	}
 	for i, m := range messages {
-		f.text(fmt.Sprintf("%s.%d.text", path, i), m.Text, 1, maxTestMessage)
+		f.text(fmt.Sprintf("%s.%d.text", path, i), m.Text, 1, MaxTestMessageLength)
 		if !m.Role.IsValid() {
 			f.Add(fmt.Sprintf("%s.%d.role", path, i), "must be one of assistant, user")
 		}

@@ -60,7 +60,7 @@ func (f *Fields) spoken(path string, messages []*string) {
 	}
 	for i, message := range messages {
 		if message != nil {
-			f.name(fmt.Sprintf("%s.%d", path, i), *message, maxTestMessage)
+			f.name(fmt.Sprintf("%s.%d", path, i), *message, MaxTestMessageLength)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/content"
@@ -33,8 +34,9 @@ type tester struct {
 	skippedDelay func() time.Duration
 	// The function costOf returns the cost of the conversation so far, which had this number of turns.
 	costOf func(turns int32) model.Credits
-	// answerTime counts the agent's time for its answers in the run.
+	// answerTime counts the agent's time for its answers in the run, and size the bytes of the conversation.
 	answerTime time.Duration
+	size       int
 }
 
 // simulate lets the contact and the agent of the run's snapshot talk, and then checks and judges the conversation. It
@@ -46,7 +48,7 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	run.Messages, run.ToolCalls = startOf(test.ConversationMessages, t.now())
 	run.TurnCount, run.EndReason, run.Held = 0, nil, nil
 	reset(run)
-	t.answerTime = 0
+	t.answerTime, t.size = 0, 0
 	if run.Messages == nil {
 		run.Messages = []model.TestMessage{}
 	}
@@ -251,7 +253,12 @@ func (t *tester) contactSays(ctx context.Context, test *model.AgentTestRow, mess
 		}
 	}
 	if said := test.SaysIn(turn); said != nil {
-		return contactMessage{text: values.Filled(*said)}, nil
+		text := values.Filled(*said)
+		if utf8.RuneCountInString(text) > model.MaxTestMessageLength {
+			return contactMessage{}, t.contact.fault(nil, "its message %d has more than %d characters after its placeholders "+
+				"are filled", turn+1, model.MaxTestMessageLength)
+		}
+		return contactMessage{text: text}, nil
 	}
 	return nextContactMessage(ctx, t.contact, test, messages, values)
 }
@@ -271,7 +278,11 @@ func (t *tester) endByContact(run *model.AgentTestRun, reason string) (*ending, 
 func (t *tester) addMessage(run *model.AgentTestRun, role model.MessageRole, text string) {
 	at := t.now()
 	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: &at})
+	t.size += len(text)
 }
+
+// maxConversation bounds the messages and calls of a run, in bytes. The turn that reaches it is the last one.
+const maxConversation = 2 << 20
 
 // answer adds the agent's answer to the last message, with its calls.
 func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables content.Values) (*engine.Reply, error) {
@@ -282,6 +293,9 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 		call.Position, call.MessageSequence, call.IsTurnKept = int32(len(run.ToolCalls)), int32(len(run.Messages)-1),
 			err == nil
 		run.ToolCalls = append(run.ToolCalls, call)
+		if t.size += len(call.Arguments); call.Result != nil {
+			t.size += len(*call.Result)
+		}
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -291,6 +305,10 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	}
 	t.addMessage(run, model.MessageRoleAssistant, said.Text)
 	run.Messages[len(run.Messages)-1].Usage = &said.Usage
+	if t.size > maxConversation {
+		return nil, faultOfAgent(model.Errorf(model.UpstreamFailed, "the messages and calls of the run have more than %d KiB "+
+			"together, the limit: let the tools return less, or set fewer turns", maxConversation>>10))
+	}
 	return said, nil
 }
 

@@ -200,6 +200,13 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 			messages:  []string{}, status: model.AgentTestRunStatusError, cause: model.RunErrorCauseAgent,
 			err: "the agent: the data bag must have values for the agent's mandatory fields: name",
 		},
+		"a message of the contact is too long": {
+			rehearsal: rehearsal{test: model.AgentTestRow{ContactSays: []*string{new("Hi"), new(strings.Repeat("{a}", 101))},
+				Variables: model.JSONObject(`{"a":"` + strings.Repeat("x", 100) + `"}`)}},
+			messages: []string{"user: Hi", "assistant: Fine"}, turns: 1,
+			status: model.AgentTestRunStatusError, cause: model.RunErrorCauseSimulator,
+			err: "its message 2 has more than 10000 characters after its placeholders are filled",
+		},
 		"the judge fails": {
 			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1}, judge: lines("Passed.")},
 			messages:  []string{"user: One", "assistant: Fine"}, turns: 1, end: "The test's limit of 1 turns was reached.",
@@ -233,6 +240,18 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 			require.Len(t, run.CriteriaResults, 1)
 		})
 	}
+}
+
+func TestConversationOfARunIsBounded(t *testing.T) {
+	t.Parallel()
+	r := rehearsal{test: model.AgentTestRow{MaxTurns: 30}, replies: []agentLine{{text: strings.Repeat("x", 250<<10)}},
+		contact: lines("Go on")}
+	run := r.run()
+	require.Error(t, r.tester().simulate(t.Context(), run))
+	require.Equal(t, model.AgentTestRunStatusError, run.Status)
+	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: the messages and calls of the " +
+		"run have more than 2048 KiB together, the limit: let the tools return less, or set fewer turns"}, run.Error)
+	require.EqualValues(t, 8, run.TurnCount)
 }
 
 func TestUnmetCriterionOutweighsJudgeErrors(t *testing.T) {

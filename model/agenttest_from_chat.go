@@ -80,7 +80,8 @@ func (r *ChatRecording) messages(upTo int32, warn func(string, ...any)) []*TestM
 			warn("message %d is empty and left out", m.Sequence)
 			continue
 		case len(text) > MaxTestMessageLength:
-			warn("message %d has %d characters, but the test keeps only the first %d", m.Sequence, len(text), MaxTestMessageLength)
+			warn("message %d has %d characters, but the test keeps only the first %d", m.Sequence, len(text),
+				MaxTestMessageLength)
 			text = text[:MaxTestMessageLength]
 		}
 		at := m.Timestamp

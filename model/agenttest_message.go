@@ -7,10 +7,10 @@ import (
 
 // Bounds of the messages that a test starts from.
 const (
-	maxStartingMessages = 200
-	MaxTestMessageLength      = 10_000
-	maxMessageCalls     = 20
-	maxStartingCalls    = 100
+	maxStartingMessages  = 200
+	MaxTestMessageLength = 10_000
+	maxMessageCalls      = 20
+	maxStartingCalls     = 100
 )
 
 // startingMessages records the faults of messages that a simulation starts from, with their calls.

@@ -306,8 +306,8 @@ func (t *tester) answer(ctx context.Context, run *model.AgentTestRun, variables 
 	t.addMessage(run, model.MessageRoleAssistant, said.Text)
 	run.Messages[len(run.Messages)-1].Usage = &said.Usage
 	if t.size > maxConversation {
-		return nil, faultOfAgent(model.Errorf(model.UpstreamFailed, "the messages and calls of the run have more than %d KiB "+
-			"together, the limit: let the tools return less, or set fewer turns", maxConversation>>10))
+		return nil, faultOfAgent(model.Errorf(model.UpstreamFailed, "the messages and calls of the run have more than %d "+
+			"KiB together, the limit: let the tools return less, or set fewer turns", maxConversation>>10))
 	}
 	return said, nil
 }

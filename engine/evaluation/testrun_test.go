@@ -249,8 +249,8 @@ func TestConversationOfARunIsBounded(t *testing.T) {
 	run := r.run()
 	require.Error(t, r.tester().simulate(t.Context(), run))
 	require.Equal(t, model.AgentTestRunStatusError, run.Status)
-	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: the messages and calls of the " +
-		"run have more than 2048 KiB together, the limit: let the tools return less, or set fewer turns"}, run.Error)
+	require.Equal(t, &model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: the messages and calls of " +
+		"the run have more than 2048 KiB together, the limit: let the tools return less, or set fewer turns"}, run.Error)
 	require.EqualValues(t, 8, run.TurnCount)
 }
 

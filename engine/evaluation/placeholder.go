@@ -44,35 +44,56 @@ func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpe
 	return e
 }
 
-// unfilledIn returns warnings about placeholders without a value in a test's texts.
-func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
-	var warnings []string
-	warnUnfilled := func(where, text string) {
-		_, unknown := content.Fill(text, b.Text)
-		warnings = append(warnings, content.Unfilled(where, unknown)...)
-	}
-	warnUnfilled("the scenario", test.Scenario)
+// namedText is a text that may have placeholders, with its name for warnings.
+type namedText struct{ name, text string }
+
+func textsOfTest(test *model.AgentTestRow) []namedText {
+	texts := []namedText{{"the scenario", test.Scenario}}
 	if test.Persona != nil && test.Persona.Knowledge != nil {
-		warnUnfilled("what the contact knows", *test.Persona.Knowledge)
+		texts = append(texts, namedText{"what the contact knows", *test.Persona.Knowledge})
 	}
 	for i, said := range test.ContactSays {
 		if said != nil {
-			warnUnfilled(fmt.Sprintf("message %d of the contact", i+1), *said)
+			texts = append(texts, namedText{fmt.Sprintf("message %d of the contact", i+1), *said})
 		}
 	}
 	if len(test.Rows) > 0 {
 		for i, message := range test.ConversationMessages {
-			warnUnfilled(fmt.Sprintf("message %d", i+1), message.Text)
+			texts = append(texts, namedText{fmt.Sprintf("message %d", i+1), message.Text})
 		}
 	}
 	for i, criterion := range test.Criteria {
-		warnUnfilled(fmt.Sprintf("criterion %d", i+1), criterion)
+		texts = append(texts, namedText{fmt.Sprintf("criterion %d", i+1), criterion})
 	}
 	for i, check := range test.Checks {
-		warnUnfilled(fmt.Sprintf("check %d", i+1), strings.Join(check.Expect.Texts(), "\n"))
+		texts = append(texts, namedText{fmt.Sprintf("check %d", i+1), strings.Join(check.Expect.Texts(), "\n")})
+	}
+	return texts
+}
+
+// unfilledIn returns warnings about placeholders without a value in a test's texts.
+func unfilledIn(b content.Values, test *model.AgentTestRow) []string {
+	var warnings []string
+	for _, t := range textsOfTest(test) {
+		_, unknown := content.Fill(t.text, b.Text)
+		warnings = append(warnings, content.Unfilled(t.name, unknown)...)
 	}
 	return warnings
 }
+
+// checkLength returns UNPROCESSABLE if the texts of a test are too long together after their placeholders are filled.
+func checkLength(b content.Values, test *model.AgentTestRow) error {
+	size := 0
+	for _, t := range textsOfTest(test) {
+		if size += len(b.Filled(t.text)); size >= content.MaxRendered {
+			return errTooLong
+		}
+	}
+	return nil
+}
+
+var errTooLong = model.Errorf(model.Unprocessable, "the test's texts have more than %d KiB together after their "+
+	"placeholders are filled", content.MaxRendered>>10)
 
 // shownVariables returns the values for the instructions of contact and judge, in the order of their names, up to
 // maxVariables.

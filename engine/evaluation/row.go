@@ -48,7 +48,7 @@ func fillRow(run *model.AgentTestRun) error {
 	}
 	run.Snapshot.Test = &test
 	if filling.size > content.MaxRendered {
-		return model.Errorf(model.Unprocessable, "the test's texts are too long after the values of the row are filled in")
+		return errTooLong
 	}
 	return nil
 }

@@ -92,5 +92,5 @@ func TestRowFillsMockConditionsAndFailures(t *testing.T) {
 		run.Snapshot.Test.ConversationMessages = append(run.Snapshot.Test.ConversationMessages,
 			model.TestMessage{Text: strings.Repeat("{x}", 3000)})
 	}
-	require.ErrorContains(t, fillRow(run), "too long")
+	require.ErrorContains(t, fillRow(run), "more than 1024 KiB")
 }

@@ -54,6 +54,9 @@ func (t *tester) simulate(ctx context.Context, run *model.AgentTestRun) error {
 	}
 	givenCount := len(run.Messages)
 	opening, err := t.open(run)
+	if err == nil {
+		err = checkLength(opening.Values, test)
+	}
 	if err != nil {
 		return conclude(ctx, run, false, faultOfAgent(err))
 	}

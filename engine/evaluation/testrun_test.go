@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,6 +207,14 @@ func TestSimulationRunsToItsVerdict(t *testing.T) {
 			messages: []string{"user: Hi", "assistant: Fine"}, turns: 1,
 			status: model.AgentTestRunStatusError, cause: model.RunErrorCauseSimulator,
 			err: "its message 2 has more than 10000 characters after its placeholders are filled",
+		},
+		"the texts of the test are too long together": {
+			rehearsal: rehearsal{test: model.AgentTestRow{
+				Checks: slices.Repeat([]model.TestCheck{{Expect: model.TestExpectation{NeverSays: &model.SaidExpectation{
+					Text: new(strings.Repeat("{a}", 660))}}}}, 2),
+				Variables: model.JSONObject(`{"a":"` + strings.Repeat("x", 1000) + `"}`)}},
+			messages: []string{}, status: model.AgentTestRunStatusError, cause: model.RunErrorCauseAgent,
+			err: "the test's texts have more than 1024 KiB together after their placeholders are filled",
 		},
 		"the judge fails": {
 			rehearsal: rehearsal{test: model.AgentTestRow{MaxTurns: 1}, judge: lines("Passed.")},

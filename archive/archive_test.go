@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -208,8 +209,15 @@ func TestBrokenArchivesImportNothing(t *testing.T) {
 		"manifest.json must have at most 1048576 bytes": packed(t,
 			entry{"manifest.json", strings.Repeat(" ", 2<<20)}),
 		"the archive is damaged or incomplete": whole[:len(whole)-20],
-		"the archive has 2 rows of agents, but its manifest lists 3": packed(t,
+		`the archive has 2 rows of agents, but "rows.agents" in its manifest.json is 3: correct it, or export`: packed(t,
 			entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"agents": 3},`, 1)}, agent()),
+		// The counts are compared before the agents are read, whose second line is faulty.
+		`the archive has 1 file, but "files" in its manifest.json is 0: correct it, or export`: packed(t,
+			entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"datasets": 1, "documents": 1, "agents": 2},`, 1)},
+			dataset, document, entry{"files/43", "hello"}, agent("name", "")),
+		`the archive has 1 row of datasets, but "rows.datasets" in its manifest.json is 2`: packed(t,
+			entry{"manifest.json", strings.Replace(manifest, "{", `{"rows": {"datasets": 2, "agents": 2},`, 1)}, dataset,
+			agent("name", "")),
 		`entry "../../etc/passwd" is neither a known table`: packed(t, entry{"manifest.json", manifest},
 			entry{"../../etc/passwd", "x"}),
 		`entry "api_keys.jsonl" is neither a known table`: packed(t, entry{"manifest.json", manifest},
@@ -272,6 +280,21 @@ func TestBrokenArchivesImportNothing(t *testing.T) {
 		require.Empty(t, companies, says)
 	}
 	require.NoError(t, take(t, store, whole))
+}
+
+// The manifest on the page of archives is a whole archive.
+func TestDocumentedManifestIsEnough(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("../docs/reference/archive.md")
+	require.NoError(t, err)
+	_, minimal, _ := strings.Cut(string(guide), "```json\n")
+	minimal, _, _ = strings.Cut(minimal, "```")
+	store := dbtest.New(t)
+	require.NoError(t, take(t, store, packed(t, entry{"manifest.json", minimal})))
+	companies, err := store.Companies(t.Context())
+	require.NoError(t, err)
+	require.Len(t, companies, 1)
+	require.WithinDuration(t, time.Now(), companies[0].CreatedAt, time.Minute)
 }
 
 // docs/reference/archive.md lists all tables, in the order of an archive.

@@ -13,6 +13,7 @@ import (
 	"hash"
 	"io"
 	"path"
+	"time"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
@@ -53,7 +54,7 @@ func Import(ctx context.Context, store *db.Store, from io.Reader, o ImportOption
 			if err := r.refusal(r.importAll(ctx, in)); err != nil {
 				return err
 			}
-			if err := r.compare(); err != nil {
+			if err := r.compare(len(order)); err != nil {
 				return err
 			}
 			r.manifest.Rows, r.manifest.Files = r.rows, r.files
@@ -214,6 +215,9 @@ func (r *reader) readManifest() error {
 	if r.manifest.ID == "" {
 		r.manifest.ID = model.NewID("archive")
 	}
+	if r.manifest.Company.CreatedAt.IsZero() {
+		r.manifest.Company.CreatedAt = time.Now().UTC()
+	}
 	return nil
 }
 
@@ -234,6 +238,11 @@ func (r *reader) importAll(ctx context.Context, in *db.CompanyImport) error {
 		place := orderIndex(kind)
 		if place < r.place {
 			return fmt.Errorf("entry %q must come before the entries of %s", header.Name, order[r.place])
+		}
+		if place > r.place {
+			if err := r.compare(place); err != nil {
+				return err
+			}
 		}
 		r.place = place
 		switch {
@@ -310,20 +319,23 @@ func (r *reader) addProgress(more int64) {
 	}
 }
 
-// compare returns an error if the numbers of rows and files differ from the manifest's.
-func (r *reader) compare() error {
-	if r.manifest.Rows == nil {
+// compare returns an error if the numbers of rows and files differ from the manifest's. It compares those that come
+// before the entries of order[end].
+func (r *reader) compare(end int) error {
+	if r.manifest.Rows == nil || len(r.refused) > 0 {
 		return nil
 	}
-	for _, table := range db.ArchivedTables() {
-		if wanted := r.manifest.Rows[table]; r.rows[table] != wanted {
-			return fmt.Errorf("the archive has %d rows of %s, but its manifest lists %d: export the company "+
-				"again", r.rows[table], table, wanted)
+	for _, kind := range order[:end] {
+		found, wanted, member := r.rows[kind], r.manifest.Rows[kind], "rows."+kind
+		what := Counted(found, "rows") + " of " + kind
+		if kind == filesName {
+			found, wanted, member = r.files, r.manifest.Files, filesName
+			what = Counted(found, "files")
 		}
-	}
-	if r.files != r.manifest.Files {
-		return fmt.Errorf("the archive has %d files, but its manifest lists %d: export the company "+
-			"again", r.files, r.manifest.Files)
+		if found != wanted {
+			return fmt.Errorf("the archive has %s, but %q in its %s is %d: correct it, or export the company again", what,
+				member, manifestName, wanted)
+		}
 	}
 	return nil
 }

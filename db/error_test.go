@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"reflect"
@@ -290,4 +291,32 @@ func TestStatementOnClosedConnectionIsUnavailable(t *testing.T) {
 		return err
 	})
 	require.Error(t, err)
+}
+
+// Postgres refuses to write for lack of disk space in the first two rounds, and of memory in the third.
+func TestShortagesOfPostgresAreLoggedOncePerMinute(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn := connect(t, address)
+	log, lines := newLog()
+	store := dbtest.Open(t, address, db.Options{Log: log})
+	for _, code := range []string{"53100", "53100", "53200"} {
+		_, err := conn.Exec(t.Context(), `CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+				RAISE 'could not extend file' USING ERRCODE = '`+code+`', HINT = 'Check free disk space.';
+			END $$;
+			CREATE OR REPLACE TRIGGER fail BEFORE INSERT ON companies FOR EACH ROW EXECUTE FUNCTION fail()`)
+		require.NoError(t, err)
+		_, err = store.CreateCompany(t.Context(), "Acme")
+		var known *model.Error
+		require.ErrorAs(t, err, &known)
+		require.Equal(t, model.Errorf(model.Unavailable, "the database is not available; try again"), known)
+	}
+	for _, code := range []string{"53100", "53200"} {
+		var line map[string]string
+		require.NoError(t, json.Unmarshal([]byte(lines.next(t)), &line))
+		delete(line, "time")
+		require.Equal(t, map[string]string{"level": "ERROR", "msg": "Postgres lacks a resource", "sqlstate": code,
+			"error": "could not extend file", "hint": "Check free disk space."}, line)
+	}
+	require.Empty(t, lines.rest(store))
 }

@@ -19,6 +19,23 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+func TestExportReadsFromAStandby(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	newCompany(t, dbtest.Open(t, address, dbtest.Options()), "Acme")
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "ALTER DATABASE "+pgx.Identifier{conn.Config().Database}.Sanitize()+
+		" SET default_transaction_read_only = on")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	o := ran(t, "export", "--company", "Acme", "--database-url", address, filepath.Join(t.TempDir(), "acme.tar.gz"))
+	require.Zero(t, o.code, o.log)
+	o = ran(t, "plan", "set", "--company", "Acme", "--name", "Team", "--credits", "10", "--database-url", address)
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.log, "the database is a standby or read-only; agentgraph needs the primary")
+}
+
 func TestExportedCompanyIsImported(t *testing.T) {
 	t.Parallel()
 	from, to := dbtest.URL(t), dbtest.URL(t)

@@ -47,6 +47,31 @@ func readOnlyURL(t *testing.T) string {
 	return address
 }
 
+// damagedURL returns the address of a migrated database with an invalid and a missing index.
+func damagedURL(t *testing.T) string {
+	t.Helper()
+	address := dbtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `ALTER TABLE usage_entries DROP CONSTRAINT usage_entries_pkey;
+		UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'agents_pkey'::regclass`)
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	return address
+}
+
+func TestMigrateStatusNamesDamagedIndexes(t *testing.T) {
+	t.Parallel()
+	address := damagedURL(t)
+	o := ran(t, "migrate", "status", "--database-url", address)
+	require.Zero(t, o.code)
+	require.Contains(t, o.out, "index agents_pkey is invalid; run in psql: REINDEX INDEX CONCURRENTLY agents_pkey\n"+
+		"index usage_entries_pkey is missing; run in psql: ALTER TABLE usage_entries ADD CONSTRAINT usage_entries_pkey "+
+		"PRIMARY KEY (company_id, idempotency_key)\n")
+	o = ran(t, "migrate", "status", "--database-url", address, "--json")
+	require.Contains(t, o.out, `"indexFaults"`)
+}
+
 func TestDoctorNamesTheRightThatTheRoleLacks(t *testing.T) {
 	t.Parallel()
 	address := dbtest.URL(t)
@@ -87,7 +112,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 	require.NoError(t, conn.Close(t.Context()))
 	old := dbtest.URL(t)
 	require.Zero(t, ran(t, "migrate", "down", "--yes", "--database-url", old).code)
-	readOnly := readOnlyURL(t)
+	readOnly, damaged := readOnlyURL(t), damagedURL(t)
 	secrets := dbtest.URL(t)
 	acme, _ := newCompany(t, dbtest.Open(t, secrets, dbtest.Options()), "Acme")
 	_, err = acme.CreateTool(t.Context(), model.CreateToolInput{Name: "CRM", TechnicalName: "crm",
@@ -130,6 +155,10 @@ func TestDoctorReportsFindings(t *testing.T) {
 			map[string][2]string{"schema": {"problem", "public.agents of another program"}}},
 		"old schema": {[]string{"--database-url", old}, 1,
 			map[string][2]string{"schema": {"problem", "this program needs"}, "stored secrets": {}}},
+		"damaged indexes": {[]string{"--database-url", damaged}, 1, map[string][2]string{
+			"schema":  {"ok", "which this program needs"},
+			"indexes": {"problem", "agents_pkey is invalid, usage_entries_pkey is missing"},
+		}},
 		"read-only database": {[]string{"--database-url", readOnly}, 1,
 			map[string][2]string{"database": {"problem", "a standby or read-only"}}},
 		"secrets of another key": {[]string{"--database-url", secrets, "--secret-key", secretKey}, 1,

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -45,6 +46,7 @@ type DB struct {
 	tracer     pgx.QueryTracer
 	bun        *bun.DB
 	scopes     *scopes
+	shortages  *shortages
 	taken      map[string]UniqueViolation
 	// isSharded is set if the tables were distributed by Citus when the database was opened.
 	isSharded bool
@@ -61,6 +63,7 @@ func Open(ctx context.Context, address string, o Options) (*DB, error) {
 	d := &DB{
 		Tables: &Tables{o.Types}, pools: pools, writers: gateOf(pools.writes, 0), statements: newStatementCache(),
 		tracer: o.Tracer, scopes: scopes, taken: o.Taken,
+		shortages: &shortages{log: scopes.log, reported: map[string]time.Time{}},
 	}
 	d.bun = bun.NewDB(openReserving(d), postgres)
 	sharded, err := Distributed(ctx, pools.writes)

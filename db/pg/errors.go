@@ -8,9 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"regexp"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -37,8 +40,11 @@ func (d *DB) Translate(err error) error {
 	var connect *pgconn.ConnectError
 	var network net.Error
 	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		d.shortages.report(pg)
+	}
 	switch {
-	case errors.As(err, &connect), !errors.As(err, &pg) && (errors.As(err, &network) || isCut(err)):
+	case errors.As(err, &connect), pg == nil && (errors.As(err, &network) || isCut(err)):
 		return errors.Join(model.Errorf(model.Unavailable, "the database cannot be reached"), err)
 	case pg == nil:
 		return err
@@ -74,6 +80,31 @@ func (d *DB) Translate(err error) error {
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
 	}
 	return err
+}
+
+// shortages logs that Postgres lacks a resource: disk space, memory or connections.
+type shortages struct {
+	log *slog.Logger
+	mu  sync.Mutex
+	// reported has the time of the last line for each SQLSTATE.
+	reported map[string]time.Time
+}
+
+// shortageGap is the time between two log lines for the same SQLSTATE.
+const shortageGap = time.Minute
+
+// report logs an error of the class "insufficient resources". It ignores all other errors.
+func (s *shortages) report(err *pgconn.PgError) {
+	if !strings.HasPrefix(err.Code, "53") {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.reported[err.Code]) < shortageGap {
+		return
+	}
+	s.reported[err.Code] = time.Now()
+	s.log.Error("Postgres lacks a resource", "sqlstate", err.Code, "error", err.Message, "hint", err.Hint)
 }
 
 var (

@@ -123,6 +123,8 @@ type schemaShown struct {
 	Migrations []migrationShown `json:"migrations"`
 	// LocalTables are the tables that a Citus cluster has not distributed yet.
 	LocalTables []string `json:"localTables,omitempty"`
+	// IndexFaults names the indexes that are missing or invalid.
+	IndexFaults []string `json:"indexFaults,omitempty"`
 }
 
 type migrationShown struct {
@@ -147,7 +149,14 @@ func (c *migrateStatus) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		shown, table := schemaShown{schema.Current, schema.Wanted, []migrationShown{}, local}, [][]string{}
+		faults, err := m.IndexFaults(ctx)
+		if err != nil {
+			return err
+		}
+		shown, table := schemaShown{schema.Current, schema.Wanted, []migrationShown{}, local, nil}, [][]string{}
+		for _, fault := range faults {
+			shown.IndexFaults = append(shown.IndexFaults, fault.String())
+		}
 		for _, step := range steps {
 			migration, applied := migrationShown{Version: step.Version, Name: step.Name}, "missing"
 			if !step.AppliedAt.IsZero() {
@@ -158,6 +167,11 @@ func (c *migrateStatus) Run(cmd *cobra.Command) error {
 		}
 		if err := c.Print(cmd.OutOrStdout(), shown, table); err != nil || c.JSON {
 			return err
+		}
+		for _, fault := range faults {
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "index %s; run in psql: %s\n", fault, fault.Repair); err != nil {
+				return err
+			}
 		}
 		if len(local) > 0 {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",

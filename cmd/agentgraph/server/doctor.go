@@ -162,7 +162,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 		findings = append(findings, rowSecurity(contents))
 	}
 	if current.State == "ok" { // otherwise, tables or columns may be missing
-		findings = append(findings, c.store(ctx)...)
+		findings = append(append(findings, c.indexes(ctx)), c.store(ctx)...)
 	}
 	if skew > maxSkew {
 		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/schema"
@@ -19,6 +20,28 @@ func (c *Doctor) connections(contents schema.Contents) finding {
 			"raise max_connections of Postgres, lower AGENTGRAPH_MAX_CONNECTIONS, or use a pooler")
 	}
 	return ok("connections", "%s", found)
+}
+
+// indexes returns a problem if the schema has lost indexes, or if some are invalid.
+func (c *Doctor) indexes(ctx context.Context) finding {
+	const name = "indexes"
+	migrator, err := schema.NewMigrator(ctx, c.DatabaseURL)
+	if err != nil {
+		return problem(name, err.Error(), "check DATABASE_URL")
+	}
+	defer func() { _ = migrator.Close() }()
+	faults, err := migrator.IndexFaults(ctx)
+	switch {
+	case err != nil:
+		return problem(name, err.Error(), "check DATABASE_URL")
+	case len(faults) == 0:
+		return ok(name, "none is missing or invalid")
+	}
+	found, repairs := make([]string, len(faults)), make([]string, len(faults))
+	for i, f := range faults {
+		found[i], repairs[i] = f.String(), f.Repair
+	}
+	return problem(name, strings.Join(found, ", "), "run in psql: "+strings.Join(repairs, "; "))
 }
 
 // store returns a problem if stored secrets were encrypted with another secret key, or if serve could not open the

@@ -265,6 +265,12 @@ func TestRESTManagesCampaignItems(t *testing.T) {
 		"items.0.phoneNumber")
 	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"12","dataBag":{"firstName":"Eve"}}]}`,
 		400)["errors"], "items.0.phoneNumber")
+	_, err := tenant.UpdateCampaign(t.Context(),
+		model.UpdateCampaignInput{CampaignID: campaign.ID, DefaultRegion: new("DE")})
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(call(key, "POST", base,
+		`{"items":[{"phoneNumber":"4917612345678","dataBag":{"firstName":"Eve"}}]}`, 400)["errors"]),
+		"49 can be the country code, or the start of a national number of region DE")
 	require.Contains(t, call(key, "POST", base, `{"items":[{"phoneNumber":"+12025550199"}]}`, 422)["errors"],
 		"items.0.dataBag.firstName")
 	require.Contains(t, call(key, "POST", base, `{}`, 400)["errors"], "items")

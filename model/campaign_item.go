@@ -169,10 +169,22 @@ func (f *Fields) phoneNumber(path, number string, region *string) string {
 		f.Add(path, wanted)
 	case parsed.GetExtension() != "":
 		f.Add(path, "must not have an extension, which cannot be dialed")
+	case isAmbiguous(number, parsed):
+		f.Add(path, "must begin with + and the country code: %d can be the country code, or the start of a national number"+
+			" of region %s", parsed.GetCountryCode(), from)
 	default:
 		return phonenumbers.Format(parsed, phonenumbers.E164)
 	}
 	return ""
+}
+
+// isAmbiguous reports whether a number that was parsed as national would be another valid number of the same country
+// with a + before it. Spreadsheets drop the + of numbers.
+func isAmbiguous(number string, national *phonenumbers.PhoneNumber) bool {
+	international, err := phonenumbers.Parse("+"+number, phonenumbers.UNKNOWN_REGION)
+	return err == nil && international.GetCountryCode() == national.GetCountryCode() &&
+		phonenumbers.IsValidNumber(international) &&
+		phonenumbers.Format(international, phonenumbers.E164) != phonenumbers.Format(national, phonenumbers.E164)
 }
 
 // phoneLike matches parts of a text that may be phone numbers, written with any digits and punctuation that phoneNumber

@@ -302,6 +302,25 @@ func TestPhoneNumbersAreNormalized(t *testing.T) {
 	}
 	_, err = e164("12", new("FR"), ChannelPhone)
 	faults(t, err, "items.0.phoneNumber", "region FR")
+
+	// Spreadsheets drop the + and the first 0 of numbers. Digits that are valid with either are ambiguous.
+	for given, region := range map[string]string{"4917612345678": "DE", "4915112345678": "DE", "49 170 555 0110": "DE",
+		"3906123456": "IT", "461167981": "SE"} {
+		_, err := e164(given, &region, ChannelPhone)
+		faults(t, err, "items.0.phoneNumber", "must begin with + and the country code: "+given[:2]+
+			" can be the country code, or the start of a national number of region "+region)
+	}
+	for given, want := range map[string]string{
+		"4930112299": "DE:+4930112299", "0491 7612345678": "DE:+494917612345678", "0049 176 12345678": "DE:+4917612345678",
+		"+49 176 12345678": "DE:+4917612345678", "17612345678": "DE:+4917612345678", "442079460958": "GB:+442079460958",
+		"33199001234": "FR:+33199001234", "12025550143": "US:+12025550143", "4312345678": "US:+14312345678",
+		"3931234567": "IT:+393931234567",
+	} {
+		region, number, _ := strings.Cut(want, ":")
+		got, err := e164(given, &region, ChannelPhone)
+		require.NoError(t, err, given)
+		require.Equal(t, number, got)
+	}
 }
 
 func TestNumbersInTextsAreMasked(t *testing.T) {

@@ -22,6 +22,9 @@ journeys("campaigns and consumption", () => {
       await dialog.getByRole("region", { name: "Preview" }).getByText("a, ").first().waitFor();
       await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "excel.csv", mimeType: "text/csv", buffer: latin1 });
       await dialog.getByText("Line 2 is not UTF-8.", { exact: false }).waitFor();
+      const twice = `sep=;\nphoneNumber;${columns[1]};${columns[1]?.toUpperCase()}\n+442079460000;a;b`;
+      await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "twice.csv", mimeType: "text/csv", buffer: Buffer.from(twice) });
+      await dialog.getByText("Rename or delete one of them.", { exact: false }).waitFor();
       await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
       await dialog.getByRole("button", { name: "Add 1,003 contacts" }).click();
       await dialog.getByText("1,000 contacts added.").waitFor();

@@ -47,4 +47,6 @@ func TestUnknownColumnsOfLabelsAreRefused(t *testing.T) {
 	for _, separator := range []string{";", "\t"} {
 		require.NoError(t, importedLabels(t, strings.ReplaceAll(columns+"\nrun_1,Is kind,yes\n", ",", separator)), separator)
 	}
+	require.NoError(t, importedLabels(t, "\ufeffsep=;\r\nrun_id;criterion;holds;note\nrun_1;Is kind;yes;\n"))
+	require.ErrorContains(t, importedLabels(t, "sep=|\nrun_id|criterion|holds\nrun_1|a, b|maybe\n"), "line 3: ")
 }

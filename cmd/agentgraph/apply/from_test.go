@@ -138,6 +138,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.csv": "\ufeffrow,day,said\nFirst,Monday,\"a, \"\"b\"\"\"\n,Tuesday,\n,, \n", "b.csv": "day;free\nMonday;9\n;\n",
+		"n.csv": "sep=;\nday;free\nMonday;9,5\n", "o.csv": "sep=;\n",
 		"c.jsonl": "{\"row\": \"First\", \"free\": [9, 10]}\n\n{\"free\": []}\n", "d.csv": "day\n", "e.jsonl": "[1]\n",
 		"k.jsonl": "{\"iban\": 1}\n{\"iban\": 12345678901234567890}\n",
 		"m.csv":   "row,opens, opens\na,1,2\n",
@@ -150,6 +151,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	for name, want := range map[string]string{
 		"a.csv":   `[{"name":"First","values":{"day":"Monday","said":"a, \"b\""}},{"values":{"day":"Tuesday","said":""}}]`,
 		"b.csv":   `[{"values":{"day":"Monday","free":"9"}}]`,
+		"n.csv":   `[{"values":{"day":"Monday","free":"9,5"}}]`,
 		"i.csv":   `[{"values":{"name, first":"Ana","question":"a"}}]`,
 		"j.csv":   `[{"values":{"a;\"b":"1"}}]`,
 		"l.jsonl": `[{"values":{"iban":1234567890123456789}}]`,
@@ -163,7 +165,7 @@ func TestFilesBecomeRows(t *testing.T) {
 	}
 	for name, fault := range map[string]string{
 		"d.csv": "and then rows", "e.jsonl": "line 1 must be a JSON object", "f.txt": "must end with", "g.csv": "has 501 rows",
-		"h.csv": "wrong number of fields", "latin.csv": "latin.csv: line 2 is not UTF-8",
+		"o.csv": "and then rows", "h.csv": "wrong number of fields", "latin.csv": "latin.csv: line 2 is not UTF-8",
 		"m.csv":    `m.csv: has two columns "opens": rename or delete one of them`,
 		"k.jsonl":  "line 2: the number 12345678901234567890 would be changed: put it in quotes",
 		"../a.csv": "inside the directory of this file", "none.csv": "does not exist",

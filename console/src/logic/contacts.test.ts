@@ -15,6 +15,14 @@ test("columns become numbers and fields, ignoring case, and other columns are li
   assert.deepEqual([faults, unused], [[], ["shoe size"]]);
 });
 
+test("two columns for one field are refused, and a second column of numbers is listed", () => {
+  const twice = readCSV("phoneNumber,firstName,FirstName\n+1,Ada,Bo");
+  assert.throws(() => contactsOf(twice, fields, true), /has the columns "firstName" and "FirstName" for one field. Rename or delete one of them/);
+  assert.deepEqual(contactsOf(readCSV("phone,Phone,firstName\n+1,+2,Ada"), fields, true).unused, ["Phone"]);
+  const both = [...fields, { name: "FirstName", isMandatory: false, isSystem: false }];
+  assert.deepEqual(contactsOf(twice, both, true).contacts[0]?.dataBag, { firstName: "Ada", FirstName: "Bo" });
+});
+
 test("lines that lack a value are faults, and other lines are not", () => {
   const { contacts, faults } = contactsOf(readCSV("Phone number,firstName\n+1,Ada\n,Bo\n+3\n\n+4,Di,x\n"), fields, true);
   assert.deepEqual(contacts.map((contact) => contact.line), [2]);

@@ -33,11 +33,16 @@ export const pageSize = 1_000;
 /**
  * Reads contacts from the records of a CSV file. The first record names the columns. A line that lacks a required number
  * or a mandatory value is a fault and gives no contact. Empty values are left out. Throws an error if numbers are required
- * and no column has them.
+ * and no column has them, or if two columns have the same field.
  */
 export function contactsOf(records: readonly CSVRecord[], fields: readonly CampaignField[], needsNumber: boolean): Contacts {
   const columns = records[0]?.values.map((name) => name.trim()) ?? [];
-  const fieldOf = (column: string) => fields.find((field) => !field.isSystem && field.name.toLowerCase() === column.toLowerCase());
+  const own = fields.filter((field) => !field.isSystem);
+  const fieldOf = (column: string) => own.find(({ name }) => name === column) ?? own.find(({ name }) => name.toLowerCase() === column.toLowerCase());
+  columns.forEach((column, i) => {
+    const first = fieldOf(column) && columns.findIndex((other) => fieldOf(other) === fieldOf(column));
+    if (first !== undefined && first < i) throw new Error(`The file has the columns "${columns[first]}" and "${column}" for one field. Rename or delete one of them.`);
+  });
   const phone = columns.findIndex((column) => !fieldOf(column) && phoneColumns.has(column.toLowerCase().replace(/[^a-z]/g, "")));
   if (needsNumber && phone < 0) throw new Error(`The file has no column phoneNumber. Its columns are ${columns.join(", ")}.`);
   const faults: LineFault[] = [];

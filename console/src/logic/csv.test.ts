@@ -17,6 +17,18 @@ test("the separator is detected, and a byte order mark is left out", () => {
   assert.deepEqual(readCSV(""), []);
 });
 
+test("a first line such as sep=; names the separator", () => {
+  const records = [
+    { line: 2, values: ["a,b", "c"] },
+    { line: 3, values: ["1,5", "2"] },
+  ];
+  assert.deepEqual(readCSV("\uFEFFsep=;\r\na,b;c\r\n1,5;2"), records);
+  assert.deepEqual(readCSV("SEP=|\na,b|c\n1,5|2\n"), records);
+  assert.deepEqual(readCSV("sep=;"), []);
+  assert.deepEqual(readCSV("sep=;x\n1")[0]?.values, ["sep=", "x"]);
+  assert.throws(() => readCSV('sep=;\na\n"b'), /line 3/);
+});
+
 test("the error for an unclosed quotation mark names its line", () => {
   assert.throws(() => readCSV('a\n"b\nc'), /line 2/);
 });

@@ -6,13 +6,15 @@ export interface CSVRecord {
 
 /**
  * Reads CSV as in RFC 4180, separated by commas, semicolons or tabs, whichever is most frequent in the first line.
+ * A first line such as sep=; declares the separator for Excel, and is left out.
  * Quoted values may contain line breaks. Empty lines are left out. Throws an error with the line of a quote that never ends.
  */
 export function readCSV(text: string): CSVRecord[] {
   const content = text.replace(/^\uFEFF/, "");
-  const separator = separatorOf(content.slice(0, content.search(/[\r\n]|$/)));
+  const [head, declared] = /^sep=([,;|\t])(?:\r\n|\r|\n|$)/i.exec(content) ?? ["", undefined];
+  const separator = declared ?? separatorOf(content.slice(0, content.search(/[\r\n]|$/)));
   const records: CSVRecord[] = [];
-  let [line, at] = [1, 0];
+  let [line, at] = [declared ? 2 : 1, head.length];
   while (at < content.length) {
     const record: CSVRecord = { line, values: [] };
     for (;;) {

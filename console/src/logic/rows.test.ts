@@ -7,6 +7,7 @@ test("rows are read from CSV and JSON lines", () => {
   assert.deepEqual(readRows("a.jsonl", '{"row": "First", "free": [9]}\n\n{"free": []}\n'), [{ name: "First", values: { free: [9] } }, { values: { free: [] } }]);
   assert.throws(() => readRows("a.csv", "day\n"), /has no rows/);
   assert.throws(() => readRows("a.csv", "a,b\n1\n"), /Line 2/);
+  assert.throws(() => readRows("a.csv", "day, day\nMonday,Tuesday\n"), /has two columns "day". Rename or delete one of them/);
   assert.throws(() => readRows("a.jsonl", "{}\n[1]\n"), /Line 2/);
   assert.throws(() => readRows("a.csv", `n\n${"1\n".repeat(501)}`), /501 rows/);
 });

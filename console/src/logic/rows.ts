@@ -20,10 +20,13 @@ export function readRows(fileName: string, text: string): TestRow[] {
 }
 
 function rowsOfCSV(text: string): TestRow[] {
-  const [names, ...records] = readCSV(text);
+  const [first, ...records] = readCSV(text);
+  const names = first?.values.map((name) => name.trim()) ?? [];
+  const double = names.find((name, i) => names.indexOf(name) < i);
+  if (double !== undefined) throw new Error(`The file has two columns "${double}". Rename or delete one of them.`);
   return records.map((record) => {
-    if (record.values.length !== names?.values.length) throw new Error(`Line ${record.line} has a different number of values than the first line.`);
-    return rowOf(Object.fromEntries(names.values.map((name, i) => [name.trim(), record.values[i]])));
+    if (record.values.length !== names.length) throw new Error(`Line ${record.line} has a different number of values than the first line.`);
+    return rowOf(Object.fromEntries(names.map((name, i) => [name, record.values[i]])));
   });
 }
 

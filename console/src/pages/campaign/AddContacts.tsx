@@ -124,7 +124,7 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
     <>
       {faults.length > 0 && <Lines lines={faults} kind="bad" what="left out" />}
       {duplicates.length > 0 && <Lines lines={duplicates} kind="warn" what="skipped, so that nobody is called twice" />}
-      {read.unused.length > 0 && <p className="muted small">Ignored columns, without a field of that name: {read.unused.join(", ")}.</p>}
+      {read.unused.length > 0 && <p className="muted small">Ignored columns, without a field of that name: {read.unused.join(", ")}. To import them, add fields in the agent's settings.</p>}
       {left.length > 0 && added + duplicates.length === 0 && <Preview contacts={left} />}
       {error && <Failure error={error} />}
       {isBusy && <progress value={added + duplicates.length} max={added + duplicates.length + left.length} aria-label="Progress" />}

@@ -103,7 +103,6 @@ type Server struct {
 	entrance  http.Handler
 	cors      *cors.Cors
 	requests  keyLimit
-	companies *rateLimit
 	sessions  *sessions
 	persisted *cache.Cache[string, string]
 	schema    *ast.Schema
@@ -131,8 +130,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 		observer:        o.Observer,
 		traffic:         newTraffic(),
 		cors:            newCORS(o.Settings.CORSOrigins),
-		requests:        newKeyLimit("requests", o.Settings.RateLimit),
-		companies:       newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		requests:        newKeyLimit("requests", o.Settings.RateLimit, o.Settings.CompanyRateLimit),
 		sdl:             sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
 		schema:          o.Schema.Schema(),
 		persisted:       newPersisted(o.Settings.PersistedBytes),
@@ -149,7 +147,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{limit: newKeyLimit("operations that use a model", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{limit: newModelLimit(o.Settings)})
 	s.exec.Use(deadline{settings: o.Settings})
 	if o.HeavySlots != nil {
 		s.exec.Use(heavy{slots: o.HeavySlots})

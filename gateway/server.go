@@ -55,7 +55,8 @@ type Options struct {
 	Revocations Revocations
 	// Claim lets clients retry POST requests with an Idempotency-Key. If nil, the header is ignored.
 	Claim ClaimRequest
-	// HeavySlots bounds the heavy operations that run at the same time. If nil, they are not bounded.
+	// HeavySlots bounds the heavy operations that run, and the large bodies that are decoded, at the same time. If nil,
+	// they are not bounded.
 	HeavySlots Slots
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
@@ -108,6 +109,7 @@ type Server struct {
 	schema    *ast.Schema
 	sdl       func() []byte
 	memory    *responseMemory
+	slots     Slots
 }
 
 // New returns a Server. It panics if an extension does not match the schema.
@@ -135,6 +137,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 		schema:          o.Schema.Schema(),
 		persisted:       newPersisted(o.Settings.PersistedBytes),
 		memory:          newResponseMemory(o.Settings),
+		slots:           o.HeavySlots,
 		sessions:        newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)

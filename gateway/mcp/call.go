@@ -138,6 +138,7 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 		return errorResult(model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope))
 	}
 	input, err := t.decode(r.Params.Arguments, one.input)
+	callOf(ctx).decoded()
 	if err != nil {
 		return errorResult(err)
 	}

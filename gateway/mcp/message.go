@@ -44,8 +44,13 @@ func (t *Transport) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror
 	t.refuse(w, t.Status(code), &model.Error{Code: model.Code(code), Message: err.Message})
 }
 
+// refuse writes a refusal. Clients show the message, but not Retry-After, so a temporary refusal has both.
 func (t *Transport) refuse(w http.ResponseWriter, status int, err *model.Error) {
-	newError(serverError, err).write(w, status, nil)
+	refusal := newError(serverError, err)
+	if after := w.Header().Get("Retry-After"); after != "" && status == http.StatusServiceUnavailable {
+		refusal.Message += " (after " + after + " s)"
+	}
+	refusal.write(w, status, nil)
 }
 
 // maxID is the largest number that every program reads exactly.

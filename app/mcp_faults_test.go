@@ -184,7 +184,7 @@ func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
 		`"text"`:         `"code":-32600,"message":"the body must be a JSON-RPC message, which is an object"`,
 		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`: `"code":-32600,"message":"the id must be a string, or a whole number of at most 53 bits"`,
 		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:              `"data":{"code":"BAD_INPUT"}},"id":1.5`,
-		`{"jsonrpc":"2.0","id":"a","method":"nothing"}`:           `"code":-32601,"message":"method not found: \"nothing\" unsupported"},"id":"a"`,
+		`{"jsonrpc":"2.0","id":"a","method":"nothing"}`:           `"code":-32601,"message":"method not found: \"nothing\""},"id":"a"`,
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call"}`:          `"code":-32600,"message":"invalid request: missing required \"params\""},"id":5`,
 	} {
 		status, text := postMCP(t, g.url, key, body, nil)

@@ -151,7 +151,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	err := &rpcError{Code: jsonrpc.CodeInvalidRequest, Message: strings.TrimSpace(string(p))}
 	if method, isUnknown := strings.CutPrefix(err.Message, "JSON RPC not handled: "); isUnknown {
-		err = &rpcError{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + method}
+		err = &rpcError{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " +
+			strings.TrimSuffix(method, " unsupported")}
 	}
 	err.write(w.ResponseWriter, w.refused, w.id)
 	return len(p), nil

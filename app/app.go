@@ -135,10 +135,14 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		schema = table.Plan(schema)
 	}
 	settings := o.Settings
+	var server *gateway.Server
+	waitToDecode := func(w http.ResponseWriter, r *http.Request, bytes int) (leave func(), err *model.Error) {
+		return server.WaitToDecode(w, r, bytes)
+	}
 	v1, err := rest.New(schema.Schema(), rest.Options{
 		Status: gateway.StatusOf, TraceID: gateway.TraceID, Ledger: ledgerOf(o.Store), AuditLog: auditLogOf(o.Store),
 		BasePath: settings.BasePath, MaxBody: settings.BodyBytes, MaxUpload: settings.UploadBytes,
-		RequestTimeout: settings.RequestTimeout,
+		RequestTimeout: settings.RequestTimeout, WaitToDecode: waitToDecode,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("load the REST operations: %w", err)
@@ -148,8 +152,9 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 			return nil, err
 		}
 	}
-	var server *gateway.Server
-	assistants, err := mcp.New(schema.Schema(), assistantOptions(o, func() <-chan struct{} { return server.Closing() }))
+	ofAssistants := assistantOptions(o, func() <-chan struct{} { return server.Closing() })
+	ofAssistants.WaitToDecode = waitToDecode
+	assistants, err := mcp.New(schema.Schema(), ofAssistants)
 	if err != nil {
 		return nil, fmt.Errorf("load the tools of assistants: %w", err)
 	}

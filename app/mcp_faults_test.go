@@ -184,7 +184,7 @@ func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
 		`"text"`:         `"code":-32600,"message":"the body must be a JSON-RPC message, which is an object"`,
 		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`: `"code":-32600,"message":"the id must be a string, or a whole number of at most 53 bits"`,
 		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:              `"data":{"code":"BAD_INPUT"}},"id":1.5`,
-		`{"jsonrpc":"2.0","id":"a","method":"nothing"}`:           `"code":-32601,"message":"method not found: \"nothing\" unsupported"},"id":"a"`,
+		`{"jsonrpc":"2.0","id":"a","method":"nothing"}`:           `"code":-32601,"message":"method not found: \"nothing\""},"id":"a"`,
 		`{"jsonrpc":"2.0","id":5,"method":"tools/call"}`:          `"code":-32600,"message":"invalid request: missing required \"params\""},"id":5`,
 	} {
 		status, text := postMCP(t, g.url, key, body, nil)
@@ -198,6 +198,34 @@ func TestMCPRefusesMessagesInJSONRPC(t *testing.T) {
 	}
 	_, text := postMCP(t, g.url, key, `{"jsonrpc":"2.0","id":1.0,"method":"ping"}`, nil)
 	require.Contains(t, text, `"id":1,`, "some clients write whole numbers so")
+}
+
+// Answers repeat these parts of a message, some of them in each notification of progress.
+func TestMCPBoundsWhatItRepeats(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Repeats")
+	long := strings.Repeat("a", 1_001)
+	for name, body := range map[string]string{
+		"id":            `{"jsonrpc":"2.0","id":"` + long + `","method":"ping"}`,
+		"method":        `{"jsonrpc":"2.0","id":7,"method":"` + long + `"}`,
+		"name":          `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + long + `"}}`,
+		"uri":           `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"` + long + `"}}`,
+		"progressToken": `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":{"progressToken":"` + long + `"}}}`,
+		"io.modelcontextprotocol/protocolVersion": `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"_meta":` +
+			`{"io.modelcontextprotocol/protocolVersion":"` + long + `"}}}`,
+	} {
+		status, text := postMCP(t, g.url, key, body, nil)
+		require.Equal(t, http.StatusBadRequest, status, name)
+		id := "7"
+		if name == "id" {
+			id = "null"
+		}
+		require.JSONEq(t, `{"jsonrpc":"2.0","id":`+id+`,"error":{"code":-32600,"message":"`+name+
+			` must have at most 1000 bytes","data":{"code":"BAD_INPUT"}}}`, text)
+	}
+	_, text := postMCP(t, g.url, key, `{"jsonrpc":"2.0","id":"`+long[:998]+`","method":"ping"}`, nil)
+	require.Contains(t, text, long[:998])
 }
 
 func TestMCPQueriesNameTheWrongVariable(t *testing.T) {

@@ -406,7 +406,12 @@ func TestMCPResourcesAndPrompts(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, got.Messages[0].Content.(*sdk.TextContent).Text, `"Says where to park"`)
 	_, err = s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "repair_red_test"})
-	require.ErrorContains(t, err, "must have 1 to 1000 bytes")
+	require.ErrorContains(t, err, "must have 1 to 1000 characters")
+	for length, is := range map[int]require.ErrorAssertionFunc{1_000: require.NoError, 1_001: require.Error} {
+		_, err = s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "repair_red_test",
+			Arguments: map[string]string{"test": strings.Repeat("é", length)}})
+		is(t, err)
+	}
 
 	// A key that may not read prompts sees no agents as resources, because these contain prompts.
 	companies, err := g.store.Companies(t.Context())

@@ -88,6 +88,35 @@ func TestModelOperationsHaveTheirOwnLimit(t *testing.T) {
 	require.Contains(t, text, `"code":"LIMIT_EXCEEDED"`)
 }
 
+// A company's keys share a limit of model operations, in the ratio of the limits of requests.
+func TestModelOperationsHaveALimitPerCompany(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	settings := gateway.DefaultSettings()
+	settings.RateLimit, settings.CompanyRateLimit, settings.ModelRateLimit = 20, 30, 2
+	g := &gatewayUnderTest{url: serveWith(t, store, settings), store: store}
+	tenant, first := g.company(t, "Limited")
+	_, second := g.keyOf(t, companyIDOf(t, tenant), "simulate")
+	start := `{"query":"mutation { startSimulationChat(input: {agentId: \"` + manyAgents(t, tenant, 1) +
+		`\"}) { simulationChat { id } } }"}`
+	for _, key := range []string{first, first, second} {
+		response, text := g.answer(t, http.MethodPost, "/graphql", key, start)
+		require.Equal(t, http.StatusOK, response.StatusCode, text)
+		require.NotContains(t, text, "errors")
+		require.Equal(t, "2", response.Header.Get("RateLimit-Limit"), "the header has the key's limit")
+	}
+	response, text := g.answer(t, http.MethodPost, "/graphql", second, start)
+	require.Equal(t, http.StatusTooManyRequests, response.StatusCode, text)
+	require.NotEmpty(t, response.Header.Get("Retry-After"))
+	require.Contains(t, text, "the company reached its limit of 3 operations that use a model per minute")
+	response, text = g.answer(t, http.MethodPost, "/graphql", second, `{"query":"{ company { name } }"}`)
+	require.Equal(t, http.StatusOK, response.StatusCode, text)
+	other, key := g.company(t, "Other")
+	response, text = g.answer(t, http.MethodPost, "/graphql", key, `{"query":"mutation { startSimulationChat(input: `+
+		`{agentId: \"`+manyAgents(t, other, 1)+`\"}) { simulationChat { id } } }"}`)
+	require.Equal(t, http.StatusOK, response.StatusCode, text)
+}
+
 func TestAccessTokensShareTheLimitOfTheirKey(t *testing.T) {
 	t.Parallel()
 	g := startLimited(t, 3, 0)

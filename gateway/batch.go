@@ -43,6 +43,11 @@ func (x exchange) decodeBatch(body []byte) ([]request, *fault) {
 		return nil, refusal(http.StatusBadRequest, "the body must be one request: this server refuses lists of requests "+
 			"unless its operator sets AGENTGRAPH_MAX_BATCH")
 	}
+	leave, err := x.WaitToDecode(x.w, x.r, len(body))
+	if err != nil {
+		return nil, &fault{http.StatusServiceUnavailable, err}
+	}
+	defer leave()
 	var texts []json.RawMessage
 	if unmarshal(body, &texts) != nil {
 		return nil, refusal(http.StatusBadRequest, "the list of requests is not valid JSON")

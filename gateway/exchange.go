@@ -26,6 +26,16 @@ type exchange struct {
 	isSafe bool
 }
 
+// decode decodes a request. A large one waits for a slot of the company.
+func (x exchange) decode(text []byte) (request, *fault) {
+	leave, err := x.WaitToDecode(x.w, x.r, len(text))
+	if err != nil {
+		return request{}, &fault{http.StatusServiceUnavailable, err}
+	}
+	defer leave()
+	return decodeParams(text)
+}
+
 func (x exchange) run(params request) {
 	params.Headers = x.r.Header
 	ctx := x.r.Context()

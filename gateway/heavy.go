@@ -2,7 +2,9 @@ package gateway
 
 import (
 	"context"
+	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -17,6 +19,9 @@ const (
 	heavyCost   = 1_000
 	heavyFields = 50
 )
+
+// heavyBody is the size in bytes from which a request body is heavy too. Decoding a MiB takes up to 20 ms.
+const heavyBody = 64 << 10
 
 // Slots shares slots between companies. Enter waits for a slot, or returns the context's error. After a nil error the
 // caller must call Leave.
@@ -40,12 +45,32 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 	}
 	principal, _ := model.PrincipalOf(ctx)
 	if h.slots.Enter(ctx, principal.CompanyID) != nil {
-		fault := model.Errorf(model.Unavailable, "too many heavy operations of the company are in progress. Nothing was "+
-			"done: try again, or request less at a time")
-		return &graphql.Response{Errors: gqlerror.List{publicError(ctx, fault)}}
+		return &graphql.Response{Errors: gqlerror.List{publicError(ctx, tooManyHeavy())}}
 	}
 	defer h.slots.Leave(principal.CompanyID)
 	return next(ctx)
+}
+
+func tooManyHeavy() *model.Error {
+	return model.Errorf(model.Unavailable, "too many heavy operations of the company are in progress. Nothing was "+
+		"done: try again, or request less at a time")
+}
+
+// WaitToDecode waits for a slot if a body of that many bytes is heavy. The caller must call leave, at least once, after
+// it has decoded the body. It must do so before it executes an operation, which may wait for a slot itself. Without a
+// slot in time, WaitToDecode sets Retry-After and returns UNAVAILABLE.
+func (s *Server) WaitToDecode(w http.ResponseWriter, r *http.Request, bytes int) (leave func(), _ *model.Error) {
+	if s.slots == nil || bytes < heavyBody {
+		return func() {}, nil
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), s.settings.RequestTimeout)
+	defer cancel()
+	principal, _ := model.PrincipalOf(ctx)
+	if s.slots.Enter(ctx, principal.CompanyID) != nil {
+		w.Header().Set("Retry-After", retryAfter)
+		return nil, tooManyHeavy()
+	}
+	return sync.OnceFunc(func() { s.slots.Leave(principal.CompanyID) }), nil
 }
 
 func isHeavy(ctx context.Context, operation *graphql.OperationContext) bool {

@@ -42,7 +42,7 @@ func (x exchange) multipart() {
 	case gjson.Parse(operations).IsArray():
 		f = refusal(http.StatusBadRequest, "operations must be one request: uploads cannot be batched")
 	default:
-		params, f = decodeParams([]byte(operations))
+		params, f = x.decode([]byte(operations))
 	}
 	if f == nil {
 		f, err = fillUploads(params, sent)

@@ -41,7 +41,7 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		x.batch(body)
 		return
 	}
-	params, f := decodeParams(body)
+	params, f := x.decode(body)
 	if f != nil {
 		x.deny(f)
 		return

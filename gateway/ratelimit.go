@@ -100,21 +100,31 @@ func (l *rateLimit) seconds(things float64) string {
 	return strconv.Itoa(max(int(math.Ceil(things/l.perSecond())), 1))
 }
 
-// keyLimit is a rate limit of API keys. Each holder of an access token, such as a visitor of a web page, may use
-// 1/tokenShare of the key's limit.
-type keyLimit struct{ keys, holders *rateLimit }
+// keyLimit is a rate limit of API keys and of companies. Each holder of an access token, such as a visitor of a web
+// page, may use 1/tokenShare of the key's limit.
+type keyLimit struct{ keys, holders, companies *rateLimit }
 
-func newKeyLimit(things string, perMinute int) keyLimit {
-	l := keyLimit{keys: newRateLimit("API key", things, perMinute)}
-	if perMinute > 0 {
-		l.holders = newRateLimit("access token", things, max(perMinute/tokenShare, 1))
+// newKeyLimit returns a limit for each key and one for all keys of a company together. 0 means no limit.
+func newKeyLimit(things string, perKey, perCompany int) keyLimit {
+	l := keyLimit{keys: newRateLimit("API key", things, perKey), companies: newRateLimit("company", things, perCompany)}
+	if perKey > 0 {
+		l.holders = newRateLimit("access token", things, max(perKey/tokenShare, 1))
 	}
 	return l
 }
 
-// takeRequests spends from the principal's limits. A token's own limit comes first, so that its refused requests
-// spend nothing of the key's limit.
+// takeRequests spends from the principal's key and then from its company. The key comes first, so that its refused
+// requests do not count toward the company's limit.
 func (l keyLimit) takeRequests(h http.Header, principal model.Principal, n int, at time.Time) error {
+	if err := l.takeOfKey(h, principal, n, at); err != nil {
+		return err
+	}
+	return l.companies.takeQuietly(h, principal.CompanyID, n, at)
+}
+
+// takeOfKey spends from the limits of the principal's token and key. A token's own limit comes first, so that its
+// refused requests spend nothing of the key's limit.
+func (l keyLimit) takeOfKey(h http.Header, principal model.Principal, n int, at time.Time) error {
 	if principal.Reach == nil || !principal.IsToken() {
 		return l.keys.takeRequests(h, principal.KeyID, n, at)
 	}
@@ -124,13 +134,20 @@ func (l keyLimit) takeRequests(h http.Header, principal model.Principal, n int, 
 	return l.keys.takeQuietly(h, principal.KeyID, n, at)
 }
 
-// takeRequest counts a request against the principal's key and then its company. The key comes first, so that its
-// refused requests do not count toward the company's limit.
+// takeRequest counts a request.
 func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.Time) error {
-	if err := s.requests.takeRequests(h, principal, 1, at); err != nil {
-		return err
+	return s.requests.takeRequests(h, principal, 1, at)
+}
+
+// newModelLimit returns the limit of operations that use a model. A company has as many times its key's limit as for
+// requests. It has no limit if requests have none.
+func newModelLimit(o Settings) keyLimit {
+	perCompany := 0
+	if o.RateLimit > 0 && o.CompanyRateLimit > 0 {
+		ratio := float64(o.CompanyRateLimit) / float64(o.RateLimit)
+		perCompany = int(math.Ceil(float64(o.ModelRateLimit) * ratio))
 	}
-	return s.companies.takeQuietly(h, principal.CompanyID, 1, at)
+	return newKeyLimit("operations that use a model", o.ModelRateLimit, perCompany)
 }
 
 // modelDriven is an extension that limits the fields marked @modelDriven. Each occurrence in an operation counts.

@@ -70,7 +70,7 @@ func TestVisitorsHaveAShareOfTheLimit(t *testing.T) {
 	visitor := func(holder string) model.Principal {
 		return model.Principal{KeyID: "k", TokenHash: []byte{1}, Reach: &model.Reach{Holder: []byte(holder)}}
 	}
-	l := newKeyLimit("requests", 20)
+	l := newKeyLimit("requests", 20, 0)
 	for range 2 {
 		require.NoError(t, l.takeRequests(nil, visitor("a"), 1, at))
 	}
@@ -81,7 +81,7 @@ func TestVisitorsHaveAShareOfTheLimit(t *testing.T) {
 	require.NoError(t, l.takeRequests(nil, model.Principal{KeyID: "k"}, 17, at))
 	codeIs(t, l.takeRequests(nil, model.Principal{KeyID: "k"}, 1, at), model.RateLimited)
 
-	small := newKeyLimit("requests", 5)
+	small := newKeyLimit("requests", 5, 0)
 	require.NoError(t, small.takeRequests(nil, visitor("a"), 1, at))
 	codeIs(t, small.takeRequests(nil, visitor("a"), 1, at), model.RateLimited)
 }

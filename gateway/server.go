@@ -55,7 +55,8 @@ type Options struct {
 	Revocations Revocations
 	// Claim lets clients retry POST requests with an Idempotency-Key. If nil, the header is ignored.
 	Claim ClaimRequest
-	// HeavySlots bounds the heavy operations that run at the same time. If nil, they are not bounded.
+	// HeavySlots bounds the heavy operations that run, and the large bodies that are decoded, at the same time. If nil,
+	// they are not bounded.
 	HeavySlots Slots
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
@@ -103,12 +104,12 @@ type Server struct {
 	entrance  http.Handler
 	cors      *cors.Cors
 	requests  keyLimit
-	companies *rateLimit
 	sessions  *sessions
 	persisted *cache.Cache[string, string]
 	schema    *ast.Schema
 	sdl       func() []byte
 	memory    *responseMemory
+	slots     Slots
 }
 
 // New returns a Server. It panics if an extension does not match the schema.
@@ -131,12 +132,12 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 		observer:        o.Observer,
 		traffic:         newTraffic(),
 		cors:            newCORS(o.Settings.CORSOrigins),
-		requests:        newKeyLimit("requests", o.Settings.RateLimit),
-		companies:       newRateLimit("company", "requests", o.Settings.CompanyRateLimit),
+		requests:        newKeyLimit("requests", o.Settings.RateLimit, o.Settings.CompanyRateLimit),
 		sdl:             sync.OnceValue(func() []byte { return []byte(SDL(o.Schema.Schema())) }),
 		schema:          o.Schema.Schema(),
 		persisted:       newPersisted(o.Settings.PersistedBytes),
 		memory:          newResponseMemory(o.Settings),
+		slots:           o.HeavySlots,
 		sessions:        newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}
 	s.entrance = http.HandlerFunc(s.admit)
@@ -149,7 +150,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.SetQueryCache(documents)
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
-	s.exec.Use(modelDriven{limit: newKeyLimit("operations that use a model", o.Settings.ModelRateLimit)})
+	s.exec.Use(modelDriven{limit: newModelLimit(o.Settings)})
 	s.exec.Use(deadline{settings: o.Settings})
 	if o.HeavySlots != nil {
 		s.exec.Use(heavy{slots: o.HeavySlots})

@@ -74,7 +74,8 @@ type Settings struct {
 	ModelRateLimit int
 	// SlowOperation is the duration from which a query or mutation is logged as slow. 0 logs none.
 	SlowOperation time.Duration
-	// CompanyRateLimit bounds the requests of all keys of one company in a minute; 0 means no limit.
+	// CompanyRateLimit bounds the requests of all keys of one company in a minute; 0 means no limit. The fields marked
+	// @modelDriven of one company have a limit in the same ratio to that of a key.
 	CompanyRateLimit int
 	// SessionsPerKey bounds the open sockets and streams of one key and its tokens; 0 means no limit.
 	SessionsPerKey int

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -102,7 +103,7 @@ func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 	}
 	isReading := one.operation == nil || one.operation.Kind == ast.Query
 	described := &sdk.Tool{
-		Name: one.name, Title: one.title, Description: one.about, InputSchema: input,
+		Name: one.name, Title: one.title, Description: one.about, InputSchema: encoded(input),
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: isReading, IdempotentHint: isReading || one.isIdempotent,
 			DestructiveHint: &one.isDestructive, OpenWorldHint: &one.isOpen},
 	}
@@ -110,9 +111,16 @@ func (t *Transport) describe(one *readyTool) (*sdk.Tool, error) {
 		last := result.Fields[len(result.Fields)-1]
 		output := d.Object(t.schema.Types[last.Definition.Type.Name()], last.SelectionSet, "")
 		output.Type = "object" // clients require it, even next to anyOf
-		described.OutputSchema = output
+		described.OutputSchema = encoded(output)
 	}
 	return described, d.Err
+}
+
+// encoded returns a schema as JSON. Every list of tools would otherwise encode all schemas again, which takes most of
+// its time.
+func encoded(schema *jsonschema.Schema) json.RawMessage {
+	text, _ := json.Marshal(schema) // a described schema always encodes
+	return text
 }
 
 // newMutateTool returns a description of the tool for credentials with the scope mutate.
@@ -130,6 +138,7 @@ func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *ready
 		return errorResult(model.Errorf(model.Forbidden, "the credential does not have the scope %s", scope))
 	}
 	input, err := t.decode(r.Params.Arguments, one.input)
+	callOf(ctx).decoded()
 	if err != nil {
 		return errorResult(err)
 	}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -44,12 +46,49 @@ func (t *Transport) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror
 	t.refuse(w, t.Status(code), &model.Error{Code: model.Code(code), Message: err.Message})
 }
 
+// refuse writes a refusal. Clients show the message, but not Retry-After, so a temporary refusal has both.
 func (t *Transport) refuse(w http.ResponseWriter, status int, err *model.Error) {
-	newError(serverError, err).write(w, status, nil)
+	refusal := newError(serverError, err)
+	if after := w.Header().Get("Retry-After"); after != "" && status == http.StatusServiceUnavailable {
+		refusal.Message += " (after " + after + " s)"
+	}
+	refusal.write(w, status, nil)
 }
 
 // maxID is the largest number that every program reads exactly.
 const maxID = 1<<53 - 1
+
+// maxEchoed bounds each part of a message that answers repeat, in bytes.
+const maxEchoed = 1_000
+
+// echoed has the parts of a message that answers and the protocol library's errors repeat.
+type echoed struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Name, URI string
+		Meta      struct {
+			ProgressToken json.RawMessage
+			Version       string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	}
+}
+
+// tooLong returns the name of a part that is too long, or "".
+func (e *echoed) tooLong() string {
+	for _, part := range []struct {
+		name   string
+		length int
+	}{
+		{"id", len(e.ID)}, {"method", len(e.Method)}, {"name", len(e.Params.Name)}, {"uri", len(e.Params.URI)},
+		{"progressToken", len(e.Params.Meta.ProgressToken)}, {sdk.MetaKeyProtocolVersion, len(e.Params.Meta.Version)},
+	} {
+		if part.length > maxEchoed {
+			return part.name
+		}
+	}
+	return ""
+}
 
 // checkMessage returns the id of a message, nil if there is none, and an error if the body is not one message. Lists of
 // messages are refused, because each message must count for the rate limits.
@@ -67,10 +106,15 @@ func checkMessage(body []byte) (id json.RawMessage, _ *rpcError) {
 	case trimmed[0] != '{':
 		return nil, refuse(jsonrpc.CodeInvalidRequest, "the body must be a JSON-RPC message, which is an object")
 	}
-	var message struct {
-		ID json.RawMessage `json:"id"`
+	var message echoed
+	_ = json.Unmarshal(body, &message) // the library reports members of a wrong type
+	if name := message.tooLong(); name != "" {
+		fault := refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("%s must have at most %d bytes", name, maxEchoed))
+		if name == "id" {
+			return nil, fault
+		}
+		return message.ID, fault
 	}
-	_ = json.Unmarshal(body, &message) // an object with any id
 	if id = message.ID; len(id) > 0 && id[0] != '"' && string(id) != "null" {
 		// The JSON-RPC library converts numbers to int64, and would answer with another id.
 		number, err := strconv.ParseFloat(string(id), 64)
@@ -107,7 +151,8 @@ func (w *writer) Write(p []byte) (int, error) {
 	}
 	err := &rpcError{Code: jsonrpc.CodeInvalidRequest, Message: strings.TrimSpace(string(p))}
 	if method, isUnknown := strings.CutPrefix(err.Message, "JSON RPC not handled: "); isUnknown {
-		err = &rpcError{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + method}
+		err = &rpcError{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " +
+			strings.TrimSuffix(method, " unsupported")}
 	}
 	err.write(w.ResponseWriter, w.refused, w.id)
 	return len(p), nil

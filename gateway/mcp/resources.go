@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -145,7 +146,7 @@ var prompts = []prompt{
 4. After I agree, write them with create_test, mock the tools, run them with run_tests, and explain each red one.`},
 }
 
-// maxArgument bounds the argument of a prompt, in bytes.
+// maxArgument bounds the argument of a prompt, in characters.
 const maxArgument = 1_000
 
 func (t *Transport) addPrompts() {
@@ -154,9 +155,9 @@ func (t *Transport) addPrompts() {
 			Arguments: []*sdk.PromptArgument{{Name: one.argument, Description: one.describe, Required: true}}},
 			func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 				value := r.Params.Arguments[one.argument]
-				if value == "" || len(value) > maxArgument {
+				if value == "" || utf8.RuneCountInString(value) > maxArgument {
 					return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams,
-						Message: fmt.Sprintf("%s must have 1 to %d bytes", one.argument, maxArgument)}
+						Message: fmt.Sprintf("%s must have 1 to %d characters", one.argument, maxArgument)}
 				}
 				return &sdk.GetPromptResult{Description: one.about, Messages: []*sdk.PromptMessage{{Role: "user",
 					Content: &sdk.TextContent{Text: fmt.Sprintf(one.text, value)}}}}, nil

@@ -63,6 +63,9 @@ type Options struct {
 	HasSchema, HasQuery bool
 	// MaxBody bounds a request body, in bytes.
 	MaxBody int64
+	// WaitToDecode waits until a body of that many bytes may be decoded. The Transport calls leave afterwards, before it
+	// executes an operation. If nil, nothing waits.
+	WaitToDecode func(w http.ResponseWriter, r *http.Request, bytes int) (leave func(), err *model.Error)
 	// RequestTimeout is how long the body may take to arrive. WriteTimeout is how long the client may take to receive one
 	// message.
 	RequestTimeout, WriteTimeout time.Duration
@@ -140,6 +143,8 @@ type callKey struct{}
 type httpCall struct {
 	request *http.Request
 	exec    graphql.GraphExecutor
+	// decoded is called once the message is decoded, and may be called again.
+	decoded func()
 }
 
 // Do answers the request.
@@ -153,12 +158,19 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		t.refuse(w, http.StatusBadRequest, model.Errorf(model.BadInput, "Idempotency-Key does not work here: leave it out"))
 		return
 	}
-	out := &writer{ResponseWriter: w, timeout: t.WriteTimeout}
+	out, leave := &writer{ResponseWriter: w, timeout: t.WriteTimeout}, func() {}
 	if r.Method == http.MethodPost {
 		body, status, fault := t.readBody(w, r)
 		if fault != nil {
 			t.refuse(w, status, fault)
 			return
+		}
+		if t.WaitToDecode != nil {
+			if leave, fault = t.WaitToDecode(w, r, len(body)); fault != nil {
+				t.refuse(w, http.StatusServiceUnavailable, fault)
+				return
+			}
+			defer leave()
 		}
 		var malformed *rpcError
 		if out.id, malformed = checkMessage(body); malformed != nil {
@@ -175,7 +187,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 			cancel()
 		}
 	})()
-	ctx = context.WithValue(ctx, callKey{}, &httpCall{request: r, exec: exec})
+	ctx = context.WithValue(ctx, callKey{}, &httpCall{request: r, exec: exec, decoded: leave})
 	t.http.ServeHTTP(out, r.WithContext(ctx))
 }
 
@@ -241,6 +253,9 @@ func (t *Transport) filterByScope(next sdk.MethodHandler) sdk.MethodHandler {
 		call, ok := ctx.Value(callKey{}).(*httpCall)
 		if !ok {
 			return next(ctx, method, request)
+		}
+		if _, isCall := request.(*sdk.CallToolRequest); !isCall {
+			call.decoded() // a tool decodes its arguments
 		}
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/graph"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 func TestPanicIsAnErrorWithoutALog(t *testing.T) {
@@ -22,6 +23,23 @@ func TestPanicIsAnErrorWithoutALog(t *testing.T) {
 	handle := transport.filterByScope(func(context.Context, string, sdk.Request) (sdk.Result, error) { panic("broken") })
 	_, err = handle(t.Context(), "ping", nil)
 	require.ErrorContains(t, err, "internal error")
+}
+
+// Lists of tools reuse the encoded schemas, which are most of a list. Encoding them took 20,000 allocations.
+func TestListsReuseTheSchemas(t *testing.T) { //nolint:paralleltest // it counts allocations
+	transport, err := New(graph.NewExecutableSchema(graph.Config{}).Schema(), Options{MaxBody: 1 << 20,
+		RequestTimeout: time.Minute, WriteTimeout: time.Minute})
+	require.NoError(t, err)
+	ctx := model.WithPrincipal(t.Context(), model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
+	require.Less(t, testing.AllocsPerRun(10, func() {
+		request := httptest.NewRequestWithContext(ctx, http.MethodPost, Path,
+			strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json, text/event-stream")
+		response := httptest.NewRecorder()
+		transport.Do(response, request, nil)
+		require.Contains(t, response.Body.String(), `"name":"edit_prompt"`)
+	}), 2_000.0)
 }
 
 // The deadline of a request ends its tool, but the client still gets the tool's error.

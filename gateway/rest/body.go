@@ -26,6 +26,13 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request, e *endpoint
 	if fault != nil {
 		return nil, fault
 	}
+	if t.WaitToDecode != nil {
+		leave, err := t.WaitToDecode(w, r, len(text))
+		if err != nil {
+			return nil, t.problem(err)
+		}
+		defer leave()
+	}
 	text = bytes.TrimPrefix(text, byteOrderMark)
 	if len(text) == 0 && e.method == http.MethodPost && !e.needsBody() {
 		return nil, nil

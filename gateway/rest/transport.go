@@ -36,6 +36,9 @@ type Options struct {
 	BasePath string
 	// MaxBody bounds a request body, in bytes.
 	MaxBody int64
+	// WaitToDecode waits until a body of that many bytes may be decoded. The Transport calls leave afterwards, before it
+	// executes an operation. If nil, nothing waits.
+	WaitToDecode func(w http.ResponseWriter, r *http.Request, bytes int) (leave func(), err *model.Error)
 	// MaxUpload bounds the file of a form, in bytes. MaxBody bounds the rest of the form.
 	MaxUpload int64
 	// RequestTimeout is the time in which each part of a form must arrive; see form.Limits.

@@ -134,7 +134,7 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 			Docs: "`dev` has no limit."},
 		{Into: &f.ModelRateLimit, Name: "model-rate-limit", Env: "AGENTGRAPH_MODEL_RATE_LIMIT", Default: rates.model,
 			Help: "Maximum number of operations with a language model per minute and API key, in each process; 0 for no limit.",
-			Docs: "`dev` has no limit."},
+			Docs: "`dev` has no limit. A company's keys together have [a limit](../reference/limits.md#rate-limits) too."},
 		{Into: &f.BodyBytes, Name: "max-body", Env: "AGENTGRAPH_MAX_BODY", Default: "1048576",
 			Help: "Largest request body, in bytes, without files."},
 		{Into: &f.UploadBytes, Name: "max-upload", Env: "AGENTGRAPH_MAX_UPLOAD", Default: "26214400",

@@ -229,7 +229,7 @@ func TestInvalidUploadFormsAreRefused(t *testing.T) {
 			{"0", "big.txt", "text/plain", strings.Repeat("a", 25<<20+1)}}, 413, "larger than"},
 		"a text for a file": {[]string{preflight},
 			[]part{{name: "operations", content: strings.Replace(operations.content, `"f":null`, `"f":"x"`, 1)}, places(`{}`)},
-			200, "an Upload must be a file of a multipart request"},
+			200, "upload must be a file of a multipart request"},
 		"other header": {[]string{"X-Requested-By: me"}, []part{operations, places(`{"0":["variables.f"]}`), file}, 200,
 			`"document"`},
 	} {

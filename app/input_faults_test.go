@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,4 +30,29 @@ func TestFaultsOfVariablesNameTheField(t *testing.T) {
 	}, fields)
 	a = g.query(t, key, `mutation($input: CreateAgentInput!) { createAgent(input: $input) { agent { id } } }`, nil)
 	require.Equal(t, map[string][]string{"input": {"is required"}}, a.Errors[0].Extensions.Fields)
+}
+
+// Postgres would refuse such an id without saying which it is.
+func TestIdsThatCannotBeStoredNameTheField(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Ids")
+	const fault = "must not contain the character U+0000"
+	for field, query := range map[string]string{
+		"agentId":   `mutation($id: ID!) { deleteAgent(input: {agentId: $id}) { deletedId } }`,
+		"datasetId": `mutation($id: ID!) { updateDataset(input: {datasetId: $id, name: "D"}) { dataset { id } } }`,
+		"toolId":    `mutation($id: ID!) { connectTool(input: {agentId: "a", toolId: $id}) { agent { id } } }`,
+		"testIds.1": `mutation($id: ID!) { startAgentTestExecution(input: {testIds: ["a", $id]}) { execution { id } } }`,
+		"id":        `query($id: ID!) { agent(id: $id) { id } }`,
+		"ids.0":     `query { nodes(ids: ["a\u0000b"]) { id } }`,
+	} {
+		variables := map[string]any{}
+		if strings.Contains(query, "$id") {
+			variables["id"] = "a\x00b"
+		}
+		a := g.query(t, key, query, variables)
+		require.Equal(t, []string{"BAD_INPUT"}, a.codes(), field)
+		require.Equal(t, field+" "+fault, a.Errors[0].Message)
+		require.Equal(t, map[string][]string{field: {fault}}, a.Errors[0].Extensions.Fields)
+	}
 }

@@ -59,6 +59,18 @@ func UnmarshalDateTime(v any) (time.Time, error) {
 	return t, nil
 }
 
+// MarshalID writes an id.
+func MarshalID(id string) graphql.Marshaler { return graphql.MarshalID(id) }
+
+// UnmarshalID parses the ID scalar. It returns BAD_INPUT for a text that Postgres cannot compare with an id.
+func UnmarshalID(v any) (string, error) {
+	id, err := graphql.UnmarshalID(v)
+	if err == nil && strings.ContainsRune(id, 0) {
+		return "", Errorf(BadInput, "must not contain the character U+0000")
+	}
+	return id, err
+}
+
 // JSONObject is the text of a JSON object. Its zero value is {}.
 type JSONObject json.RawMessage
 

@@ -23,7 +23,7 @@ func TestFaultsOfVariablesNameTheField(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string][]string{
-		"input.channel":       {`Value does not exist in "Channel" enum.`},
+		"input.channel":       {`Value does not exist in "Channel" enum. It has Phone, SMS, Web, WhatsApp.`},
 		"input.direction":     {"is required"},
 		"input.fields.0.name": {"is required"},
 		"input.nmae":          {"is unknown"},

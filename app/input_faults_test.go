@@ -1,6 +1,8 @@
 package app_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,4 +57,28 @@ func TestIdsThatCannotBeStoredNameTheField(t *testing.T) {
 		require.Equal(t, field+" "+fault, a.Errors[0].Message)
 		require.Equal(t, map[string][]string{field: {fault}}, a.Errors[0].Extensions.Fields)
 	}
+}
+
+// A value that only the server can judge does not hide the faults of other fields.
+func TestFaultsOfAnInputAreReportedTogether(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	_, key := g.company(t, "Together")
+	for mutation, fields := range map[string][]string{
+		`createAgent(input: {name: "", channel: Web, direction: Inbound, language: "x", prompt: " ", model: "nope"}) {
+			agent { id } }`: {"language", "model", "name", "prompt"},
+		`createWebhook(input: {url: "http://10.0.0.1/", events: [], description: "` + strings.Repeat("x", 501) + `"}) {
+			secret }`: {"description", "events", "url"},
+		`createTool(input: {name: "", technicalName: "T", endpoint: {url: "http://10.0.0.1/", method: GET,
+			headers: {a: 1}}}) { tool { id } }`: {"endpoint.headers", "endpoint.url", "name", "technicalName"},
+		`createMcpServer(input: {name: "", endpoint: {url: "http://10.0.0.1/", method: GET}}) {
+			mcpServer { id } }`: {"endpoint.method", "endpoint.url", "name"},
+	} {
+		a := g.query(t, key, "mutation { "+mutation+" }", nil)
+		require.Equal(t, []string{"BAD_INPUT"}, a.codes(), mutation)
+		require.Equal(t, fields, slices.Sorted(maps.Keys(a.Errors[0].Extensions.Fields)), mutation)
+	}
+	one := g.query(t, key, `mutation { createTool(input: {name: "T", technicalName: "t", endpoint: {url: "http://10.0.0.1/",
+		method: GET, headers: {a: "secret"}}}) { tool { id } } }`, nil)
+	require.Equal(t, []string{"endpoint.url"}, slices.Sorted(maps.Keys(one.Errors[0].Extensions.Fields)))
 }

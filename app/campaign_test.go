@@ -304,7 +304,7 @@ func TestRESTManagesCampaignItems(t *testing.T) {
 		method, rest, _ := strings.Cut(request, " ")
 		path, body, _ := strings.Cut(rest, " ")
 		problem := call(stranger, method, path, body, 400)
-		require.Equal(t, "Campaign "+campaign.ID+" does not exist", problem["detail"], request)
+		require.Equal(t, `campaign "`+campaign.ID+`" does not exist`, problem["detail"], request)
 		require.Equal(t, "https://tools.ietf.org/html/rfc7231#section-6.5.1", problem["type"])
 		require.Contains(t, problem["errors"], "campaignId")
 	}

@@ -219,6 +219,8 @@ func TestInvalidUploadFormsAreRefused(t *testing.T) {
 		"without a map": {[]string{preflight}, []part{operations, file}, 400, "map must be"},
 		"no such file": {[]string{preflight}, []part{operations, places(`{"1":["variables.f"]}`), file}, 400,
 			"only files of the body"},
+		"a file without a filename": {[]string{preflight}, []part{operations, places(`{"0":["variables.f"]}`),
+			{name: "0", content: "Hello"}}, 400, `the part \"0\" must be a file: it needs a filename`},
 		"no such path": {[]string{preflight}, []part{operations, places(`{"0":["variables.f.0.x"]}`), file}, 400,
 			"variables that are null"},
 		"a path that is already used": {[]string{preflight}, []part{operations, places(`{"0":["variables.d"]}`), file}, 400,
@@ -229,7 +231,7 @@ func TestInvalidUploadFormsAreRefused(t *testing.T) {
 			{"0", "big.txt", "text/plain", strings.Repeat("a", 25<<20+1)}}, 413, "larger than"},
 		"a text for a file": {[]string{preflight},
 			[]part{{name: "operations", content: strings.Replace(operations.content, `"f":null`, `"f":"x"`, 1)}, places(`{}`)},
-			200, "an Upload must be a file of a multipart request"},
+			200, "upload must be a file of a multipart request"},
 		"other header": {[]string{"X-Requested-By: me"}, []part{operations, places(`{"0":["variables.f"]}`), file}, 200,
 			`"document"`},
 	} {

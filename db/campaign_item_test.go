@@ -349,7 +349,7 @@ func TestItemsAreDeletedUnlessTheyAreBeingCalled(t *testing.T) {
 	remove := func(campaignID, itemID string) error {
 		return tenant.DeleteCampaignItem(t.Context(), model.DeleteCampaignItemInput{CampaignID: campaignID, ItemID: itemID})
 	}
-	require.Equal(t, "Campaign campaign_none does not exist", fails(t, remove("campaign_none", item.ID), model.NotFound))
+	require.Equal(t, `campaign "campaign_none" does not exist`, fails(t, remove("campaign_none", item.ID), model.NotFound))
 	require.Contains(t, fails(t, remove(other.ID, item.ID), model.NotFound), item.ID)
 	report(t, tenant, item, model.CampaignItemStatusCalling)
 	require.Contains(t, fails(t, remove(campaign.ID, item.ID), model.Conflict), "is in a call")

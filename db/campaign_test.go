@@ -192,7 +192,7 @@ func TestDeletedAgentDeletesItsCampaigns(t *testing.T) {
 		"'DeleteCampaign'").Scan(&deleted))
 	require.Equal(t, []string{campaign.ID}, deleted)
 	_, err := tenant.Campaign(t.Context(), campaign.ID)
-	require.Equal(t, "Campaign "+campaign.ID+" does not exist", fails(t, err, model.NotFound))
+	require.Equal(t, `campaign "`+campaign.ID+`" does not exist`, fails(t, err, model.NotFound))
 	require.NoError(t, db.Sweep(store)(t.Context()))
 	var items, events int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*), (SELECT count(*) FROM campaign_item_events) FROM "+

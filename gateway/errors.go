@@ -91,9 +91,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	out.Path, out.Locations = field, located.Locations
 	if _, named := out.Extensions["fields"]; argument != "" && !named && codeOf(out) == string(model.BadInput) {
 		out.Extensions["fields"] = model.Fields{argument: {out.Message}}
-		if strings.Contains(argument, ".") { // the document does not show which element of a list it is
-			out.Message = argument + ": " + out.Message
-		}
+		out.Message = argument + " " + out.Message
 	}
 	if rec, ok := ctx.Value(recordKey{}).(*record); ok {
 		rec.fail(ctx, codeOf(out))

@@ -80,6 +80,9 @@ func fillUploads(params request, sent *form.Form) (*fault, error) {
 				return nil, err
 			}
 			if !given {
+				if sent.Count(name) > 0 {
+					return refusal(http.StatusBadRequest, "the part %q must be a file: it needs a filename", name), nil
+				}
 				return refusal(http.StatusBadRequest, "map must contain only files of the body"), nil
 			}
 			if !setUpload(params.Variables, path, upload) {

@@ -82,7 +82,7 @@ func (s *Server) findPersisted(params request) *gqlerror.Error {
 	}
 	switch {
 	case ids.hash == "" && ids.id != "":
-		return errorOf(persistedNotSupported, persistedNotSupportedCode)
+		return errorOf("this server has no trusted documents: send the text of the query", persistedNotSupportedCode)
 	case ids.hash == "":
 		return nil
 	case s.persisted == nil && params.Query == "":

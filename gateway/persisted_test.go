@@ -124,6 +124,17 @@ func TestPersistedQueriesCanBeDisabled(t *testing.T) {
 	require.Contains(t, f.do(t, call{method: "POST", path: "/graphql", body: persisted(query, sha(query))}).text, `"data"`)
 }
 
+func TestDocumentIDsNeedTrustedDocuments(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	for _, id := range []string{"agents", sha("{ hello }")} {
+		a := f.do(t, call{method: "POST", path: "/graphql", body: `{"documentId":"` + id + `","variables":{}}`})
+		fault, code := a.fault(t)
+		require.Equal(t, "this server has no trusted documents: send the text of the query", fault["message"])
+		require.Equal(t, "PERSISTED_QUERY_NOT_SUPPORTED", code)
+	}
+}
+
 func TestPersistedQueriesWorkOnSockets(t *testing.T) {
 	t.Parallel()
 	c := start(t).ready(t)

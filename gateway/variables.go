@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
@@ -169,7 +170,7 @@ func (c *variableCheck) value(t *ast.Type, at string, value any) {
 		if text, ok := value.(string); !ok {
 			c.addInvalid(at, `Enum "%s" cannot represent non-string value.`, definition.Name)
 		} else if definition.EnumValues.ForName(text) == nil {
-			c.addInvalid(at, `Value does not exist in "%s" enum.`, definition.Name)
+			c.addInvalid(at, `Value does not exist in "%s" enum.%s`, definition.Name, namedValues(definition.EnumValues))
 		}
 	case ast.InputObject:
 		c.object(definition, at, value)
@@ -178,6 +179,21 @@ func (c *variableCheck) value(t *ast.Type, at string, value any) {
 			c.addInvalid(at, "%s", fault)
 		}
 	}
+}
+
+// maxNamedValues is the largest number of values of an enum that an error lists.
+const maxNamedValues = 10
+
+// namedValues returns a sentence with the values of an enum, after a space. It returns "" if there are too many.
+func namedValues(values ast.EnumValueList) string {
+	if len(values) > maxNamedValues {
+		return ""
+	}
+	names := make([]string, len(values))
+	for i, value := range values {
+		names[i] = value.Name
+	}
+	return " It has " + strings.Join(names, ", ") + "."
 }
 
 func (c *variableCheck) list(element *ast.Type, at string, value any) {
@@ -278,64 +294,4 @@ func integer(value any) (int64, bool) {
 	default:
 		return 0, false
 	}
-}
-
-// variablesKey is the context key of the variables' JSON, a json.RawMessage. The decoded variables have lost the order
-// of their keys.
-type variablesKey struct{}
-
-func membersOf(text json.RawMessage) map[string]json.RawMessage {
-	var members map[string]json.RawMessage
-	_ = json.Unmarshal(text, &members) // It was decoded before, so it is valid.
-	return members
-}
-
-// hasObject reports whether the value of a custom scalar somewhere in value is an object.
-func hasObject(schema *ast.Schema, t *ast.Type, value any) bool {
-	if list, ok := value.([]any); ok && t.Elem != nil {
-		return slices.ContainsFunc(list, func(element any) bool { return hasObject(schema, t.Elem, element) })
-	}
-	members, ok := value.(map[string]any)
-	if !ok || t.Elem != nil {
-		return false
-	}
-	definition := schema.Types[t.NamedType]
-	return definition.Kind == ast.Scalar || slices.ContainsFunc(definition.Fields, func(field *ast.FieldDefinition) bool {
-		member, given := members[field.Name]
-		return given && hasObject(schema, field.Type, member)
-	})
-}
-
-// restoreJSON replaces each object of a custom scalar with the JSON that the client sent for it. It does not parse a
-// text without such objects.
-func restoreJSON(schema *ast.Schema, t *ast.Type, value any, text json.RawMessage) any {
-	if text == nil || !hasObject(schema, t, value) {
-		return value
-	}
-	if t.Elem != nil {
-		var texts []json.RawMessage
-		list, ok := value.([]any)
-		if !ok || json.Unmarshal(text, &texts) != nil || len(texts) != len(list) {
-			return value
-		}
-		for i := range list {
-			list[i] = restoreJSON(schema, t.Elem, list[i], texts[i])
-		}
-		return list
-	}
-	members, ok := value.(map[string]any)
-	if !ok {
-		return value
-	}
-	definition := schema.Types[t.NamedType]
-	if definition.Kind == ast.Scalar {
-		return text
-	}
-	texts := membersOf(text)
-	for _, field := range definition.Fields {
-		if member, given := members[field.Name]; given {
-			members[field.Name] = restoreJSON(schema, field.Type, member, texts[field.Name])
-		}
-	}
-	return members
 }

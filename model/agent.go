@@ -104,7 +104,7 @@ func NewAgent(in CreateAgentInput, now time.Time) (*Agent, error) {
 	}
 	var faults Fields
 	faults.visible("prompt", &in.Prompt)
-	return a, joinFaults(faults.Err(), a.Update(UpdateAgentInput{
+	return a, JoinFaults(faults.Err(), a.Update(UpdateAgentInput{
 		Name: &in.Name, Channel: &in.Channel, Direction: &in.Direction, Language: &in.Language, Tags: in.Tags,
 		OutboundWelcomeMessage: in.OutboundWelcomeMessage, InboundWelcomeMessage: in.InboundWelcomeMessage,
 		Fields: in.Fields, ClassificationTags: in.ClassificationTags, ExtractedValues: in.ExtractedValues,

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -65,8 +64,9 @@ func (c *Campaign) Version() int32 { return c.ItemVersion + c.Revision }
 // MissingCampaign is like Missing for a campaign that contains the requested object. The Fields of the error name the
 // argument, because REST v1 distinguishes a missing campaign from a missing object.
 func MissingCampaign(argument, id string) *Error {
-	return &Error{Code: NotFound, Message: fmt.Sprintf("Campaign %s does not exist", id),
-		Fields: Fields{argument: {"must be the id of a campaign"}}}
+	err := Missing("campaign", id)
+	err.Fields = Fields{argument: {"must be the id of a campaign"}}
+	return err
 }
 
 var campaignStatuses = map[CampaignStatus][]CampaignStatus{

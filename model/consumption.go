@@ -42,14 +42,9 @@ func (b DateBound) MarshalGQL(w io.Writer) {
 
 // UnmarshalGQL parses a text with ParseDateBound.
 func (b *DateBound) UnmarshalGQL(v any) (err error) {
-	text, ok := v.(string)
-	if !ok {
-		return Errorf(BadInput, "a DateBound must be a string: %s", DateBoundForm)
-	}
-	if *b, err = ParseDateBound(text); err != nil {
-		return Errorf(BadInput, "%q is not a DateBound: %v", text, err)
-	}
-	return nil
+	text, _ := v.(string)
+	*b, err = ParseDateBound(text)
+	return err
 }
 
 // MaxConsumptionDays is the maximum length of a range of usage, in days.

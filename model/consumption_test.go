@@ -38,8 +38,8 @@ func TestDateBoundsAreParsed(t *testing.T) {
 		require.ErrorContains(t, err, "must be an ISO date", text)
 	}
 	var b model.DateBound
-	require.ErrorContains(t, b.UnmarshalGQL(5), "must be a string")
-	require.ErrorContains(t, b.UnmarshalGQL("x"), `"x" is not a DateBound`)
+	require.ErrorContains(t, b.UnmarshalGQL(5), "must be an ISO date")
+	require.ErrorContains(t, b.UnmarshalGQL("x"), "must be an ISO date")
 }
 
 func TestRangesContainWholeDays(t *testing.T) {

@@ -23,7 +23,7 @@ const (
 func ParseCredits(text string) (Credits, error) {
 	c, isInRange, err := parseCredits(text)
 	if err == nil && !isInRange {
-		return 0, Errorf(BadInput, "credits must be between -9223372036854.775808 and 9223372036854.775807")
+		return 0, Errorf(BadInput, "must be between -9223372036854.775808 and 9223372036854.775807")
 	}
 	return c, err
 }
@@ -49,7 +49,7 @@ func parseCredits(text string) (c Credits, isInRange bool, err error) {
 		digits += strings.Repeat("0", point-len(digits))
 	}
 	if strings.Trim(digits[point:], "0") != "" {
-		return 0, false, Errorf(BadInput, "credits must have at most six decimals")
+		return 0, false, Errorf(BadInput, "must have at most six decimals")
 	}
 	sign := mantissa[:len(mantissa)-len(unsigned)]
 	micro, err := strconv.ParseInt(sign+"0"+digits[:point], 10, 64)
@@ -80,9 +80,9 @@ func splitExponent(text string) (string, int, error) {
 
 func notCredits(text string) error {
 	if len(text) > longestNumber {
-		return Errorf(BadInput, "credits must be a decimal number of at most %d characters", longestNumber)
+		return Errorf(BadInput, "must be a decimal number of at most %d characters", longestNumber)
 	}
-	return Errorf(BadInput, "%q is not a decimal number such as 12.5", text)
+	return Errorf(BadInput, "must be a decimal number such as 12.5, not %q", text)
 }
 
 // String writes the amount as a decimal number without trailing zeros: 12.5, 0, -0.000001.
@@ -128,7 +128,7 @@ func (c *Credits) UnmarshalGQL(v any) (err error) {
 	case int64:
 		*c, _, err = parseCredits(strconv.FormatInt(number, 10))
 	default:
-		err = Errorf(BadInput, "credits must be a number, or a string such as \"12.5\"")
+		err = Errorf(BadInput, "must be a number, or a string such as \"12.5\"")
 	}
 	return err
 }

@@ -27,12 +27,12 @@ func TestCreditsAreParsed(t *testing.T) {
 		require.Equal(t, want, got.String(), text)
 	}
 	for text, want := range map[string]string{
-		"": "not a decimal", "-": "not a decimal", ".": "not a decimal", "+1": "not a decimal", "--1": "not a decimal",
-		"1-":  "not a decimal",
-		"1,5": "not a decimal", "1.2.3": "not a decimal", "1\t": "not a decimal", "0x1": "not a decimal",
-		"NaN": "not a decimal", "Infinity": "not a decimal",
-		"١": "not a decimal", "1e": "not a decimal", "1e1.5": "not a decimal", "1e99": "not a decimal",
-		"1e-99": "not a decimal", "1_000": "not a decimal",
+		"": "must be a decimal", "-": "must be a decimal", ".": "must be a decimal", "+1": "must be a decimal", "--1": "must be a decimal",
+		"1-":  "must be a decimal",
+		"1,5": "must be a decimal", "1.2.3": "must be a decimal", "1\t": "must be a decimal", "0x1": "must be a decimal",
+		"NaN": "must be a decimal", "Infinity": "must be a decimal",
+		"١": "must be a decimal", "1e": "must be a decimal", "1e1.5": "must be a decimal", "1e99": "must be a decimal",
+		"1e-99": "must be a decimal", "1_000": "must be a decimal",
 		"0.0000001": "at most six decimals", "1e-7": "at most six decimals", "0.30000000000000004": "at most six decimals",
 		"9223372036854.775808": "must be between", "-9223372036854.775809": "must be between", "1e32": "must be between",
 		strings.Repeat("1", 65): "at most 64 characters",

@@ -45,7 +45,7 @@ func ImportAPIKey(companyID string, in ImportAPIKeyInput, now time.Time) (key *A
 		key.Prefix = in.Secret[:importedPrefixLength]
 	}
 	key.Hash = HashOfSecret(in.Secret)
-	return key, !isOwn, joinFaults(err, faults.Err())
+	return key, !isOwn, JoinFaults(err, faults.Err())
 }
 
 // hasOwnForm reports whether the text begins like a credential of this program.

@@ -27,11 +27,11 @@ func (t *Tool) CheckImported() error {
 	if t.Endpoint == nil {
 		return err
 	}
-	return joinFaults(err, t.Endpoint.checkImported())
+	return JoinFaults(err, t.Endpoint.checkImported())
 }
 
-// joinFaults returns BAD_INPUT with the faults of all errors, or nil.
-func joinFaults(errs ...error) error {
+// JoinFaults returns BAD_INPUT with the faults of all errors, or nil.
+func JoinFaults(errs ...error) error {
 	var faults Fields
 	for _, err := range errs {
 		if known, ok := errors.AsType[*Error](err); ok {
@@ -55,7 +55,7 @@ func (s *McpServer) CheckImported() error {
 			faults.schema(at+"parameters", offer.Parameters)
 		}
 	}
-	return joinFaults(err, faults.Err(), s.Endpoint.checkImported())
+	return JoinFaults(err, faults.Err(), s.Endpoint.checkImported())
 }
 
 func (e *ToolEndpoint) checkImported() error {
@@ -96,7 +96,7 @@ func (d *Dataset) CheckImported() error {
 		TaskPageSize: &d.ParserConfig.TaskPageSize}})
 	var faults Fields
 	faults.text("parserConfig.delimiter", d.ParserConfig.Delimiter, 1, 255)
-	return joinFaults(err, faults.Err())
+	return JoinFaults(err, faults.Err())
 }
 
 // CheckImported checks the bounds of a document.
@@ -128,9 +128,9 @@ func (t *AgentTestRow) CheckImported() error {
 	}
 	err := faults.Err()
 	if t.Kind == AgentTestKindClassification {
-		return joinFaults(err, (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{Rows: rows}, time.Time{}))
+		return JoinFaults(err, (&ClassificationTest{&copied}).Update(UpdateClassificationTestInput{Rows: rows}, time.Time{}))
 	}
-	return joinFaults(err, (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{Rows: rows,
+	return JoinFaults(err, (&SimulationTest{&copied}).Update(UpdateSimulationTestInput{Rows: rows,
 		JudgeSees: t.JudgeSees}, time.Time{}))
 }
 

@@ -55,6 +55,12 @@ func NewMcpServer(in CreateMcpServerInput, now time.Time, seal Seal) (*McpServer
 	return s, s.Update(UpdateMcpServerInput{Name: &in.Name, Endpoint: in.Endpoint}, now, seal)
 }
 
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in CreateMcpServerInput) Validate() error {
+	_, err := NewMcpServer(in, time.Time{}, discardSecrets)
+	return err
+}
+
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the server would break a
 // bound. seal encrypts header values.
 func (s *McpServer) Update(in UpdateMcpServerInput, now time.Time, seal Seal) error {

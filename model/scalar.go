@@ -48,17 +48,27 @@ func parseDateTime(text string) (time.Time, bool) {
 	return at.UTC(), err == nil && year >= 1 && year <= 9999
 }
 
-// UnmarshalDateTime parses the DateTime scalar: an ISO 8601 date-time, in UTC if it has no offset.
+// UnmarshalDateTime parses the DateTime scalar: an ISO 8601 date-time, in UTC if it has no offset. As for all scalars,
+// the error's message lacks the name of the field, which the gateway puts in front.
 func UnmarshalDateTime(v any) (time.Time, error) {
-	s, ok := v.(string)
-	if !ok {
-		return time.Time{}, Errorf(BadInput, "a DateTime must be a string such as 2026-03-01T09:30:00.000Z")
-	}
+	s, _ := v.(string)
 	t, ok := parseDateTime(s)
 	if !ok {
-		return time.Time{}, Errorf(BadInput, "%q is not a date-time such as 2026-03-01T09:30:00.000Z", s)
+		return time.Time{}, Errorf(BadInput, "must be a date-time such as 2026-03-01T09:30:00.000Z")
 	}
 	return t, nil
+}
+
+// MarshalID writes an id.
+func MarshalID(id string) graphql.Marshaler { return graphql.MarshalID(id) }
+
+// UnmarshalID parses the ID scalar. It returns BAD_INPUT for a text that Postgres cannot compare with an id.
+func UnmarshalID(v any) (string, error) {
+	id, err := graphql.UnmarshalID(v)
+	if err == nil && strings.ContainsRune(id, 0) {
+		return "", Errorf(BadInput, "must not contain the character U+0000")
+	}
+	return id, err
 }
 
 // JSONObject is the text of a JSON object. Its zero value is {}.
@@ -108,16 +118,16 @@ func (o *JSONObject) UnmarshalGQL(v any) error {
 	if members, literal := v.(map[string]any); literal {
 		var written bytes.Buffer
 		if err := writeSpelled(&written, members); err != nil {
-			return Errorf(BadInput, "a JSONObject must have only JSON values")
+			return Errorf(BadInput, "must have only JSON values")
 		}
 		text, ok = written.Bytes(), true
 	}
 	var compact bytes.Buffer
 	if !ok || json.Compact(&compact, text) != nil || !bytes.HasPrefix(compact.Bytes(), []byte("{")) {
-		return Errorf(BadInput, "a JSONObject must be a JSON object")
+		return Errorf(BadInput, "must be an object")
 	}
 	if HalfPair(compact.Bytes()) >= 0 {
-		return Errorf(BadInput, "a JSONObject must not contain half of a surrogate pair")
+		return Errorf(BadInput, "must not contain half of a surrogate pair")
 	}
 	*o = compact.Bytes()
 	return nil
@@ -230,7 +240,7 @@ func MarshalUpload(graphql.Upload) graphql.Marshaler { return graphql.Null }
 func UnmarshalUpload(v any) (graphql.Upload, error) {
 	upload, ok := v.(graphql.Upload)
 	if !ok {
-		return graphql.Upload{}, Errorf(BadInput, "an Upload must be a file of a multipart request")
+		return graphql.Upload{}, Errorf(BadInput, "must be a file of a multipart request")
 	}
 	return upload, nil
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"slices"
 	"strings"
+	"time"
 )
 
 // Server is the public information about the program.
@@ -27,11 +28,19 @@ type ServerModel struct {
 	MessagePrice, InputPrice, CachedPrice, OutputPrice Credits
 }
 
+// Choose returns BAD_INPUT when the input names a model that the server does not have. The error also has every bound
+// that the input breaks. An empty name means the default.
+func (in CreateAgentInput) Choose(models []string) error {
+	err := checkModel(in.Model, models)
+	if err != nil {
+		_, others := NewAgent(in, time.Time{})
+		err = JoinFaults(err, others)
+	}
+	return err
+}
+
 // Choose returns BAD_INPUT when the input names a model that the server does not have. An empty name means the
 // default.
-func (in CreateAgentInput) Choose(models []string) error { return checkModel(in.Model, models) }
-
-// Choose does the same as CreateAgentInput.Choose.
 func (in UpdateAgentInput) Choose(models []string) error { return checkModel(in.Model, models) }
 
 func checkModel(name *string, models []string) error {

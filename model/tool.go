@@ -75,6 +75,15 @@ func NewTool(in UpdateToolInput, now time.Time, seal Seal) (*Tool, error) {
 	return t, t.Update(in, now, seal)
 }
 
+// discardSecrets is the Seal of values that are only validated.
+func discardSecrets(string, []byte) ([]byte, error) { return nil, nil }
+
+// Validate returns BAD_INPUT with every bound that the input breaks. The input has no fields of an MCP server.
+func (in CreateToolInput) Validate() error {
+	_, err := NewTool(in.Changes(), time.Time{}, discardSecrets)
+	return err
+}
+
 // Changes returns the input as changes to an empty tool.
 func (in CreateToolInput) Changes() UpdateToolInput {
 	return UpdateToolInput{

@@ -73,13 +73,19 @@ func (w *Webhook) Cursor() Cursor { return Cursor{w.CreatedAt, w.ID} }
 // the input breaks.
 func NewWebhook(in CreateWebhookInput, now time.Time, seal Seal) (*Webhook, string, error) {
 	w := &Webhook{ID: NewID("webhook"), IsEnabled: true, CreatedAt: now}
-	if err := w.Update(UpdateWebhookInput{URL: &in.URL, Description: &in.Description, Events: in.Events},
-		now); err != nil {
+	if err := w.Update(in.changes(), now); err != nil {
 		return nil, "", err
 	}
 	secret, err := w.renewSecret(seal)
 	return w, secret, err
 }
+
+func (in CreateWebhookInput) changes() UpdateWebhookInput {
+	return UpdateWebhookInput{URL: &in.URL, Description: &in.Description, Events: in.Events}
+}
+
+// Validate returns BAD_INPUT with every bound that the input breaks.
+func (in CreateWebhookInput) Validate() error { return new(Webhook).Update(in.changes(), time.Time{}) }
 
 // Update applies all fields that the input sets. It returns BAD_INPUT with every fault when the webhook would break a
 // bound.

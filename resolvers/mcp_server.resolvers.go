@@ -14,7 +14,7 @@ func (r *mcpServerResolver) Tools(ctx context.Context, obj *model.McpServer) ([]
 
 func (r *mutationResolver) CreateMcpServer(ctx context.Context, input model.CreateMcpServerInput) (*model.CreateMcpServerPayload, error) {
 	if err := r.checkEndpoint(input.Endpoint); err != nil {
-		return nil, err
+		return nil, model.JoinFaults(err, input.Validate())
 	}
 	server, err := r.engine.CreateMcpServer(ctx, r.tenant(ctx), input)
 	return &model.CreateMcpServerPayload{McpServer: server}, err

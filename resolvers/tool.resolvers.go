@@ -14,7 +14,7 @@ func (r *agentResolver) Tools(ctx context.Context, obj *model.Agent) ([]*model.T
 
 func (r *mutationResolver) CreateTool(ctx context.Context, input model.CreateToolInput) (*model.CreateToolPayload, error) {
 	if err := r.checkEndpoint(input.Endpoint); err != nil {
-		return nil, err
+		return nil, model.JoinFaults(err, input.Validate())
 	}
 	tool, err := r.tenant(ctx).CreateTool(ctx, input)
 	return &model.CreateToolPayload{Tool: tool}, err

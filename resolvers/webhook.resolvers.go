@@ -11,7 +11,7 @@ import (
 
 func (r *mutationResolver) CreateWebhook(ctx context.Context, input model.CreateWebhookInput) (*model.CreateWebhookPayload, error) {
 	if err := r.engine.CheckAddress("url", input.URL); err != nil {
-		return nil, err
+		return nil, model.JoinFaults(err, input.Validate())
 	}
 	webhook, secret, err := r.tenant(ctx).CreateWebhook(ctx, input)
 	return &model.CreateWebhookPayload{Webhook: webhook, Secret: secret}, err

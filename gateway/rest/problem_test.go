@@ -173,7 +173,7 @@ func TestMissingCampaignIsABadRequest(t *testing.T) {
 	t.Parallel()
 	campaign := func(argument string) func(*backend) {
 		return func(b *backend) {
-			b.fails(model.NotFound, "Campaign campaign_1 does not exist",
+			b.fails(model.NotFound, `campaign "campaign_1" does not exist`,
 				model.Fields{argument: {"must be the id of a campaign"}})
 		}
 	}
@@ -201,7 +201,7 @@ func TestMissingCampaignIsABadRequest(t *testing.T) {
 		p := problemOf(t, w)
 		if test.status == 400 {
 			require.Equal(t, model.BadInput, p.Code)
-			require.Equal(t, "Campaign campaign_1 does not exist", p.Detail)
+			require.Equal(t, `campaign "campaign_1" does not exist`, p.Detail)
 			require.Equal(t, model.Fields{"campaignId": {"must be the id of a campaign"}}, p.Errors)
 			require.Equal(t, "https://tools.ietf.org/html/rfc7231#section-6.5.1", p.Type)
 		} else {

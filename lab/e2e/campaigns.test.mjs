@@ -190,7 +190,7 @@ test("an item, from its beginning to its end", async () => {
   await rest(404, "GET", path);
   await rest(404, "DELETE", path);
   const { detail } = await rest(400, "DELETE", `/CampaignItem/campaign_none/${item}`);
-  assert.match(detail, /^Campaign campaign_none does not exist/);
+  assert.match(detail, /^campaign "campaign_none" does not exist/);
 });
 
 const changes = `subscription ($campaignId: ID!, $after: Int! = 0) {

@@ -69,9 +69,9 @@ func TestInvalidModelsAreRefused(t *testing.T) {
 		"models: [{name: a, keyFile: /no/such/file}]":          "models.0: keyFile: open /no/such/file: no such file",
 		"models: [{name: a, keyFile: /x, keyEnv: X}]":          "models.0: keyEnv and keyFile cannot be combined: set only one of them",
 		"models: [{name: a, prices: {cachedTokens: -1}}]":      "models.0: prices.cachedTokens must be between 0 and",
-		"models: [{name: a}, {name: b, prices: {message: 1e-7}}]": "models.1: prices.message: credits must have at most six " +
+		"models: [{name: a}, {name: b, prices: {message: 1e-7}}]": "models.1: prices.message: must have at most six " +
 			"decimals",
-		"models: [{name: a, prices: {outputTokens: free}}]": `models.0: prices.outputTokens: "free" is not a decimal number`,
+		"models: [{name: a, prices: {outputTokens: free}}]": `models.0: prices.outputTokens: must be a decimal number such as 12.5, not "free"`,
 		"models: [{name: a, timeout: -1s}]":                 "models.0: timeout must be a duration, such as 30s",
 		"models: [{name: a, timeout: 5}]":                   "models.0: timeout must be a duration, such as 30s",
 		"models: [{name: a, maxOutputTokens: -1}]":          "models.0: maxOutputTokens must not be negative",

@@ -23,6 +23,7 @@ GraphQL API at ` + "`/graphql`" + ` has all of this and more, with the same rule
 - In a body null means absent. The only exception is the folder of a changed test, where null means the root.
 - As on a v1 server, a number may be a string, an enum value may have any case, and a date-time may lack its seconds or
   its offset (then it is UTC).
+- If an id does not exist, the status is 404, except for a ` + "`campaignId`" + `: as on a v1 server, it is 400 there.
 - If a request creates a resource that has a path, the response has this path in the header ` + "`Location`" + `.
 - Every error response has problem details (RFC 9457) with a ` + "`code`" + `, the ` + "`traceId`" + ` of the log and,
   for invalid input, ` + "`errors`" + ` by property. Only the response to a request that is not valid HTTP is plain text.`

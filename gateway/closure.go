@@ -25,5 +25,6 @@ var (
 	closeDuplicate   = &closure{4409, "Subscriber for this id already exists"}
 	closeBusy        = &closure{websocket.StatusPolicyViolation,
 		fmt.Sprintf("More than %d pings, pongs and \"complete\" messages between two server pings", maxControlMessages)}
+	closeNoMemory  = &closure{websocket.StatusTryAgainLater, "Too many large messages of the company are in progress"}
 	closeInitTwice = &closure{4429, "Too many initialisation requests"}
 )

@@ -76,6 +76,7 @@ type idempotentWriter struct {
 // serveIdempotent routes the request. It carries out a mutation with an Idempotency-Key once, and answers retries with
 // the same response.
 func (s *Server) serveIdempotent(w http.ResponseWriter, r *http.Request) {
+	defer s.countBody(w, r)()
 	keys, given := r.Header[idempotencyHeader]
 	if !given || r.Method != http.MethodPost || s.claim == nil {
 		s.route(w, r)

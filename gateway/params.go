@@ -27,8 +27,11 @@ type fault struct {
 
 func refusal(status int, format string, args ...any) *fault {
 	code := model.BadInput
-	if status == http.StatusRequestEntityTooLarge {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
 		code = model.LimitExceeded
+	case http.StatusServiceUnavailable:
+		code = model.Unavailable
 	}
 	return &fault{status: status, err: model.Errorf(code, format, args...)}
 }

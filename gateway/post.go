@@ -83,6 +83,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *faul
 	case errors.As(err, &tooLarge):
 		form.Discard(r.Body)
 		return nil, refusal(http.StatusRequestEntityTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
+	case errors.Is(err, form.ErrBusy):
+		return nil, refusal(http.StatusServiceUnavailable, "%s", err)
 	case err != nil:
 		return nil, refusal(http.StatusBadRequest, "the body is incomplete: send the request again")
 	case len(body) == 0:

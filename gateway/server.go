@@ -109,6 +109,7 @@ type Server struct {
 	schema    *ast.Schema
 	sdl       func() []byte
 	memory    *responseMemory
+	bodies    *requestMemory
 	slots     Slots
 }
 
@@ -137,6 +138,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 		schema:          o.Schema.Schema(),
 		persisted:       newPersisted(o.Settings.PersistedBytes),
 		memory:          newResponseMemory(o.Settings),
+		bodies:          newRequestMemory(o.Settings),
 		slots:           o.HeavySlots,
 		sessions:        newSessions(o.Revocations, o.Settings.SessionsPerKey, o.Log),
 	}

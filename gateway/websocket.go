@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -15,15 +16,12 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 
+	"github.com/agentgraph/agentgraph/gateway/form"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // subprotocol is the only WebSocket subprotocol that the gateway speaks.
 const subprotocol = "graphql-transport-ws"
-
-// maxControlMessages is the maximum number of messages outside the rate limit between two server pings. These are
-// pings, pongs, and unnecessary "complete" messages. Each KiB of such a message counts as one more.
-const maxControlMessages = 1_000
 
 type socketTransport struct{ *Server }
 
@@ -47,7 +45,7 @@ func (t socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 	if err != nil {
 		return // Accept has sent the response.
 	}
-	conn.SetReadLimit(t.settings.BodyBytes)
+	conn.SetReadLimit(min(smallBody, t.settings.BodyBytes)) // until the socket is acknowledged
 	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), traceKey{},
 		r.Context().Value(traceKey{})))
 	s = &socket{
@@ -147,14 +145,23 @@ type message struct {
 
 func (s *socket) readMessages() {
 	for {
-		kind, text, err := s.conn.Read(context.Background())
+		kind, content, err := s.conn.Reader(context.Background())
 		if err != nil {
 			return
 		}
+		body := s.bodies.body(content, s.caller().CompanyID, s.settings.BodyBytes)
+		text, err := io.ReadAll(body)
 		why := closeInvalid
-		if kind == websocket.MessageText {
+		switch {
+		case errors.Is(err, form.ErrBusy):
+			why = closeNoMemory
+		case err != nil:
+			body.release()
+			return
+		case kind == websocket.MessageText:
 			why = s.handleApart(text)
 		}
+		body.release()
 		if why != nil {
 			s.close(why)
 			return
@@ -200,20 +207,6 @@ func (s *socket) handle(text []byte) *closure {
 	return nil
 }
 
-// countMessage counts a message of the given length, and reports whether the client may continue.
-func (s *socket) countMessage(bytes int) bool {
-	return s.controlMessages.Add(int64(1+bytes>>10)) <= maxControlMessages
-}
-
-// countFrame counts a ping or pong frame, and closes the socket at the first one above maxControlMessages.
-func (s *socket) countFrame() bool {
-	mayContinue := s.countMessage(0)
-	if !mayContinue && s.controlMessages.Load() == maxControlMessages+1 {
-		s.spawn(func() { s.close(closeBusy) })
-	}
-	return mayContinue
-}
-
 func isObjectOrAbsent(payload json.RawMessage) bool {
 	return len(payload) == 0 || payload[0] == '{' || string(payload) == "null"
 }
@@ -253,6 +246,7 @@ func (s *socket) initialize(payload json.RawMessage) *closure {
 		return &closure{websocket.StatusTryAgainLater, s.presenter.publicMessage(err)}
 	}
 	s.acknowledged.Store(true)
+	s.conn.SetReadLimit(s.settings.BodyBytes)
 	s.write(message{Type: "connection_ack"})
 	s.pulse.Reset(s.settings.PingInterval)
 	return nil

@@ -42,13 +42,19 @@ var ErrMalformed = errors.New("the multipart/form-data body is malformed or inco
 // ErrTooSlow is returned when a body did not arrive in time.
 var ErrTooSlow = errors.New("the body arrived too slowly: use a faster connection, or a smaller file")
 
-// Status returns the HTTP status for an error of Read that is the client's fault, or 0.
+// ErrBusy is returned when there is no memory for a body.
+var ErrBusy = errors.New("too many large requests of the company are in progress. Nothing was done: try again, or " +
+	"send fewer at a time")
+
+// Status returns the HTTP status for an error of Read that clients may see, or 0.
 func Status(err error) int {
 	switch {
 	case errors.As(err, new(*TooLargeError)):
 		return http.StatusRequestEntityTooLarge
 	case errors.Is(err, ErrTooSlow):
 		return http.StatusRequestTimeout
+	case errors.Is(err, ErrBusy):
+		return http.StatusServiceUnavailable
 	case errors.Is(err, ErrMalformed):
 		return http.StatusBadRequest
 	}
@@ -67,11 +73,12 @@ type Form struct {
 	open []multipart.File
 }
 
-// inMemory is how many bytes of a form's files stay in memory; the rest goes to disk.
-const inMemory = 1 << 20
+// ReadForm keeps 10 MiB of values and headers in memory, in addition to its argument. The argument is negative here, so
+// that it keeps the values that a form may have and 64 KiB of headers. It then writes all files to disk.
+const additional, headers = 10 << 20, 64 << 10
 
-// Read reads a request's form until the deadline; a zero deadline means none. It returns a *TooLargeError, ErrTooSlow
-// or ErrMalformed, or an error of the disk.
+// Read reads a request's form until the deadline; a zero deadline means none. Its files go to disk. It returns a
+// *TooLargeError, ErrTooSlow, ErrBusy or ErrMalformed, or an error of the disk.
 func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.Time) (*Form, error) {
 	control := http.NewResponseController(w)
 	body := &pacedBody{ReadCloser: r.Body, control: control, pace: limits.Pace, deadline: deadline}
@@ -88,7 +95,7 @@ func Read(w http.ResponseWriter, r *http.Request, limits Limits, deadline time.T
 	if err != nil {
 		return nil, ErrMalformed
 	}
-	read, err := reader.ReadForm(inMemory)
+	read, err := reader.ReadForm(limits.Rest + headers - additional)
 	if err != nil {
 		if body.isLate {
 			return nil, ErrTooSlow
@@ -171,6 +178,8 @@ func reason(err error, limits Limits) error {
 	switch {
 	case errors.As(err, &tooLarge), errors.Is(err, multipart.ErrMessageTooLarge):
 		return &TooLargeError{limits}
+	case errors.Is(err, ErrBusy):
+		return ErrBusy
 	case errors.As(err, &disk):
 		return fmt.Errorf("save an uploaded file: %w", err)
 	}

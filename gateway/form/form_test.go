@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -83,4 +84,21 @@ func TestTextsAndFilesAreBoundedSeparately(t *testing.T) {
 	content, err := io.ReadAll(upload.File)
 	require.NoError(t, err)
 	require.Equal(t, strings.Repeat("g", 700), string(content))
+}
+
+func TestFilesAreKeptOnDisk(t *testing.T) { //nolint:paralleltest // it changes the directory for temporary files
+	directory := t.TempDir()
+	t.Setenv("TMPDIR", directory)
+	body := "--x\r\nContent-Disposition: form-data; name=\"a\"; filename=\"a.txt\"\r\n\r\nfile\r\n--x--\r\n"
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
+	r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	read, err := form.Read(httptest.NewRecorder(), r, form.Limits{File: 100, Rest: 100}, time.Time{})
+	require.NoError(t, err)
+	files, err := os.ReadDir(directory)
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	read.Close()
+	files, err = os.ReadDir(directory)
+	require.NoError(t, err)
+	require.Empty(t, files)
 }

@@ -227,6 +227,8 @@ func (t *Transport) readBody(w http.ResponseWriter, r *http.Request) ([]byte, in
 		form.Discard(r.Body)
 		return nil, http.StatusRequestEntityTooLarge,
 			model.Errorf(model.LimitExceeded, "the body is larger than the limit of %d bytes", tooLarge.Limit)
+	case errors.Is(err, form.ErrBusy):
+		return nil, http.StatusServiceUnavailable, model.Errorf(model.Unavailable, "%s", err)
 	case err != nil:
 		return nil, http.StatusBadRequest, model.Errorf(model.BadInput, "the body is incomplete: send the request again")
 	}

@@ -70,6 +70,8 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		form.Discard(r.Body)
 		return nil, problemf(http.StatusRequestEntityTooLarge, model.LimitExceeded,
 			"the body is larger than the limit of %d bytes", tooLarge.Limit)
+	case errors.Is(err, form.ErrBusy):
+		return nil, problemf(http.StatusServiceUnavailable, model.Unavailable, "%s", err)
 	case err != nil:
 		return nil, problemf(http.StatusBadRequest, model.BadInput, "the body is incomplete: send the request again")
 	}

@@ -22,6 +22,8 @@ func (t *Transport) readForm(w http.ResponseWriter, r *http.Request, e *endpoint
 	switch status := form.Status(err); {
 	case status == http.StatusRequestEntityTooLarge:
 		return nil, problemf(status, model.LimitExceeded, "%s", err)
+	case status == http.StatusServiceUnavailable:
+		return nil, problemf(status, model.Unavailable, "%s", err)
 	case status != 0:
 		return nil, problemf(status, model.BadInput, "%s", err)
 	case err != nil:

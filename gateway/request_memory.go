@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/agentgraph/agentgraph/gateway/form"
+	"github.com/agentgraph/agentgraph/model"
+)
+
+// requestMemory counts the bytes of request bodies and messages that are held, from their arrival until the request is
+// answered or the message handled. All together have a bound, and those of one company half of it.
+type requestMemory struct {
+	bound int64
+
+	mu        sync.Mutex
+	held      int64
+	companies map[string]int64
+}
+
+const (
+	// maxHeldBodies is how many bodies of the largest size may be held.
+	maxHeldBodies = 64
+	// smallBody is the size in bytes up to which a body is not counted, so that small requests are always read.
+	smallBody = 16 << 10
+)
+
+func newRequestMemory(s Settings) *requestMemory {
+	return &requestMemory{bound: maxHeldBodies * s.BodyBytes, companies: map[string]int64{}}
+}
+
+func (m *requestMemory) take(companyID string, bytes int64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.held+bytes > m.bound || m.companies[companyID]+bytes > m.bound/2 {
+		return false
+	}
+	m.held += bytes
+	m.companies[companyID] += bytes
+	return true
+}
+
+func (m *requestMemory) free(companyID string, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held -= bytes
+	if m.companies[companyID] -= bytes; m.companies[companyID] == 0 {
+		delete(m.companies, companyID)
+	}
+}
+
+// body returns a body that counts what is read of it, up to a limit: the rest of a form is kept on disk. Reading fails
+// with form.ErrBusy if there is no memory for it. The caller must call release once the bytes are not needed any more.
+func (m *requestMemory) body(content io.Reader, companyID string, limit int64) *heldBody {
+	return &heldBody{Reader: content, memory: m, companyID: companyID, limit: limit}
+}
+
+type heldBody struct {
+	io.Reader
+	// header is the response's, nil for messages. If there is no memory, it tells the client to try again, and net/http
+	// not to wait for the rest of the body.
+	header            http.Header
+	memory            *requestMemory
+	companyID         string
+	limit, read, held int64
+}
+
+func (b *heldBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.read += int64(n)
+	if more := min(b.read, b.limit) - smallBody - b.held; more > 0 {
+		if !b.memory.take(b.companyID, more) {
+			if b.header != nil {
+				b.header.Set("Retry-After", retryAfter)
+				b.header.Set("Connection", "close")
+			}
+			return 0, form.ErrBusy
+		}
+		b.held += more
+	}
+	return n, err
+}
+
+func (b *heldBody) release() {
+	if b.held > 0 {
+		b.memory.free(b.companyID, b.held)
+		b.held = 0
+	}
+}
+
+// countBody lets the memory count the body of a request. The function release must be called once the request is
+// answered.
+func (s *Server) countBody(w http.ResponseWriter, r *http.Request) (release func()) {
+	if r.ContentLength >= 0 && r.ContentLength <= smallBody {
+		return func() {}
+	}
+	principal, _ := model.PrincipalOf(r.Context())
+	body := s.bodies.body(r.Body, principal.CompanyID, s.settings.BodyBytes)
+	body.header = w.Header()
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{body, r.Body}
+	return body.release
+}

@@ -51,7 +51,7 @@ func (m *requestMemory) free(companyID string, bytes int64) {
 }
 
 // body returns a body that counts what is read of it, up to a limit: the rest of a form is kept on disk. Reading fails
-// with form.ErrBusy if there is no memory for it. The caller must call release once the bytes are not needed any more.
+// with form.ErrBusy if there is no memory for it. The caller must call release once the bytes are no longer needed.
 func (m *requestMemory) body(content io.Reader, companyID string, limit int64) *heldBody {
 	return &heldBody{Reader: content, memory: m, companyID: companyID, limit: limit}
 }

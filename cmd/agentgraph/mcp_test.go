@@ -49,7 +49,7 @@ func TestMCPPassesMessages(t *testing.T) {
 	require.Len(t, answers, 5)
 	require.Contains(t, answers["1"]["result"], "serverInfo")
 	require.Contains(t, answers["2"]["result"].(map[string]any)["structuredContent"], "agents")
-	require.Contains(t, answers["3"]["error"].(map[string]any)["message"], `"nothing" unsupported`)
+	require.Contains(t, answers["3"]["error"].(map[string]any)["message"], `method not found: "nothing"`)
 	require.Contains(t, answers["a&b"], "result")
 	require.Contains(t, answers["4"]["result"].(map[string]any)["structuredContent"], "tools")
 

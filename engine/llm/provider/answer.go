@@ -3,6 +3,7 @@ package provider
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -26,12 +27,15 @@ type call struct {
 	index     int
 	id, name  string
 	arguments strings.Builder
+	// input are the arguments that came with the start of the call, in case that no others follow.
+	input string
 	// state is data that the provider wants back with the call.
 	state string
 }
 
-// addCall continues the call with the index, unless its id differs: some servers number all their calls 0.
-func (a *answer) addCall(index int, id, name, arguments string) {
+// addCall continues the call with the index and returns it. It starts a call if the id differs: some servers number all
+// their calls 0.
+func (a *answer) addCall(index int, id, name, arguments string) *call {
 	var current *call
 	for _, c := range a.calls {
 		if c.index == index && (id == "" || c.id == "" || c.id == id) {
@@ -45,6 +49,19 @@ func (a *answer) addCall(index int, id, name, arguments string) {
 	current.id, current.name = cmp.Or(id, current.id), cmp.Or(name, current.name)
 	current.arguments.WriteString(arguments)
 	a.bytes += len(arguments)
+	return current
+}
+
+// argumentsOf returns the arguments of a call as text. Some servers send them as an object instead of its text.
+func argumentsOf(sent json.RawMessage) string {
+	var text *string
+	if len(sent) == 0 || json.Unmarshal(sent, &text) != nil {
+		return string(sent)
+	}
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // incompleteReasons has the finish reasons of all formats that mean an incomplete answer. No reason has different
@@ -81,7 +98,8 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
 			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same id.
-			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"), State: c.state,
+			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name,
+			Arguments: cmp.Or(c.arguments.String(), c.input, "{}"), State: c.state,
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {

@@ -149,11 +149,12 @@ type messageEvent struct {
 		Usage messageUsage `json:"usage"`
 	} `json:"message"`
 	ContentBlock struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
-		Name string `json:"name"`
-		Text string `json:"text"`
-		Data string `json:"data"`
+		Type  string          `json:"type"`
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+		Text  string          `json:"text"`
+		Data  string          `json:"data"`
 	} `json:"content_block"`
 	Delta struct {
 		Text        string `json:"text"`
@@ -193,7 +194,8 @@ func readMessage(a *answer, data []byte) (string, error) {
 		case "text":
 			return started.Text, nil
 		case "tool_use":
-			a.addCall(event.Index, started.ID, started.Name, "")
+			a.addCall(event.Index, started.ID, started.Name, "").input = argumentsOf(started.Input)
+			a.bytes += len(started.Input)
 		case "thinking":
 			a.thoughts = append(a.thoughts, thought{Type: started.Type, Thinking: new(string), index: event.Index})
 		case "redacted_thinking":

@@ -235,6 +235,14 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 				{ID: "b", Name: "second", Arguments: `{"x":2}`},
 			}},
 		},
+		"arguments that are an object": {
+			answer: events(calls(`{"index":0,"id":"a","function":{"name":"first","arguments":{"x":1.50}}}`,
+				`{"index":1,"id":"b","function":{"name":"second","arguments":null}}`)),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
+				{ID: "a", Name: "first", Arguments: `{"x":1.50}`},
+				{ID: "b", Name: "second", Arguments: `{}`},
+			}},
+		},
 		"call without arguments": {
 			answer: events(calls(`{"index":0,"id":"a","function":{"name":"first"}}`)),
 			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{

@@ -140,8 +140,8 @@ type callDelta struct {
 	Index    int    `json:"index"`
 	ID       string `json:"id"`
 	Function struct {
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
 }
 
@@ -161,7 +161,7 @@ func readCompletion(a *answer, data []byte) (string, error) {
 	choice := event.Choices[0]
 	a.finish = cmp.Or(choice.FinishReason, a.finish)
 	for _, delta := range choice.Delta.ToolCalls {
-		a.addCall(delta.Index, delta.ID, delta.Function.Name, delta.Function.Arguments)
+		a.addCall(delta.Index, delta.ID, delta.Function.Name, argumentsOf(delta.Function.Arguments))
 	}
 	// A refusal is text of the model in another field.
 	return choice.Delta.Content + choice.Delta.Refusal, nil

@@ -331,6 +331,26 @@ func TestThinkingIsLeftOutAndUsageIsRead(t *testing.T) {
 	}
 }
 
+// Compatible servers send arguments as an object, or whole in the start of a block.
+func TestArgumentsThatAreObjectsAreRead(t *testing.T) {
+	t.Parallel()
+	for format, answer := range map[provider.Format]string{
+		provider.Completions: event(
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first","arguments":{"x":1}}}]},"finish_reason":"tool_calls"}]}`),
+		provider.Responses: named(
+			`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"a","name":"first","arguments":{"x":1}}}`,
+			`{"type":"response.completed","response":{"status":"completed"}}`),
+		provider.Messages: named(
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"first","input":{"x":1}}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`),
+	} {
+		_, model := speak(t, format, nil, events(answer))
+		got, err := llm.Collect(model.Chat(t.Context(), hello))
+		require.NoError(t, err, format)
+		require.Equal(t, []llm.ToolCall{{ID: "a", Name: "first", Arguments: `{"x":1}`}}, got.ToolCalls, format)
+	}
+}
+
 // heard starts a provider that makes the calls of a script and then answers with text. It returns the bodies of the
 // requests to the provider.
 func heard(t *testing.T, format provider.Format, settings llm.Request) []map[string]any {

@@ -102,10 +102,10 @@ type responseEvent struct {
 	Delta json.RawMessage `json:"delta"`
 	Index int             `json:"output_index"`
 	Item  struct {
-		Type      string `json:"type"`
-		CallID    string `json:"call_id"`
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
+		Type      string          `json:"type"`
+		CallID    string          `json:"call_id"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
 	} `json:"item"`
 	Response struct {
 		Status            string `json:"status"`
@@ -135,7 +135,7 @@ func readResponse(a *answer, data []byte) (string, error) {
 		return said, nil
 	case "response.output_item.done":
 		if event.Item.Type == "function_call" {
-			a.addCall(event.Index, event.Item.CallID, event.Item.Name, event.Item.Arguments)
+			a.addCall(event.Index, event.Item.CallID, event.Item.Name, argumentsOf(event.Item.Arguments))
 		}
 	case "response.failed":
 		return "", eventError{data}

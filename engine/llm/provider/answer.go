@@ -11,13 +11,15 @@ import (
 
 // answer collects one answer from the events of its stream.
 type answer struct {
-	format Format
-	calls  []*call
+	calls []*call
 	// finish is the provider's reason for the end, or "" before the end.
 	finish string
 	usage  llm.Usage
 	// thoughts are the thinking of the model, which the provider wants back with the calls.
 	thoughts []thought
+	// reasoning is the thinking in Chat Completions, and reasoned that in Responses before the next call.
+	reasoning reasoning
+	reasoned  []inputItem
 	// bytes counts the text, the thoughts and the arguments of tool calls. spoken is set if the text is not blank.
 	bytes  int
 	spoken bool
@@ -29,8 +31,9 @@ type call struct {
 	arguments strings.Builder
 	// input are the arguments that came with the start of the call, in case that no others follow.
 	input string
-	// state is data that the provider wants back with the call.
+	// state is data that the provider wants back with the call. extra is a part of it in Chat Completions.
 	state string
+	extra json.RawMessage
 }
 
 // addCall continues the call with the index and returns it. It starts a call if the id differs: some servers number all
@@ -87,13 +90,16 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 	if cause, isCut := incompleteReasons[a.finish]; isCut {
 		return llm.Chunk{}, of.answered(cause, cutMessages[cause])
 	}
-	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
-	for _, c := range a.calls {
+	config, chunk := &of.model.config, llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
+	for i, c := range a.calls {
 		if c.name == "" {
 			return llm.Chunk{}, of.answered(llm.Malformed, " with a tool call that names no tool")
 		}
+		if config.Format == Completions {
+			c.state = a.stateOfCompletion(i)
+		}
 		if c.state != "" {
-			c.state = string(a.format) + ":" + c.state
+			c.state = config.stateKey() + c.state
 		}
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{

@@ -101,7 +101,7 @@ func messagesOf(c *Config, req llm.Request) *messageRequest {
 		body.System = []block{{Type: "text", Text: req.System, CacheControl: body.CacheControl}}
 	}
 	for _, turn := range turns(req.Messages) {
-		body.Messages = append(body.Messages, blocksOf(turn))
+		body.Messages = append(body.Messages, blocksOf(c, turn))
 	}
 	for _, offered := range req.Tools {
 		body.Tools = append(body.Tools, messageTool{Name: offered.Name, Description: offered.Description,
@@ -113,7 +113,7 @@ func messagesOf(c *Config, req llm.Request) *messageRequest {
 	return body
 }
 
-func blocksOf(turn []llm.Message) blocks {
+func blocksOf(c *Config, turn []llm.Message) blocks {
 	converted := blocks{Role: "user"}
 	for _, said := range turn {
 		switch said.Role {
@@ -126,7 +126,7 @@ func blocksOf(turn []llm.Message) blocks {
 		}
 		for _, call := range said.ToolCalls {
 			var thoughts []json.RawMessage
-			_ = json.Unmarshal([]byte(stateOf(call, Messages)), &thoughts) // no state, no thoughts
+			_ = json.Unmarshal([]byte(stateOf(c, call)), &thoughts) // no state, no thoughts
 			for _, each := range thoughts {
 				converted.Content = append(converted.Content, each)
 			}

@@ -58,7 +58,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		return a.translateError(ctx, err)
 	}
 	defer func() { _ = stream.Close() }()
-	answer := answer{format: a.model.config.Format}
+	var answer answer
 	for data, err := range events(stream) {
 		text := ""
 		if err == nil {

@@ -32,12 +32,55 @@ type message struct {
 	Content    *string    `json:"content,omitempty"`
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
+	reasoning
+}
+
+// reasoning is the thinking of a model before its calls. DeepSeek and OpenRouter want it back with the calls.
+type reasoning struct {
+	ReasoningContent *string           `json:"reasoning_content,omitempty"`
+	ReasoningDetails []reasoningDetail `json:"reasoning_details,omitempty"`
+}
+
+// reasoningDetail is a text, a summary or encrypted data of OpenRouter.
+type reasoningDetail struct {
+	Type      string `json:"type"`
+	ID        string `json:"id,omitempty"`
+	Format    string `json:"format,omitempty"`
+	Index     *int   `json:"index,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Summary   string `json:"summary,omitempty"`
+	Data      string `json:"data,omitempty"`
+	Signature string `json:"signature,omitempty"`
+}
+
+func (d *reasoningDetail) length() int {
+	return len(d.Text) + len(d.Summary) + len(d.Data) + len(d.Signature)
+}
+
+// continueWith adds the next piece of the same text or summary. It returns false if the piece is a detail of its own.
+func (d *reasoningDetail) continueWith(piece reasoningDetail) bool {
+	isSame := d.Index == piece.Index || d.Index != nil && piece.Index != nil && *d.Index == *piece.Index
+	if !isSame || d.Type != piece.Type || d.Type != "reasoning.text" && d.Type != "reasoning.summary" {
+		return false
+	}
+	d.Text, d.Summary = d.Text+piece.Text, d.Summary+piece.Summary
+	d.ID, d.Format = cmp.Or(piece.ID, d.ID), cmp.Or(piece.Format, d.Format)
+	d.Signature = cmp.Or(piece.Signature, d.Signature)
+	return true
 }
 
 type toolCall struct {
 	ID       string       `json:"id"`
 	Type     string       `json:"type"`
 	Function functionCall `json:"function"`
+	// ExtraContent has the signature of Gemini's thinking.
+	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
+}
+
+// callState is the state of a call. The first call of a message has its reasoning.
+type callState struct {
+	reasoning
+	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
 }
 
 type functionCall struct {
@@ -90,7 +133,7 @@ func completionOf(c *Config, req llm.Request) *completion {
 		body.Messages = append(body.Messages, message{Role: "system", Content: &req.System})
 	}
 	for _, said := range req.Messages {
-		body.Messages = append(body.Messages, messageOf(said))
+		body.Messages = append(body.Messages, messageOf(c, said))
 	}
 	for _, offered := range req.Tools {
 		body.Tools = append(body.Tools, tool{Type: "function", Function: function{Name: offered.Name,
@@ -103,11 +146,17 @@ func completionOf(c *Config, req llm.Request) *completion {
 	return body
 }
 
-func messageOf(said llm.Message) message {
+func messageOf(c *Config, said llm.Message) message {
 	converted := message{Role: string(said.Role), Content: &said.Text, ToolCallID: said.ToolCallID}
-	for _, call := range said.ToolCalls {
+	for i, call := range said.ToolCalls {
+		var state callState
+		_ = json.Unmarshal([]byte(stateOf(c, call)), &state) // no state, no reasoning
+		if i == 0 {
+			converted.reasoning = state.reasoning
+		}
 		converted.ToolCalls = append(converted.ToolCalls, toolCall{
 			ID: call.ID, Type: "function", Function: functionCall{Name: call.Name, Arguments: call.Arguments},
+			ExtraContent: state.ExtraContent,
 		})
 	}
 	// Only messages with tool calls may omit the content.
@@ -124,6 +173,7 @@ type completionEvent struct {
 			Content   string      `json:"content"`
 			Refusal   string      `json:"refusal"`
 			ToolCalls []callDelta `json:"tool_calls"`
+			reasoning
 		} `json:"delta"`
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
@@ -143,6 +193,7 @@ type callDelta struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"function"`
+	ExtraContent json.RawMessage `json:"extra_content"`
 }
 
 func readCompletion(a *answer, data []byte) (string, error) {
@@ -160,9 +211,45 @@ func readCompletion(a *answer, data []byte) (string, error) {
 	}
 	choice := event.Choices[0]
 	a.finish = cmp.Or(choice.FinishReason, a.finish)
+	a.addReasoning(choice.Delta.reasoning)
 	for _, delta := range choice.Delta.ToolCalls {
-		a.addCall(delta.Index, delta.ID, delta.Function.Name, argumentsOf(delta.Function.Arguments))
+		made := a.addCall(delta.Index, delta.ID, delta.Function.Name, argumentsOf(delta.Function.Arguments))
+		if len(delta.ExtraContent) > 0 {
+			made.extra = delta.ExtraContent
+			a.bytes += len(made.extra)
+		}
 	}
 	// A refusal is text of the model in another field.
 	return choice.Delta.Content + choice.Delta.Refusal, nil
+}
+
+// addReasoning continues the reasoning of an answer.
+func (a *answer) addReasoning(next reasoning) {
+	if next.ReasoningContent != nil {
+		if a.reasoning.ReasoningContent == nil {
+			a.reasoning.ReasoningContent = new(string)
+		}
+		*a.reasoning.ReasoningContent += *next.ReasoningContent
+		a.bytes += len(*next.ReasoningContent)
+	}
+	for _, piece := range next.ReasoningDetails {
+		a.bytes += piece.length()
+		last := len(a.reasoning.ReasoningDetails) - 1
+		if last < 0 || !a.reasoning.ReasoningDetails[last].continueWith(piece) {
+			a.reasoning.ReasoningDetails = append(a.reasoning.ReasoningDetails, piece)
+		}
+	}
+}
+
+// stateOfCompletion returns the state of the call with an index in the answer, or "".
+func (a *answer) stateOfCompletion(at int) string {
+	state := callState{ExtraContent: a.calls[at].extra}
+	if at == 0 {
+		state.reasoning = a.reasoning
+	}
+	encoded, _ := json.Marshal(state) // texts and JSON always encode
+	if string(encoded) == "{}" {
+		return ""
+	}
+	return string(encoded)
 }

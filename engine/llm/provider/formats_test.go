@@ -70,8 +70,12 @@ var scripts = map[provider.Format]script{
 		cached: event(`{"choices":[{"delta":{"reasoning_content":"Hm."}}]}`,
 			`{"choices":[{"delta":{"content":"Good day"},"finish_reason":"stop"}]}`,
 			`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":80}}}`),
-		calls: event(
-			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first","arguments":"{\"x\":"}}]}}]}`,
+		calls: event(`{"choices":[{"delta":{"role":"assistant","content":null,"reasoning_content":""}}]}`,
+			`{"choices":[{"delta":{"reasoning_content":"H"}}]}`, `{"choices":[{"delta":{"reasoning_content":"m."}}]}`,
+			`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"H","format":"f","index":0,"signature":null}]}}]}`,
+			`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"m.","index":0,"signature":"c2ln"}]}}]}`,
+			`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"ZA==","id":"a","index":0},{"type":"reasoning.encrypted","data":"ZQ==","id":"b","index":0}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first","arguments":"{\"x\":"},"extra_content":{"google":{"thought_signature":"c2ln"}}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"second","arguments":""}}]}}]}`,
 			`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`),
@@ -102,6 +106,7 @@ var scripts = map[provider.Format]script{
 			`{"type":"response.output_text.delta","delta":"Good day"}`,
 			`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":100,"output_tokens":7,"input_tokens_details":{"cached_tokens":80},"output_tokens_details":{"reasoning_tokens":3}}}}`),
 		calls: named(
+			`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2ln","status":null}}`,
 			`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"a","name":"first","arguments":""}}`,
 			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\":1}"}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"a","name":"first","arguments":"{\"x\":1}"}}`,
@@ -403,14 +408,41 @@ func TestConversationsAreEncoded(t *testing.T) {
 		Settings: llm.Settings{Temperature: &temperature, TopP: &topP},
 	}
 	for format, want := range map[provider.Format]string{
+		provider.Completions: `{
+			"model": "m", "stream": true, "stream_options": {"include_usage": true}, "temperature": 1.5, "top_p": 0.3,
+			"messages": [
+				{"role": "system", "content": "You answer the telephone of a bakery."},
+				{"role": "assistant", "content": "Hello."},
+				{"role": "user", "content": "Any bread?"},
+				{"role": "user", "content": "Now?"},
+				{"role": "assistant", "content": "One moment.", "reasoning_content": "Hm.",
+					"reasoning_details": [
+						{"type": "reasoning.text", "text": "Hm.", "format": "f", "index": 0, "signature": "c2ln"},
+						{"type": "reasoning.encrypted", "data": "ZA==", "id": "a", "index": 0},
+						{"type": "reasoning.encrypted", "data": "ZQ==", "id": "b", "index": 0}],
+					"tool_calls": [
+						{"type": "function", "id": "a", "function": {"name": "first", "arguments": "{\"x\":1}"},
+							"extra_content": {"google": {"thought_signature": "c2ln"}}},
+						{"type": "function", "id": "b", "function": {"name": "second", "arguments": "{}"}}]},
+				{"role": "tool", "tool_call_id": "a", "content": "{\"left\":3}"},
+				{"role": "tool", "tool_call_id": "b", "content": "done"}
+			],
+			"tools": [
+				{"type": "function", "function": {"name": "first", "description": "How much is left.",
+					"parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}},
+				{"type": "function", "function": {"name": "second"}}
+			]
+		}`,
 		provider.Responses: `{
 			"model": "m", "stream": true, "store": false, "temperature": 1.5, "top_p": 0.3,
+			"include": ["reasoning.encrypted_content"],
 			"instructions": "You answer the telephone of a bakery.", "prompt_cache_key": "9b9157f3fadb336e",
 			"input": [
 				{"type": "message", "role": "assistant", "content": "Hello."},
 				{"type": "message", "role": "user", "content": "Any bread?"},
 				{"type": "message", "role": "user", "content": "Now?"},
 				{"type": "message", "role": "assistant", "content": "One moment."},
+				{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2ln"},
 				{"type": "function_call", "call_id": "a", "name": "first", "arguments": "{\"x\":1}"},
 				{"type": "function_call", "call_id": "b", "name": "second", "arguments": "{}"},
 				{"type": "function_call_output", "call_id": "a", "output": "{\"left\":3}"},
@@ -500,31 +532,38 @@ func TestSchemasAreForcedInEachFormat(t *testing.T) {
 }
 
 // A call of another model has neither a state that Gemini accepts nor thinking that Anthropic has signed.
-func TestStateOfOtherFormatsIsLeftOut(t *testing.T) {
+func TestStateOfOtherModelsIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for format := range scripts {
-		for other, made := range scripts {
-			_, maker := speak(t, other, nil, events(made.calls))
-			first, err := llm.Collect(maker.Chat(t.Context(), hello))
-			require.NoError(t, err)
-			bodies := make(chan string, 1)
-			_, model := speak(t, format, nil, func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				bodies <- string(body)
-				send(w, scripts[format].start, scripts[format].end)
-			})
-			req := hello
-			req.Messages = append(req.Messages[:1:1], llm.Message{Role: llm.RoleAssistant, ToolCalls: first.ToolCalls},
-				llm.Message{Role: llm.RoleTool, ToolCallID: "a", Text: "1"},
-				llm.Message{Role: llm.RoleTool, ToolCallID: "b", Text: "2"})
-			_, err = llm.Collect(model.Chat(t.Context(), req))
-			require.NoError(t, err)
-			body := <-bodies
-			hasOwn := format == other && (format == provider.Messages || format == provider.Contents)
-			require.Equal(t, hasOwn, strings.Contains(body, "c2ln"), "%s after %s: %s", format, other, body)
-			require.Equal(t, format == provider.Contents && !hasOwn, strings.Contains(body, "skip_thought_signature_validator"))
+		requireOwnState(t, format, format, "another")
+		for other := range scripts {
+			requireOwnState(t, format, other, "m")
 		}
 	}
+}
+
+// requireOwnState requires that a model of a format gets the state of a call back only if the model made it.
+func requireOwnState(t *testing.T, format, other provider.Format, maker string) {
+	t.Helper()
+	_, first := speak(t, other, func(c *provider.Config) { c.Model = maker }, events(scripts[other].calls))
+	called, err := llm.Collect(first.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	bodies := make(chan string, 1)
+	_, model := speak(t, format, nil, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- string(body)
+		send(w, scripts[format].start, scripts[format].end)
+	})
+	req := hello
+	req.Messages = append(req.Messages[:1:1], llm.Message{Role: llm.RoleAssistant, ToolCalls: called.ToolCalls},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "a", Text: "1"},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "b", Text: "2"})
+	_, err = llm.Collect(model.Chat(t.Context(), req))
+	require.NoError(t, err)
+	body := <-bodies
+	hasOwn := format == other && maker == "m"
+	require.Equal(t, hasOwn, strings.Contains(body, "c2ln"), "%s after %s: %s", format, other, body)
+	require.Equal(t, format == provider.Contents && !hasOwn, strings.Contains(body, "skip_thought_signature_validator"))
 }
 
 func TestKeysAreSentInTheHeaderOfTheFormat(t *testing.T) {

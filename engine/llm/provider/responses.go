@@ -29,11 +29,12 @@ type response struct {
 	Temperature     *float64       `json:"temperature,omitempty"`
 	TopP            *float64       `json:"top_p,omitempty"`
 	PromptCacheKey  string         `json:"prompt_cache_key,omitempty"`
+	Include         []string       `json:"include,omitempty"`
 	Store           bool           `json:"store"`
 	Stream          bool           `json:"stream"`
 }
 
-// inputItem is a message, a call or the result of a call.
+// inputItem is a message, reasoning, a call or the result of a call.
 type inputItem struct {
 	Type      string  `json:"type"`
 	Role      string  `json:"role,omitempty"`
@@ -42,6 +43,10 @@ type inputItem struct {
 	Name      string  `json:"name,omitempty"`
 	Arguments string  `json:"arguments,omitempty"`
 	Output    *string `json:"output,omitempty"`
+	// These are only in reasoning. The provider stores nothing, so reasoning returns in its encrypted form.
+	ID               string          `json:"id,omitempty"`
+	Summary          json.RawMessage `json:"summary,omitempty"`
+	EncryptedContent string          `json:"encrypted_content,omitempty"`
 }
 
 type responseTool struct {
@@ -78,6 +83,9 @@ func responseOf(c *Config, req llm.Request) *response {
 			body.Input = append(body.Input, inputItem{Type: "message", Role: string(said.Role), Content: text(said.Text)})
 		}
 		for _, call := range said.ToolCalls {
+			var reasoned []inputItem
+			_ = json.Unmarshal([]byte(stateOf(c, call)), &reasoned) // no state, no reasoning
+			body.Input = append(body.Input, reasoned...)
 			body.Input = append(body.Input, inputItem{Type: "function_call", CallID: call.ID, Name: call.Name,
 				Arguments: call.Arguments})
 		}
@@ -90,6 +98,7 @@ func responseOf(c *Config, req llm.Request) *response {
 		body.Text = &responseText{responseSchema{Type: "json_schema", Name: "answer", Strict: true, Schema: req.Schema}}
 	}
 	if len(req.Tools) > 0 {
+		body.Include = []string{"reasoning.encrypted_content"}
 		// Requests with the same beginning reach the same cache.
 		sum := sha256.Sum256([]byte(req.System))
 		body.PromptCacheKey = hex.EncodeToString(sum[:8])
@@ -97,16 +106,23 @@ func responseOf(c *Config, req llm.Request) *response {
 	return body
 }
 
+// outputItem is a call or reasoning.
+type outputItem struct {
+	Type      string          `json:"type"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+
+	ID               string          `json:"id"`
+	Summary          json.RawMessage `json:"summary"`
+	EncryptedContent string          `json:"encrypted_content"`
+}
+
 type responseEvent struct {
 	failing
-	Delta json.RawMessage `json:"delta"`
-	Index int             `json:"output_index"`
-	Item  struct {
-		Type      string          `json:"type"`
-		CallID    string          `json:"call_id"`
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	} `json:"item"`
+	Delta    json.RawMessage `json:"delta"`
+	Index    int             `json:"output_index"`
+	Item     outputItem      `json:"item"`
 	Response struct {
 		Status            string `json:"status"`
 		IncompleteDetails struct {
@@ -134,9 +150,7 @@ func readResponse(a *answer, data []byte) (string, error) {
 		_ = json.Unmarshal(event.Delta, &said) // a delta that is not a string is ignored
 		return said, nil
 	case "response.output_item.done":
-		if event.Item.Type == "function_call" {
-			a.addCall(event.Index, event.Item.CallID, event.Item.Name, argumentsOf(event.Item.Arguments))
-		}
+		a.addItem(event.Index, event.Item)
 	case "response.failed":
 		return "", eventError{data}
 	case "response.completed", "response.incomplete":
@@ -152,4 +166,23 @@ func readResponse(a *answer, data []byte) (string, error) {
 			OutputTokens: used.OutputTokens}
 	}
 	return "", nil
+}
+
+// addItem adds a complete item of the output. Reasoning belongs to the call after it.
+func (a *answer) addItem(index int, item outputItem) {
+	switch item.Type {
+	case "reasoning":
+		if item.EncryptedContent == "" {
+			return
+		}
+		a.bytes += len(item.Summary) + len(item.EncryptedContent)
+		a.reasoned = append(a.reasoned, inputItem{Type: item.Type, ID: item.ID, Summary: item.Summary,
+			EncryptedContent: item.EncryptedContent})
+	case "function_call":
+		made := a.addCall(index, item.CallID, item.Name, argumentsOf(item.Arguments))
+		if len(a.reasoned) > 0 {
+			state, _ := json.Marshal(a.reasoned) // texts and JSON always encode
+			made.state, a.reasoned = string(state), nil
+		}
+	}
 }

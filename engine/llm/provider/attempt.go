@@ -43,6 +43,8 @@ type attempt struct {
 	// delivered is set when a chunk has reached the caller. hasCallerLeft is set when the caller stopped reading after
 	// that.
 	delivered, hasCallerLeft bool
+	// named are the optional fields that a refusal names.
+	named []string
 }
 
 // run sends one request and streams the answer to the caller. It returns nil if the answer was complete or the caller
@@ -170,6 +172,7 @@ func decode(data []byte, event interface{ hasFailed() bool }) error {
 func (a *attempt) refusal(res *http.Response) *llm.Error {
 	// A truncated body reveals no code, but the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	a.named = optionalFieldsIn(a.status, body)
 	refused := errorOf(body)
 	cause := causeOf(a.status)
 	if refused.isOfKey() {

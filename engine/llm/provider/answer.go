@@ -14,7 +14,9 @@ type answer struct {
 	calls []*call
 	// finish is the provider's reason for the end, or "" before the end.
 	finish string
-	usage  llm.Usage
+	// isMarked is set if the stream ended with its end mark.
+	isMarked bool
+	usage    llm.Usage
 	// thoughts are the thinking of the model, which the provider wants back with the calls.
 	thoughts []thought
 	// reasoning is the thinking in Chat Completions, and reasoned that in Responses before the next call.

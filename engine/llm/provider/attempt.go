@@ -2,22 +2,15 @@ package provider
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tmaxmax/go-sse"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -61,7 +54,7 @@ func (a *attempt) run(ctx context.Context, body any) error {
 	}
 	defer func() { _ = stream.Close() }()
 	var answer answer
-	for data, err := range events(stream) {
+	for data, err := range events(stream, &answer.isMarked) {
 		text := ""
 		if err == nil {
 			text, err = a.model.format.read(&answer, data)
@@ -121,53 +114,6 @@ func (a *attempt) open(ctx context.Context, body any) (io.ReadCloser, error) {
 	return nil, a.refusal(res)
 }
 
-// eventError is an error event within a stream.
-type eventError struct{ data []byte }
-
-func (eventError) Error() string { return "the provider reported an error" }
-
-// errNotJSON is returned for an event that is not a JSON object.
-var errNotJSON = errors.New("an event is not a JSON object")
-
-// events reads the data of a stream's events up to its end mark or its end.
-func events(stream io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for framed, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEventBytes}) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if framed.Data == "" {
-				continue
-			}
-			if strings.HasPrefix(framed.Data, "[DONE]") || !yield([]byte(framed.Data), nil) {
-				return
-			}
-		}
-	}
-}
-
-// failing has the members by which an event reports a failure. The events of all formats contain it.
-type failing struct {
-	Type  string           `json:"type"`
-	Error *json.RawMessage `json:"error"`
-}
-
-func (f *failing) hasFailed() bool { return f.Error != nil || f.Type == "error" }
-
-// decode reads an event. It ignores members of a wrong type, because some compatible servers send them. It returns an
-// eventError for an event that reports a failure of the provider.
-func decode(data []byte, event interface{ hasFailed() bool }) error {
-	var odd *json.UnmarshalTypeError
-	if err := json.Unmarshal(data, event); err != nil && (!errors.As(err, &odd) || odd.Field == "") {
-		return errNotJSON
-	}
-	if event.hasFailed() {
-		return eventError{data}
-	}
-	return nil
-}
-
 // refusal returns the failure for a status other than 200.
 func (a *attempt) refusal(res *http.Response) *llm.Error {
 	// A truncated body reveals no code, but the status is enough.
@@ -212,7 +158,8 @@ func (a *attempt) translateError(ctx context.Context, err error) error {
 	case cause != nil:
 		return a.answered(llm.TimedOut, ", but did not finish within %s", a.model.config.Timeout)
 	case errors.As(err, &within):
-		return a.answered(llm.Unavailable, " and then reported an error%s", a.code(errorOf(within.data)))
+		reported := errorOf(within.data)
+		return a.answered(reported.cause(), " and then reported an error%s", a.code(reported))
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
 		return a.answered(llm.Malformed, " with a stream whose events are not JSON")
 	case a.status == 0:
@@ -235,77 +182,4 @@ func (a *attempt) unreached(err error) *llm.Error {
 	failure := a.model.newError(llm.Unavailable, 0, "the provider could not be reached")
 	failure.Err = network.Err // without the request's address, which may hold a password
 	return failure
-}
-
-// codePattern matches the error codes of providers. Messages of providers are not repeated, because they quote keys and
-// prompts.
-var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
-
-// providerError is the error of a provider. OpenAI has a code or a type, Anthropic a type, Google a status and details.
-type providerError struct {
-	Code, Type, Status any
-	Details            []struct{ Reason, RetryDelay string }
-}
-
-// errorOf returns the error in a response or an event. It is zero if there is none.
-func errorOf(body []byte) providerError {
-	var within struct {
-		Error    providerError
-		Code     any // only in error events of the format Responses
-		Response struct{ Error providerError }
-	}
-	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&within) // members of other types are skipped
-	if within.Response.Error.Code != nil {
-		return within.Response.Error
-	}
-	if within.Error.Code == nil {
-		within.Error.Code = within.Code
-	}
-	return within.Error
-}
-
-// isOfKey reports whether Google refuses the key. The status of that refusal is 400.
-func (r providerError) isOfKey() bool {
-	return slices.ContainsFunc(r.Details, func(d struct{ Reason, RetryDelay string }) bool {
-		return d.Reason == "API_KEY_INVALID"
-	})
-}
-
-// retryAfter returns the wait that Google asks for, at most a day, or 0.
-func (r providerError) retryAfter() time.Duration {
-	for _, detail := range r.Details {
-		if delay, err := time.ParseDuration(detail.RetryDelay); err == nil {
-			return min(max(delay, 0), 24*time.Hour)
-		}
-	}
-	return 0
-}
-
-// code returns the code of the provider's error as " (invalid_api_key)", or "".
-func (a *attempt) code(r providerError) string {
-	for _, each := range []any{r.Code, r.Type, r.Status} {
-		code, _ := each.(string)
-		code = strings.ToLower(code)
-		if code == "" {
-			continue
-		}
-		if len(code) > 40 || !codePattern.MatchString(code) || strings.EqualFold(code, a.model.config.Key) {
-			return ""
-		}
-		return " (" + code + ")"
-	}
-	return ""
-}
-
-// retryAfter parses Retry-After, as seconds or a date. It returns at most a day. It returns 0 if the header is missing,
-// invalid or in the past.
-func retryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(seconds, 0), int((24*time.Hour).Seconds()))) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(time.Until(at), 0), 24*time.Hour)
-	}
-	return 0
 }

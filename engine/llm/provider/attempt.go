@@ -2,7 +2,10 @@ package provider
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -36,6 +39,8 @@ type attempt struct {
 	// delivered is set when a chunk has reached the caller. hasCallerLeft is set when the caller stopped reading after
 	// that.
 	delivered, hasCallerLeft bool
+	// isWhole is set if the provider answered with one JSON object instead of a stream.
+	isWhole bool
 	// named are the optional fields that a refusal names.
 	named []string
 }
@@ -78,7 +83,14 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		}
 		idle.Reset(a.model.config.IdleTimeout)
 	}
-	if answer.finish == "" {
+	// Some servers end a stream without a finish reason.
+	if answer.isMarked && (answer.spoken || len(answer.calls) > 0) {
+		answer.finish = cmp.Or(answer.finish, "stop")
+	}
+	switch {
+	case answer.finish == "" && a.isWhole:
+		return a.notStreamed()
+	case answer.finish == "":
 		return a.translateError(ctx, io.ErrUnexpectedEOF)
 	}
 	last, err := answer.last(a)
@@ -103,15 +115,48 @@ func (a *attempt) open(ctx context.Context, body any) (io.ReadCloser, error) {
 		return nil, err
 	}
 	a.status = res.StatusCode
-	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if res.StatusCode == http.StatusOK && mediaType == "text/event-stream" {
+	if res.StatusCode != http.StatusOK {
+		defer func() { _ = res.Body.Close() }()
+		return nil, a.refusal(res)
+	}
+	if mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); mediaType == "text/event-stream" {
 		return res.Body, nil
 	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode == http.StatusOK {
-		return nil, a.model.newError(llm.Malformed, a.status, "the provider answered 200 OK, but not with a stream")
+	stream, err := a.streamOf(res.Body)
+	if err != nil {
+		_ = res.Body.Close()
+		return nil, err
 	}
-	return nil, a.refusal(res)
+	return struct {
+		io.Reader
+		io.Closer
+	}{stream, res.Body}, nil
+}
+
+// streamOf returns the stream in a body of another type. A whole answer becomes a stream of one event.
+func (a *attempt) streamOf(body io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(body)
+	start, _ := buffered.Peek(len("data:")) // an error comes again when the body is read
+	switch {
+	case string(start) == "data:" || string(start) == "event":
+		return buffered, nil
+	case !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{")):
+		return nil, a.notStreamed()
+	}
+	a.isWhole = true
+	whole, err := io.ReadAll(io.LimitReader(buffered, maxEventBytes))
+	if err != nil {
+		return nil, err
+	}
+	stream := bytes.NewBufferString("data:")
+	if json.Compact(stream, whole) != nil {
+		return nil, a.notStreamed()
+	}
+	return stream, nil
+}
+
+func (a *attempt) notStreamed() error {
+	return a.model.newError(llm.Malformed, a.status, "the provider answered 200 OK, but not with a stream")
 }
 
 // refusal returns the failure for a status other than 200.

@@ -188,6 +188,36 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 		answer http.HandlerFunc
 		want   llm.Answer
 	}{
+		"last event without a line break": {
+			answer: events(startOfText, strings.TrimRight(endOfText, "\n")),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"text without a finish reason": {
+			answer: events(startOfText, `data: {"choices":[{"delta":{"content":"day"},"finish_reason":""}]}`+"\n\n", done),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"call without a finish reason": {
+			answer: events(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first"}}]}}]}`+
+				"\n\n", strings.TrimRight(done, "\n")),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{ID: "a", Name: "first", Arguments: `{}`}}},
+		},
+		"whole answer": {
+			answer: refuse(200, "Content-Type", "application/json", `{
+				"choices": [{"message": {"role": "assistant", "content": "Good day"}, "finish_reason": "stop"}],
+				"usage": {"prompt_tokens": 7, "completion_tokens": 2}
+			}`),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 7, OutputTokens: 2}},
+		},
+		"whole answer in an event": {
+			answer: events(`data: {"choices":[{"message":{"content":"","tool_calls":[{"id":"a","function":{"name":"first"}},`+
+				`{"id":"b","function":{"name":"second"}}]},"finish_reason":"tool_calls"}]}`+"\n\n", done),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
+				{ID: "a", Name: "first", Arguments: `{}`}, {ID: "b", Name: "second", Arguments: `{}`}}},
+		},
+		"stream of another media type": {
+			answer: refuse(200, "Content-Type", "application/json", startOfText+endOfText+done),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
 		"no end mark": {
 			answer: events(startOfText, endOfText),
 			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},

@@ -169,12 +169,9 @@ func messageOf(c *Config, said llm.Message) message {
 type completionEvent struct {
 	failing
 	Choices []struct {
-		Delta struct {
-			Content   string      `json:"content"`
-			Refusal   string      `json:"refusal"`
-			ToolCalls []callDelta `json:"tool_calls"`
-			reasoning
-		} `json:"delta"`
+		Delta delta `json:"delta"`
+		// Message is the whole answer of servers that do not stream.
+		Message      *delta `json:"message"`
 		FinishReason string `json:"finish_reason"`
 	} `json:"choices"`
 	Usage *struct {
@@ -184,6 +181,13 @@ type completionEvent struct {
 			CachedTokens int `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
 	} `json:"usage"`
+}
+
+type delta struct {
+	Content   string      `json:"content"`
+	Refusal   string      `json:"refusal"`
+	ToolCalls []callDelta `json:"tool_calls"`
+	reasoning
 }
 
 type callDelta struct {
@@ -211,8 +215,21 @@ func readCompletion(a *answer, data []byte) (string, error) {
 	}
 	choice := event.Choices[0]
 	a.finish = cmp.Or(choice.FinishReason, a.finish)
-	a.addReasoning(choice.Delta.reasoning)
-	for _, delta := range choice.Delta.ToolCalls {
+	said := choice.Delta
+	hasDeltas := a.spoken || len(a.calls) > 0 || said.Content != "" || len(said.ToolCalls) > 0
+	if choice.Message != nil && !hasDeltas {
+		said = *choice.Message
+		for i := range said.ToolCalls {
+			said.ToolCalls[i].Index = i
+		}
+	}
+	return a.addDelta(said), nil
+}
+
+// addDelta adds the next piece and returns its text.
+func (a *answer) addDelta(said delta) string {
+	a.addReasoning(said.reasoning)
+	for _, delta := range said.ToolCalls {
 		made := a.addCall(delta.Index, delta.ID, delta.Function.Name, argumentsOf(delta.Function.Arguments))
 		if len(delta.ExtraContent) > 0 {
 			made.extra = delta.ExtraContent
@@ -220,7 +237,7 @@ func readCompletion(a *answer, data []byte) (string, error) {
 		}
 	}
 	// A refusal is text of the model in another field.
-	return choice.Delta.Content + choice.Delta.Refusal, nil
+	return said.Content + said.Refusal
 }
 
 // addReasoning continues the reasoning of an answer.

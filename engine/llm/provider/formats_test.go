@@ -307,6 +307,12 @@ var failures = map[string]failure{
 		message: "the provider answered 429 Too Many Requests (insufficient_quota)"},
 	"bug of the provider, every time": {cause: llm.Unavailable, asked: 3, answer: always(refuse(500, "", "", `{"error":5}`)),
 		message: "the provider answered 500 Internal Server Error"},
+	"whole error": {cause: llm.Unavailable, asked: 3,
+		answer:  always(refuse(200, "Content-Type", "application/json", `{"error":{"message":"stub-key","code":502}}`)),
+		message: "the provider answered 200 and then reported an error (502)"},
+	"page instead of an answer": {cause: llm.Malformed, asked: 1,
+		answer:  always(refuse(200, "Content-Type", "text/html", "<html>stub-key</html>")),
+		message: "the provider answered 200 OK, but not with a stream"},
 	"page of a proxy": {cause: llm.Unavailable, asked: 3,
 		answer:  always(refuse(502, "Content-Type", "text/html", "<html>stub-key</html>")),
 		message: "the provider answered 502 Bad Gateway"},
@@ -353,6 +359,21 @@ func TestThinkingIsLeftOutAndUsageIsRead(t *testing.T) {
 		require.Equal(t, llm.Answer{Text: "Good day", Finish: llm.FinishStop,
 			Usage: llm.Usage{InputTokens: 100, CachedTokens: 80, OutputTokens: 7}}, answer, format)
 	}
+}
+
+func TestOutputAtTheEndIsRead(t *testing.T) {
+	t.Parallel()
+	_, model := speak(t, provider.Responses, nil, events(named(
+		`{"type":"response.created","response":{"status":"in_progress","output":[]}}`,
+		`{"type":"response.completed","response":{"status":"completed","output":[`+
+			`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2ln"},`+
+			`{"type":"message","content":[{"type":"output_text","text":"Good "},{"type":"output_text","text":"day"}]},`+
+			`{"type":"function_call","call_id":"a","name":"first","arguments":"{}"}]}}`)))
+	answer, err := llm.Collect(model.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	require.Equal(t, "Good day", answer.Text)
+	require.Len(t, answer.ToolCalls, 1)
+	require.Contains(t, answer.ToolCalls[0].State, "c2ln")
 }
 
 // Compatible servers send arguments as an object, or whole in the start of a block.

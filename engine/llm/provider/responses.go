@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -106,7 +107,7 @@ func responseOf(c *Config, req llm.Request) *response {
 	return body
 }
 
-// outputItem is a call or reasoning.
+// outputItem is a message, a call or reasoning.
 type outputItem struct {
 	Type      string          `json:"type"`
 	CallID    string          `json:"call_id"`
@@ -116,6 +117,11 @@ type outputItem struct {
 	ID               string          `json:"id"`
 	Summary          json.RawMessage `json:"summary"`
 	EncryptedContent string          `json:"encrypted_content"`
+
+	Content []struct {
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"`
 }
 
 type responseEvent struct {
@@ -124,7 +130,8 @@ type responseEvent struct {
 	Index    int             `json:"output_index"`
 	Item     outputItem      `json:"item"`
 	Response struct {
-		Status            string `json:"status"`
+		Status            string       `json:"status"`
+		Output            []outputItem `json:"output"`
 		IncompleteDetails struct {
 			Reason string `json:"reason"`
 		} `json:"incomplete_details"`
@@ -164,8 +171,26 @@ func readResponse(a *answer, data []byte) (string, error) {
 		used := event.Response.Usage
 		a.usage = llm.Usage{InputTokens: used.InputTokens, CachedTokens: used.InputTokensDetails.CachedTokens,
 			OutputTokens: used.OutputTokens}
+		if !a.spoken && len(a.calls) == 0 {
+			return a.addOutput(event.Response.Output), nil
+		}
 	}
 	return "", nil
+}
+
+// addOutput adds the output of servers that send it only with the end of the answer, and returns its text.
+func (a *answer) addOutput(output []outputItem) string {
+	var said strings.Builder
+	a.reasoned = nil
+	for i, item := range output {
+		a.addItem(i, item)
+		if item.Type == "message" {
+			for _, part := range item.Content {
+				said.WriteString(part.Text + part.Refusal)
+			}
+		}
+	}
+	return said.String()
 }
 
 // addItem adds a complete item of the output. Reasoning belongs to the call after it.

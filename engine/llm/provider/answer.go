@@ -25,6 +25,13 @@ type answer struct {
 	// bytes counts the text, the thoughts and the arguments of tool calls. spoken is set if the text is not blank.
 	bytes  int
 	spoken bool
+	think  thinkFilter
+}
+
+// say records text of the answer and returns it.
+func (a *answer) say(text string) string {
+	a.spoken = a.spoken || strings.TrimSpace(text) != ""
+	return text
 }
 
 type call struct {

@@ -73,16 +73,15 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		}
 		// The caller's time for a chunk does not count as silence of the provider.
 		idle.Stop()
-		answer.bytes += len(text)
-		answer.spoken = answer.spoken || strings.TrimSpace(text) != ""
-		if answer.bytes > maxAnswerBytes {
+		if answer.bytes += len(text); answer.bytes > maxAnswerBytes {
 			return a.answered(llm.TooLong, " with more than %d bytes", maxAnswerBytes)
 		}
-		if text != "" && !a.deliver(llm.Chunk{Text: text}) {
+		if text = answer.say(answer.think.add(text)); text != "" && !a.deliver(llm.Chunk{Text: text}) {
 			return nil
 		}
 		idle.Reset(a.model.config.IdleTimeout)
 	}
+	rest := answer.say(answer.think.flush())
 	// Some servers end a stream without a finish reason.
 	if answer.isMarked && (answer.spoken || len(answer.calls) > 0) {
 		answer.finish = cmp.Or(answer.finish, "stop")
@@ -92,6 +91,9 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		return a.notStreamed()
 	case answer.finish == "":
 		return a.translateError(ctx, io.ErrUnexpectedEOF)
+	}
+	if rest != "" && !a.deliver(llm.Chunk{Text: rest}) {
+		return nil
 	}
 	last, err := answer.last(a)
 	if err != nil {

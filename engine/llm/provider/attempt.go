@@ -173,6 +173,7 @@ func (a *attempt) refusal(res *http.Response) *llm.Error {
 	}
 	failure := a.model.newError(cause, a.status, "the provider answered %s%s",
 		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), a.code(refused))
+	failure.Final = refused.isSpent() || a.status == http.StatusPaymentRequired
 	failure.RetryAfter = max(retryAfter(res.Header), refused.retryAfter())
 	return failure
 }
@@ -181,7 +182,7 @@ func causeOf(status int) llm.Cause {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return llm.Unauthorized
-	case status == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests || status == http.StatusPaymentRequired:
 		return llm.RateLimited
 	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
 		return llm.Unavailable
@@ -206,7 +207,9 @@ func (a *attempt) translateError(ctx context.Context, err error) error {
 		return a.answered(llm.TimedOut, ", but did not finish within %s", a.model.config.Timeout)
 	case errors.As(err, &within):
 		reported := errorOf(within.data)
-		return a.answered(reported.cause(), " and then reported an error%s", a.code(reported))
+		failure := a.answered(reported.cause(), " and then reported an error%s", a.code(reported))
+		failure.Final = reported.isSpent()
+		return failure
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
 		return a.answered(llm.Malformed, " with a stream whose events are not JSON")
 	case a.status == 0:

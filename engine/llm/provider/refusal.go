@@ -48,7 +48,7 @@ func errorOf(body []byte) providerError {
 func (r providerError) cause() llm.Cause {
 	for _, each := range []any{r.Code, r.Type} {
 		switch each {
-		case "rate_limit_exceeded", "rate_limit_error":
+		case "rate_limit_exceeded", "rate_limit_error", quotaSpent:
 			return llm.RateLimited
 		case "invalid_request_error":
 			return llm.Rejected
@@ -59,6 +59,13 @@ func (r providerError) cause() llm.Cause {
 	}
 	return llm.Unavailable
 }
+
+// isSpent reports whether the account's quota or balance is used up.
+func (r providerError) isSpent() bool {
+	return r.Code == any(quotaSpent) || r.Type == any(quotaSpent) || r.status() == http.StatusPaymentRequired
+}
+
+const quotaSpent = "insufficient_quota"
 
 // status returns the code of an error if it is a number, or else 0.
 func (r providerError) status() int {

@@ -40,7 +40,7 @@ type Error struct {
 	Status int
 	// Message is the failure as a sentence.
 	Message string
-	// Final is set if a retry is useless although the cause is temporary, such as after the quota is used up.
+	// Final is set if a retry is useless although another provider may answer, as after the quota is used up.
 	Final bool
 	// RetryAfter is the wait that the provider asked for, or 0.
 	RetryAfter time.Duration

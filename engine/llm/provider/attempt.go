@@ -229,6 +229,11 @@ func (a *attempt) unreached(err error) *llm.Error {
 	if !ok {
 		return a.model.newError(llm.Unavailable, 0, "the request to the provider failed")
 	}
+	if redirect, ok := errors.AsType[redirectError](network.Err); ok {
+		failure := a.model.newError(llm.Unavailable, 0, "%s", redirect)
+		failure.Final = true
+		return failure
+	}
 	failure := a.model.newError(llm.Unavailable, 0, "the provider could not be reached")
 	failure.Err = network.Err // without the request's address, which may hold a password
 	return failure

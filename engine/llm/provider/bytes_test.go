@@ -169,10 +169,17 @@ func TestRedirectsToOtherHostsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Good day", answer.Text)
 
-	_, model = serve(t, nil, to(strange.URL))
+	asked, model := serve(t, nil, to(strange.URL))
 	_, err = llm.Collect(model.Chat(t.Context(), hello))
 	require.Equal(t, llm.Unavailable, requireFailure(t, err).Cause)
+	require.EqualError(t, err, "the language model: the provider redirected to another host")
 	require.Zero(t, elsewhere.asked.Load())
+	require.EqualValues(t, 1, asked.asked.Load())
+
+	asked, model = serve(t, nil, to("/elsewhere"))
+	_, err = llm.Collect(model.Chat(t.Context(), hello))
+	require.EqualError(t, err, "the language model: the provider redirected too often")
+	require.EqualValues(t, 10, asked.asked.Load(), "a loop is not repeated")
 }
 
 func TestUnusualStreamsAreRead(t *testing.T) {

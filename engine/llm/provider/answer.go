@@ -76,6 +76,16 @@ func argumentsOf(sent json.RawMessage) string {
 	return *text
 }
 
+// plausible returns the usage, or none if it cannot be true. Callers estimate a usage that is missing.
+func plausible(used llm.Usage) llm.Usage {
+	const maxTokens = 100_000_000 // more than any model reads
+	if min(used.InputTokens, used.OutputTokens) < 0 || max(used.InputTokens, used.OutputTokens) > maxTokens {
+		return llm.Usage{}
+	}
+	used.CachedTokens = min(max(used.CachedTokens, 0), used.InputTokens)
+	return used
+}
+
 // incompleteReasons has the finish reasons of all formats that mean an incomplete answer. No reason has different
 // meanings in two formats.
 var incompleteReasons = map[string]llm.Cause{
@@ -99,7 +109,7 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 	if cause, isCut := incompleteReasons[a.finish]; isCut {
 		return llm.Chunk{}, of.answered(cause, cutMessages[cause])
 	}
-	config, chunk := &of.model.config, llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
+	config, chunk := &of.model.config, llm.Chunk{Finish: llm.FinishStop, Usage: plausible(a.usage)}
 	for i, c := range a.calls {
 		if c.name == "" {
 			return llm.Chunk{}, of.answered(llm.Malformed, " with a tool call that names no tool")
@@ -110,11 +120,11 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 		if c.state != "" {
 			c.state = config.stateKey() + c.state
 		}
+		// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same id.
+		c.id = cmp.Or(c.id, "call_"+rand.Text())
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
-			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same id.
-			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name,
-			Arguments: cmp.Or(c.arguments.String(), c.input, "{}"), State: c.state,
+			ID: c.id, Name: c.name, Arguments: cmp.Or(c.arguments.String(), c.input, "{}"), State: c.state,
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {

@@ -244,6 +244,28 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 				`data: {"choices":[{"delta":{"content":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":"7","completion_tokens":2}}`+"\n\n"),
 			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{OutputTokens: 2}},
 		},
+		"cached tokens of DeepSeek": {
+			answer: events(startOfText, endOfText, event(
+				`{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_cache_hit_tokens":5}}`), done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop,
+				Usage: llm.Usage{InputTokens: 7, CachedTokens: 5, OutputTokens: 2}},
+		},
+		"more cached tokens than tokens": {
+			answer: events(startOfText, endOfText, event(`{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,`+
+				`"prompt_tokens_details":{"cached_tokens":9}}}`), done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop,
+				Usage: llm.Usage{InputTokens: 7, CachedTokens: 7, OutputTokens: 2}},
+		},
+		"negative usage": {
+			answer: events(startOfText, endOfText, event(`{"choices":[],"usage":{"prompt_tokens":-1,"completion_tokens":2}}`),
+				done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"absurd usage": {
+			answer: events(startOfText, endOfText, event(
+				`{"choices":[],"usage":{"prompt_tokens":9999999999999,"completion_tokens":2}}`), done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
 		"refusal": {
 			answer: events(`data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}`+"\n\n", done),
 			want:   llm.Answer{Text: "I will not.", Finish: llm.FinishStop},

@@ -180,6 +180,7 @@ type completionEvent struct {
 		PromptTokensDetails struct {
 			CachedTokens int `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
+		PromptCacheHitTokens int `json:"prompt_cache_hit_tokens"` // DeepSeek's cached tokens
 	} `json:"usage"`
 }
 
@@ -206,8 +207,8 @@ func readCompletion(a *answer, data []byte) (string, error) {
 		return "", err
 	}
 	if used := event.Usage; used != nil {
-		a.usage = llm.Usage{InputTokens: used.PromptTokens, CachedTokens: used.PromptTokensDetails.CachedTokens,
-			OutputTokens: used.CompletionTokens}
+		a.usage = llm.Usage{InputTokens: used.PromptTokens, OutputTokens: used.CompletionTokens,
+			CachedTokens: cmp.Or(used.PromptTokensDetails.CachedTokens, used.PromptCacheHitTokens)}
 	}
 	// The last event has usage and no choices. Requests ask for one choice.
 	if len(event.Choices) == 0 {

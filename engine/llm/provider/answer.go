@@ -110,6 +110,7 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 		return llm.Chunk{}, of.answered(cause, cutMessages[cause])
 	}
 	config, chunk := &of.model.config, llm.Chunk{Finish: llm.FinishStop, Usage: plausible(a.usage)}
+	seen := map[string]bool{"": true}
 	for i, c := range a.calls {
 		if c.name == "" {
 			return llm.Chunk{}, of.answered(llm.Malformed, " with a tool call that names no tool")
@@ -121,7 +122,10 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 			c.state = config.stateKey() + c.state
 		}
 		// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same id.
-		c.id = cmp.Or(c.id, "call_"+rand.Text())
+		if seen[c.id] {
+			c.id = "call_" + rand.Text()
+		}
+		seen[c.id] = true
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
 			ID: c.id, Name: c.name, Arguments: cmp.Or(c.arguments.String(), c.input, "{}"), State: c.state,

@@ -266,6 +266,11 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 				`{"choices":[],"usage":{"prompt_tokens":9999999999999,"completion_tokens":2}}`), done),
 			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
 		},
+		"two choices": {
+			answer: events(event(`{"choices":[{"index":1,"delta":{"content":"Bad "}},{"index":0,"delta":{"content":"Good "}}]}`),
+				endOfText, done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
 		"refusal": {
 			answer: events(`data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}`+"\n\n", done),
 			want:   llm.Answer{Text: "I will not.", Finish: llm.FinishStop},
@@ -322,6 +327,13 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 // Providers refuse a conversation in which two calls have the same id.
 func TestCallsWithoutIdsGetTheirOwn(t *testing.T) {
 	t.Parallel()
+	_, model := serve(t, nil, events(event(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first"}},`+
+		`{"index":1,"id":"a","function":{"name":"second"}}]},"finish_reason":"tool_calls"}]}`)))
+	answer, err := llm.Collect(model.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	require.Equal(t, "a", answer.ToolCalls[0].ID)
+	require.Regexp(t, "^call_[A-Z0-9]+$", answer.ToolCalls[1].ID)
+
 	ids := map[string]bool{}
 	for range 2 {
 		_, model := serve(t, nil, events(event(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"first"}},`+

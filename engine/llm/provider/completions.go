@@ -169,6 +169,7 @@ func messageOf(c *Config, said llm.Message) message {
 type completionEvent struct {
 	failing
 	Choices []struct {
+		Index int   `json:"index"`
 		Delta delta `json:"delta"`
 		// Message is the whole answer of servers that do not stream.
 		Message      *delta `json:"message"`
@@ -210,11 +211,16 @@ func readCompletion(a *answer, data []byte) (string, error) {
 		a.usage = llm.Usage{InputTokens: used.PromptTokens, OutputTokens: used.CompletionTokens,
 			CachedTokens: cmp.Or(used.PromptTokensDetails.CachedTokens, used.PromptCacheHitTokens)}
 	}
-	// The last event has usage and no choices. Requests ask for one choice.
+	// The last event has usage and no choices. Requests ask for one choice, but some servers give more.
 	if len(event.Choices) == 0 {
 		return "", nil
 	}
 	choice := event.Choices[0]
+	for _, other := range event.Choices {
+		if other.Index < choice.Index {
+			choice = other
+		}
+	}
 	a.finish = cmp.Or(choice.FinishReason, a.finish)
 	said := choice.Delta
 	hasDeltas := a.spoken || len(a.calls) > 0 || said.Content != "" || len(said.ToolCalls) > 0

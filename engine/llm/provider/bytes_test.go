@@ -266,6 +266,12 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 				`{"choices":[],"usage":{"prompt_tokens":9999999999999,"completion_tokens":2}}`), done),
 			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
 		},
+		"character in two events": {
+			answer: events(`data: {"choices":[{"delta":{"content":"\ud83d\ude00 \\ud83d"}}]}`+"\n\n",
+				`data: {"choices":[{"delta":{"content":"\uD83D"}}]}`+"\n\n", ": ping\n\n",
+				`data: {"choices":[{"delta":{"content":"\uDE42!"},"finish_reason":"stop"}]}`+"\n\n", done),
+			want: llm.Answer{Text: `😀 \ud83d🙂!`, Finish: llm.FinishStop},
+		},
 		"two choices": {
 			answer: events(event(`{"choices":[{"index":1,"delta":{"content":"Bad "}},{"index":0,"delta":{"content":"Good "}}]}`),
 				endOfText, done),

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tmaxmax/go-sse"
@@ -23,6 +25,7 @@ var errNotJSON = errors.New("an event is not a JSON object")
 // events reads the data of a stream's events up to its end mark or its end. It sets isMarked at the end mark.
 func events(body io.Reader, isMarked *bool) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
+		var surrogates surrogateJoiner
 		stream := &lenient{body: bufio.NewReaderSize(body, streamBuffer)}
 		for framed, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEventBytes}) {
 			if err != nil {
@@ -32,7 +35,7 @@ func events(body io.Reader, isMarked *bool) iter.Seq2[[]byte, error] {
 			if framed.Data == "" {
 				continue
 			}
-			data := []byte(framed.Data)
+			data := surrogates.join([]byte(framed.Data))
 			switch *isMarked = strings.HasPrefix(framed.Data, "[DONE]"); {
 			case framed.Type == "error":
 				err = eventError{data}
@@ -44,6 +47,30 @@ func events(body io.Reader, isMarked *bool) iter.Seq2[[]byte, error] {
 			}
 		}
 	}
+}
+
+// These match the first half of a character at the end of a JSON string, and the second half at the start of one.
+var (
+	firstHalf  = regexp.MustCompile(`[^\\](\\u[dD][89abAB][0-9a-fA-F]{2})"`)
+	secondHalf = regexp.MustCompile(`[^\\]"()\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
+)
+
+// surrogateJoiner joins characters whose UTF-16 halves are in two events, as proxies in JavaScript send them.
+type surrogateJoiner struct{ first []byte }
+
+// join returns an event's data with the first half of the last event, and without one of its own.
+func (j *surrogateJoiner) join(data []byte) []byte {
+	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
+		return data
+	}
+	if at := secondHalf.FindSubmatchIndex(data); at != nil {
+		data, j.first = slices.Insert(data, at[2], j.first...), nil
+	}
+	if at := firstHalf.FindSubmatchIndex(data); at != nil {
+		j.first = bytes.Clone(data[at[2]:at[3]])
+		data = slices.Delete(data, at[2], at[3])
+	}
+	return data
 }
 
 // lenient reads a body of events. It completes the last event, which may lack the line break. It turns lines

@@ -59,7 +59,7 @@ func New(e *engine.Engine, o Options) *Evaluator {
 	}
 	v := &Evaluator{
 		engine: e, reviewsContact: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
-		writer: plays(&deterministic{Model: m}, "the language model", ""),
+		writer: plays(deterministic{m}, "the language model", ""),
 		tests: modelRoles{
 			contact:    plays(cmp.Or(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator),
 			judge:      plays(nil, "the judge", model.RunErrorCauseJudge),
@@ -70,7 +70,7 @@ func New(e *engine.Engine, o Options) *Evaluator {
 	}
 	for _, judge := range append([]llm.Model{cmp.Or(o.Judge, m)}, o.Judges...) {
 		if v.judges[judge.Name()] == nil {
-			v.judges[judge.Name()], v.judgeNames = &deterministic{Model: judge}, append(v.judgeNames, judge.Name())
+			v.judges[judge.Name()], v.judgeNames = deterministic{judge}, append(v.judgeNames, judge.Name())
 		}
 	}
 	v.tests.judge.Model = v.judges[v.judgeNames[0]]

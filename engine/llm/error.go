@@ -12,7 +12,7 @@ type Cause string
 const (
 	// Unauthorized: the provider refused the key (401, 403).
 	Unauthorized Cause = "UNAUTHORIZED"
-	// RateLimited: the provider takes no more requests for now (429).
+	// RateLimited: the provider takes no more requests for now (429), or the balance is used up (402).
 	RateLimited Cause = "RATE_LIMITED"
 	// Rejected: the provider rejected the request (any other 4xx).
 	Rejected Cause = "REJECTED"
@@ -40,6 +40,8 @@ type Error struct {
 	Status int
 	// Message is the failure as a sentence.
 	Message string
+	// Final is set if a retry is useless although another provider may answer, as after the quota is used up.
+	Final bool
 	// RetryAfter is the wait that the provider asked for, or 0.
 	RetryAfter time.Duration
 	// Err is the underlying error, for the log only: it may contain addresses, but never a key. It may be nil.
@@ -52,12 +54,14 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Retryable reports whether the same request can succeed a little later.
 func (e *Error) Retryable() bool {
-	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff
+	return !e.Final && e.IsUnavailable() && e.Cause != TimedOut
 }
 
 // IsUnavailable reports whether the provider is unavailable, busy or too slow. Another provider might answer the same
 // request.
-func (e *Error) IsUnavailable() bool { return e.Retryable() || e.Cause == TimedOut }
+func (e *Error) IsUnavailable() bool {
+	return e.Cause == RateLimited || e.Cause == Unavailable || e.Cause == CutOff || e.Cause == TimedOut
+}
 
 // ErrorAttr returns the details of a model's failure that clients must not see, for the log. It is empty for other
 // errors.

@@ -49,6 +49,7 @@ func TestFallbackAnswersWhileTheFirstIsUnavailable(t *testing.T) {
 		"the first answers":     {scripted{text: "one"}, "one", "", nil, 0},
 		"unavailable":           {scripted{err: &llm.Error{Cause: llm.Unavailable}}, "two", "second", nil, 1},
 		"rate limited":          {scripted{err: &llm.Error{Cause: llm.RateLimited}}, "two", "second", nil, 1},
+		"quota used up":         {scripted{err: &llm.Error{Cause: llm.RateLimited, Final: true}}, "two", "second", nil, 1},
 		"too slow":              {scripted{err: &llm.Error{Cause: llm.TimedOut}}, "two", "second", nil, 1},
 		"slow after some words": {scripted{text: "on", err: &llm.Error{Cause: llm.TimedOut}}, "on", "", &llm.Error{}, 0},
 		"cut after some words":  {scripted{text: "on", err: &llm.Error{Cause: llm.CutOff}}, "on", "", &llm.Error{}, 0},

@@ -100,7 +100,7 @@ type ToolCall struct {
 	// Arguments are as the model wrote them, possibly invalid JSON. They are "{}" if the model wrote none.
 	Arguments string
 	// State is data that the provider wants back with the call, such as a signature of the model's thinking. It is
-	// opaque, and matters only within a turn. Other providers ignore it.
+	// opaque, and matters only within a turn. Other models ignore it.
 	State string
 }
 

@@ -3,6 +3,7 @@ package provider
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -10,28 +11,43 @@ import (
 
 // answer collects one answer from the events of its stream.
 type answer struct {
-	format Format
-	calls  []*call
+	calls []*call
 	// finish is the provider's reason for the end, or "" before the end.
 	finish string
-	usage  llm.Usage
+	// isMarked is set if the stream ended with its end mark.
+	isMarked bool
+	usage    llm.Usage
 	// thoughts are the thinking of the model, which the provider wants back with the calls.
 	thoughts []thought
+	// reasoning is the thinking in Chat Completions, and reasoned that in Responses before the next call.
+	reasoning reasoning
+	reasoned  []inputItem
 	// bytes counts the text, the thoughts and the arguments of tool calls. spoken is set if the text is not blank.
 	bytes  int
 	spoken bool
+	think  thinkFilter
+}
+
+// say records text of the answer and returns it.
+func (a *answer) say(text string) string {
+	a.spoken = a.spoken || strings.TrimSpace(text) != ""
+	return text
 }
 
 type call struct {
 	index     int
 	id, name  string
 	arguments strings.Builder
-	// state is data that the provider wants back with the call.
+	// input are the arguments that came with the start of the call, in case that no others follow.
+	input string
+	// state is data that the provider wants back with the call. extra is a part of it in Chat Completions.
 	state string
+	extra json.RawMessage
 }
 
-// addCall continues the call with the index, unless its id differs: some servers number all their calls 0.
-func (a *answer) addCall(index int, id, name, arguments string) {
+// addCall continues the call with the index and returns it. It starts a call if the id differs: some servers number all
+// their calls 0.
+func (a *answer) addCall(index int, id, name, arguments string) *call {
 	var current *call
 	for _, c := range a.calls {
 		if c.index == index && (id == "" || c.id == "" || c.id == id) {
@@ -45,6 +61,29 @@ func (a *answer) addCall(index int, id, name, arguments string) {
 	current.id, current.name = cmp.Or(id, current.id), cmp.Or(name, current.name)
 	current.arguments.WriteString(arguments)
 	a.bytes += len(arguments)
+	return current
+}
+
+// argumentsOf returns the arguments of a call as text. Some servers send them as an object instead of its text.
+func argumentsOf(sent json.RawMessage) string {
+	var text *string
+	if len(sent) == 0 || json.Unmarshal(sent, &text) != nil {
+		return string(sent)
+	}
+	if text == nil {
+		return ""
+	}
+	return *text
+}
+
+// plausible returns the usage, or none if it cannot be true. Callers estimate a usage that is missing.
+func plausible(used llm.Usage) llm.Usage {
+	const maxTokens = 100_000_000 // more than any model reads
+	if min(used.InputTokens, used.OutputTokens) < 0 || max(used.InputTokens, used.OutputTokens) > maxTokens {
+		return llm.Usage{}
+	}
+	used.CachedTokens = min(max(used.CachedTokens, 0), used.InputTokens)
+	return used
 }
 
 // incompleteReasons has the finish reasons of all formats that mean an incomplete answer. No reason has different
@@ -70,18 +109,26 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 	if cause, isCut := incompleteReasons[a.finish]; isCut {
 		return llm.Chunk{}, of.answered(cause, cutMessages[cause])
 	}
-	chunk := llm.Chunk{Finish: llm.FinishStop, Usage: a.usage}
-	for _, c := range a.calls {
+	config, chunk := &of.model.config, llm.Chunk{Finish: llm.FinishStop, Usage: plausible(a.usage)}
+	seen := map[string]bool{"": true}
+	for i, c := range a.calls {
 		if c.name == "" {
 			return llm.Chunk{}, of.answered(llm.Malformed, " with a tool call that names no tool")
 		}
-		if c.state != "" {
-			c.state = string(a.format) + ":" + c.state
+		if config.Format == Completions {
+			c.state = a.stateOfCompletion(i)
 		}
+		if c.state != "" {
+			c.state = config.stateKey() + c.state
+		}
+		// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same id.
+		if seen[c.id] {
+			c.id = "call_" + rand.Text()
+		}
+		seen[c.id] = true
 		chunk.Finish = llm.FinishToolCalls
 		chunk.ToolCalls = append(chunk.ToolCalls, llm.ToolCall{
-			// Gemini gives no ids. Other formats refuse a conversation in which two calls have the same id.
-			ID: cmp.Or(c.id, "call_"+rand.Text()), Name: c.name, Arguments: cmp.Or(c.arguments.String(), "{}"), State: c.state,
+			ID: c.id, Name: c.name, Arguments: cmp.Or(c.arguments.String(), c.input, "{}"), State: c.state,
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {

@@ -101,7 +101,7 @@ func messagesOf(c *Config, req llm.Request) *messageRequest {
 		body.System = []block{{Type: "text", Text: req.System, CacheControl: body.CacheControl}}
 	}
 	for _, turn := range turns(req.Messages) {
-		body.Messages = append(body.Messages, blocksOf(turn))
+		body.Messages = append(body.Messages, blocksOf(c, turn))
 	}
 	for _, offered := range req.Tools {
 		body.Tools = append(body.Tools, messageTool{Name: offered.Name, Description: offered.Description,
@@ -113,7 +113,7 @@ func messagesOf(c *Config, req llm.Request) *messageRequest {
 	return body
 }
 
-func blocksOf(turn []llm.Message) blocks {
+func blocksOf(c *Config, turn []llm.Message) blocks {
 	converted := blocks{Role: "user"}
 	for _, said := range turn {
 		switch said.Role {
@@ -126,7 +126,7 @@ func blocksOf(turn []llm.Message) blocks {
 		}
 		for _, call := range said.ToolCalls {
 			var thoughts []json.RawMessage
-			_ = json.Unmarshal([]byte(stateOf(call, Messages)), &thoughts) // no state, no thoughts
+			_ = json.Unmarshal([]byte(stateOf(c, call)), &thoughts) // no state, no thoughts
 			for _, each := range thoughts {
 				converted.Content = append(converted.Content, each)
 			}
@@ -149,11 +149,12 @@ type messageEvent struct {
 		Usage messageUsage `json:"usage"`
 	} `json:"message"`
 	ContentBlock struct {
-		Type string `json:"type"`
-		ID   string `json:"id"`
-		Name string `json:"name"`
-		Text string `json:"text"`
-		Data string `json:"data"`
+		Type  string          `json:"type"`
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+		Text  string          `json:"text"`
+		Data  string          `json:"data"`
 	} `json:"content_block"`
 	Delta struct {
 		Text        string `json:"text"`
@@ -193,7 +194,8 @@ func readMessage(a *answer, data []byte) (string, error) {
 		case "text":
 			return started.Text, nil
 		case "tool_use":
-			a.addCall(event.Index, started.ID, started.Name, "")
+			a.addCall(event.Index, started.ID, started.Name, "").input = argumentsOf(started.Input)
+			a.bytes += len(started.Input)
 		case "thinking":
 			a.thoughts = append(a.thoughts, thought{Type: started.Type, Thinking: new(string), index: event.Index})
 		case "redacted_thinking":

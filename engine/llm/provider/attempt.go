@@ -3,21 +3,17 @@ package provider
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"iter"
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/tmaxmax/go-sse"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -43,6 +39,10 @@ type attempt struct {
 	// delivered is set when a chunk has reached the caller. hasCallerLeft is set when the caller stopped reading after
 	// that.
 	delivered, hasCallerLeft bool
+	// isWhole is set if the provider answered with one JSON object instead of a stream.
+	isWhole bool
+	// named are the optional fields that a refusal names.
+	named []string
 }
 
 // run sends one request and streams the answer to the caller. It returns nil if the answer was complete or the caller
@@ -58,8 +58,8 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		return a.translateError(ctx, err)
 	}
 	defer func() { _ = stream.Close() }()
-	answer := answer{format: a.model.config.Format}
-	for data, err := range events(stream) {
+	var answer answer
+	for data, err := range events(stream, &answer.isMarked) {
 		text := ""
 		if err == nil {
 			text, err = a.model.format.read(&answer, data)
@@ -73,18 +73,27 @@ func (a *attempt) run(ctx context.Context, body any) error {
 		}
 		// The caller's time for a chunk does not count as silence of the provider.
 		idle.Stop()
-		answer.bytes += len(text)
-		answer.spoken = answer.spoken || strings.TrimSpace(text) != ""
-		if answer.bytes > maxAnswerBytes {
+		if answer.bytes += len(text); answer.bytes > maxAnswerBytes {
 			return a.answered(llm.TooLong, " with more than %d bytes", maxAnswerBytes)
 		}
-		if text != "" && !a.deliver(llm.Chunk{Text: text}) {
+		if text = answer.say(answer.think.add(text)); text != "" && !a.deliver(llm.Chunk{Text: text}) {
 			return nil
 		}
 		idle.Reset(a.model.config.IdleTimeout)
 	}
-	if answer.finish == "" {
+	rest := answer.say(answer.think.flush())
+	// Some servers end a stream without a finish reason.
+	if answer.isMarked && (answer.spoken || len(answer.calls) > 0) {
+		answer.finish = cmp.Or(answer.finish, "stop")
+	}
+	switch {
+	case answer.finish == "" && a.isWhole:
+		return a.notStreamed()
+	case answer.finish == "":
 		return a.translateError(ctx, io.ErrUnexpectedEOF)
+	}
+	if rest != "" && !a.deliver(llm.Chunk{Text: rest}) {
+		return nil
 	}
 	last, err := answer.last(a)
 	if err != nil {
@@ -108,68 +117,55 @@ func (a *attempt) open(ctx context.Context, body any) (io.ReadCloser, error) {
 		return nil, err
 	}
 	a.status = res.StatusCode
-	mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if res.StatusCode == http.StatusOK && mediaType == "text/event-stream" {
+	if res.StatusCode != http.StatusOK {
+		defer func() { _ = res.Body.Close() }()
+		return nil, a.refusal(res)
+	}
+	if mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); mediaType == "text/event-stream" {
 		return res.Body, nil
 	}
-	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode == http.StatusOK {
-		return nil, a.model.newError(llm.Malformed, a.status, "the provider answered 200 OK, but not with a stream")
+	stream, err := a.streamOf(res.Body)
+	if err != nil {
+		_ = res.Body.Close()
+		return nil, err
 	}
-	return nil, a.refusal(res)
+	return struct {
+		io.Reader
+		io.Closer
+	}{stream, res.Body}, nil
 }
 
-// eventError is an error event within a stream.
-type eventError struct{ data []byte }
-
-func (eventError) Error() string { return "the provider reported an error" }
-
-// errNotJSON is returned for an event that is not a JSON object.
-var errNotJSON = errors.New("an event is not a JSON object")
-
-// events reads the data of a stream's events up to its end mark or its end.
-func events(stream io.Reader) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		for framed, err := range sse.Read(stream, &sse.ReadConfig{MaxEventSize: maxEventBytes}) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if framed.Data == "" {
-				continue
-			}
-			if strings.HasPrefix(framed.Data, "[DONE]") || !yield([]byte(framed.Data), nil) {
-				return
-			}
-		}
+// streamOf returns the stream in a body of another type. A whole answer becomes a stream of one event.
+func (a *attempt) streamOf(body io.Reader) (io.Reader, error) {
+	buffered := bufio.NewReader(body)
+	start, _ := buffered.Peek(len("data:")) // an error comes again when the body is read
+	switch {
+	case string(start) == "data:" || string(start) == "event":
+		return buffered, nil
+	case !bytes.HasPrefix(bytes.TrimSpace(start), []byte("{")):
+		return nil, a.notStreamed()
 	}
+	a.isWhole = true
+	whole, err := io.ReadAll(io.LimitReader(buffered, maxEventBytes))
+	if err != nil {
+		return nil, err
+	}
+	stream := bytes.NewBufferString("data:")
+	if json.Compact(stream, whole) != nil {
+		return nil, a.notStreamed()
+	}
+	return stream, nil
 }
 
-// failing has the members by which an event reports a failure. The events of all formats contain it.
-type failing struct {
-	Type  string           `json:"type"`
-	Error *json.RawMessage `json:"error"`
-}
-
-func (f *failing) hasFailed() bool { return f.Error != nil || f.Type == "error" }
-
-// decode reads an event. It ignores members of a wrong type, because some compatible servers send them. It returns an
-// eventError for an event that reports a failure of the provider.
-func decode(data []byte, event interface{ hasFailed() bool }) error {
-	var odd *json.UnmarshalTypeError
-	if err := json.Unmarshal(data, event); err != nil && (!errors.As(err, &odd) || odd.Field == "") {
-		return errNotJSON
-	}
-	if event.hasFailed() {
-		return eventError{data}
-	}
-	return nil
+func (a *attempt) notStreamed() error {
+	return a.model.newError(llm.Malformed, a.status, "the provider answered 200 OK, but not with a stream")
 }
 
 // refusal returns the failure for a status other than 200.
 func (a *attempt) refusal(res *http.Response) *llm.Error {
 	// A truncated body reveals no code, but the status is enough.
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBytes))
+	a.named = optionalFieldsIn(a.status, body)
 	refused := errorOf(body)
 	cause := causeOf(a.status)
 	if refused.isOfKey() {
@@ -177,6 +173,7 @@ func (a *attempt) refusal(res *http.Response) *llm.Error {
 	}
 	failure := a.model.newError(cause, a.status, "the provider answered %s%s",
 		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), a.code(refused))
+	failure.Final = refused.isSpent() || a.status == http.StatusPaymentRequired
 	failure.RetryAfter = max(retryAfter(res.Header), refused.retryAfter())
 	return failure
 }
@@ -185,7 +182,7 @@ func causeOf(status int) llm.Cause {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return llm.Unauthorized
-	case status == http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests || status == http.StatusPaymentRequired:
 		return llm.RateLimited
 	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
 		return llm.Unavailable
@@ -209,7 +206,10 @@ func (a *attempt) translateError(ctx context.Context, err error) error {
 	case cause != nil:
 		return a.answered(llm.TimedOut, ", but did not finish within %s", a.model.config.Timeout)
 	case errors.As(err, &within):
-		return a.answered(llm.Unavailable, " and then reported an error%s", a.code(errorOf(within.data)))
+		reported := errorOf(within.data)
+		failure := a.answered(reported.cause(), " and then reported an error%s", a.code(reported))
+		failure.Final = reported.isSpent()
+		return failure
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
 		return a.answered(llm.Malformed, " with a stream whose events are not JSON")
 	case a.status == 0:
@@ -229,80 +229,12 @@ func (a *attempt) unreached(err error) *llm.Error {
 	if !ok {
 		return a.model.newError(llm.Unavailable, 0, "the request to the provider failed")
 	}
+	if redirect, ok := errors.AsType[redirectError](network.Err); ok {
+		failure := a.model.newError(llm.Unavailable, 0, "%s", redirect)
+		failure.Final = true
+		return failure
+	}
 	failure := a.model.newError(llm.Unavailable, 0, "the provider could not be reached")
 	failure.Err = network.Err // without the request's address, which may hold a password
 	return failure
-}
-
-// codePattern matches the error codes of providers. Messages of providers are not repeated, because they quote keys and
-// prompts.
-var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
-
-// providerError is the error of a provider. OpenAI has a code or a type, Anthropic a type, Google a status and details.
-type providerError struct {
-	Code, Type, Status any
-	Details            []struct{ Reason, RetryDelay string }
-}
-
-// errorOf returns the error in a response or an event. It is zero if there is none.
-func errorOf(body []byte) providerError {
-	var within struct {
-		Error    providerError
-		Code     any // only in error events of the format Responses
-		Response struct{ Error providerError }
-	}
-	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&within) // members of other types are skipped
-	if within.Response.Error.Code != nil {
-		return within.Response.Error
-	}
-	if within.Error.Code == nil {
-		within.Error.Code = within.Code
-	}
-	return within.Error
-}
-
-// isOfKey reports whether Google refuses the key. The status of that refusal is 400.
-func (r providerError) isOfKey() bool {
-	return slices.ContainsFunc(r.Details, func(d struct{ Reason, RetryDelay string }) bool {
-		return d.Reason == "API_KEY_INVALID"
-	})
-}
-
-// retryAfter returns the wait that Google asks for, at most a day, or 0.
-func (r providerError) retryAfter() time.Duration {
-	for _, detail := range r.Details {
-		if delay, err := time.ParseDuration(detail.RetryDelay); err == nil {
-			return min(max(delay, 0), 24*time.Hour)
-		}
-	}
-	return 0
-}
-
-// code returns the code of the provider's error as " (invalid_api_key)", or "".
-func (a *attempt) code(r providerError) string {
-	for _, each := range []any{r.Code, r.Type, r.Status} {
-		code, _ := each.(string)
-		code = strings.ToLower(code)
-		if code == "" {
-			continue
-		}
-		if len(code) > 40 || !codePattern.MatchString(code) || strings.EqualFold(code, a.model.config.Key) {
-			return ""
-		}
-		return " (" + code + ")"
-	}
-	return ""
-}
-
-// retryAfter parses Retry-After, as seconds or a date. It returns at most a day. It returns 0 if the header is missing,
-// invalid or in the past.
-func retryAfter(header http.Header) time.Duration {
-	value := header.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return time.Duration(min(max(seconds, 0), int((24*time.Hour).Seconds()))) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(time.Until(at), 0), 24*time.Hour)
-	}
-	return 0
 }

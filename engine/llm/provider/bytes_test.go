@@ -169,10 +169,17 @@ func TestRedirectsToOtherHostsAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Good day", answer.Text)
 
-	_, model = serve(t, nil, to(strange.URL))
+	asked, model := serve(t, nil, to(strange.URL))
 	_, err = llm.Collect(model.Chat(t.Context(), hello))
 	require.Equal(t, llm.Unavailable, requireFailure(t, err).Cause)
+	require.EqualError(t, err, "the language model: the provider redirected to another host")
 	require.Zero(t, elsewhere.asked.Load())
+	require.EqualValues(t, 1, asked.asked.Load())
+
+	asked, model = serve(t, nil, to("/elsewhere"))
+	_, err = llm.Collect(model.Chat(t.Context(), hello))
+	require.EqualError(t, err, "the language model: the provider redirected too often")
+	require.EqualValues(t, 10, asked.asked.Load(), "a loop is not repeated")
 }
 
 func TestUnusualStreamsAreRead(t *testing.T) {
@@ -188,6 +195,36 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 		answer http.HandlerFunc
 		want   llm.Answer
 	}{
+		"last event without a line break": {
+			answer: events(startOfText, strings.TrimRight(endOfText, "\n")),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"text without a finish reason": {
+			answer: events(startOfText, `data: {"choices":[{"delta":{"content":"day"},"finish_reason":""}]}`+"\n\n", done),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"call without a finish reason": {
+			answer: events(`data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first"}}]}}]}`+
+				"\n\n", strings.TrimRight(done, "\n")),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{{ID: "a", Name: "first", Arguments: `{}`}}},
+		},
+		"whole answer": {
+			answer: refuse(200, "Content-Type", "application/json", `{
+				"choices": [{"message": {"role": "assistant", "content": "Good day"}, "finish_reason": "stop"}],
+				"usage": {"prompt_tokens": 7, "completion_tokens": 2}
+			}`),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{InputTokens: 7, OutputTokens: 2}},
+		},
+		"whole answer in an event": {
+			answer: events(`data: {"choices":[{"message":{"content":"","tool_calls":[{"id":"a","function":{"name":"first"}},`+
+				`{"id":"b","function":{"name":"second"}}]},"finish_reason":"tool_calls"}]}`+"\n\n", done),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
+				{ID: "a", Name: "first", Arguments: `{}`}, {ID: "b", Name: "second", Arguments: `{}`}}},
+		},
+		"stream of another media type": {
+			answer: refuse(200, "Content-Type", "application/json", startOfText+endOfText+done),
+			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
 		"no end mark": {
 			answer: events(startOfText, endOfText),
 			want:   llm.Answer{Text: "Good day", Finish: llm.FinishStop},
@@ -206,6 +243,39 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 				`data: {"created":"now","choices":[{"index":"0","delta":{"content":"Good day"},"finish_reason":null}],"usage":null}`+"\r\n\r\n",
 				`data: {"choices":[{"delta":{"content":null},"finish_reason":"stop"}],"usage":{"prompt_tokens":"7","completion_tokens":2}}`+"\n\n"),
 			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop, Usage: llm.Usage{OutputTokens: 2}},
+		},
+		"cached tokens of DeepSeek": {
+			answer: events(startOfText, endOfText, event(
+				`{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"prompt_cache_hit_tokens":5}}`), done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop,
+				Usage: llm.Usage{InputTokens: 7, CachedTokens: 5, OutputTokens: 2}},
+		},
+		"more cached tokens than tokens": {
+			answer: events(startOfText, endOfText, event(`{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,`+
+				`"prompt_tokens_details":{"cached_tokens":9}}}`), done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop,
+				Usage: llm.Usage{InputTokens: 7, CachedTokens: 7, OutputTokens: 2}},
+		},
+		"negative usage": {
+			answer: events(startOfText, endOfText, event(`{"choices":[],"usage":{"prompt_tokens":-1,"completion_tokens":2}}`),
+				done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"absurd usage": {
+			answer: events(startOfText, endOfText, event(
+				`{"choices":[],"usage":{"prompt_tokens":9999999999999,"completion_tokens":2}}`), done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
+		},
+		"character in two events": {
+			answer: events(`data: {"choices":[{"delta":{"content":"\ud83d\ude00 \\ud83d"}}]}`+"\n\n",
+				`data: {"choices":[{"delta":{"content":"\uD83D"}}]}`+"\n\n", ": ping\n\n",
+				`data: {"choices":[{"delta":{"content":"\uDE42!"},"finish_reason":"stop"}]}`+"\n\n", done),
+			want: llm.Answer{Text: `😀 \ud83d🙂!`, Finish: llm.FinishStop},
+		},
+		"two choices": {
+			answer: events(event(`{"choices":[{"index":1,"delta":{"content":"Bad "}},{"index":0,"delta":{"content":"Good "}}]}`),
+				endOfText, done),
+			want: llm.Answer{Text: "Good day", Finish: llm.FinishStop},
 		},
 		"refusal": {
 			answer: events(`data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}`+"\n\n", done),
@@ -235,6 +305,14 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 				{ID: "b", Name: "second", Arguments: `{"x":2}`},
 			}},
 		},
+		"arguments that are an object": {
+			answer: events(calls(`{"index":0,"id":"a","function":{"name":"first","arguments":{"x":1.50}}}`,
+				`{"index":1,"id":"b","function":{"name":"second","arguments":null}}`)),
+			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
+				{ID: "a", Name: "first", Arguments: `{"x":1.50}`},
+				{ID: "b", Name: "second", Arguments: `{}`},
+			}},
+		},
 		"call without arguments": {
 			answer: events(calls(`{"index":0,"id":"a","function":{"name":"first"}}`)),
 			want: llm.Answer{Finish: llm.FinishToolCalls, ToolCalls: []llm.ToolCall{
@@ -255,6 +333,13 @@ func TestUnusualStreamsAreRead(t *testing.T) {
 // Providers refuse a conversation in which two calls have the same id.
 func TestCallsWithoutIdsGetTheirOwn(t *testing.T) {
 	t.Parallel()
+	_, model := serve(t, nil, events(event(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first"}},`+
+		`{"index":1,"id":"a","function":{"name":"second"}}]},"finish_reason":"tool_calls"}]}`)))
+	answer, err := llm.Collect(model.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	require.Equal(t, "a", answer.ToolCalls[0].ID)
+	require.Regexp(t, "^call_[A-Z0-9]+$", answer.ToolCalls[1].ID)
+
 	ids := map[string]bool{}
 	for range 2 {
 		_, model := serve(t, nil, events(event(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"first"}},`+

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -43,13 +42,18 @@ func newClient(address *url.URL, config Config) *client {
 	}
 }
 
+// redirectError is a redirect that is not followed. Its text names no address.
+type redirectError string
+
+func (e redirectError) Error() string { return string(e) }
+
 // staysAtHome rejects redirects to another origin, which must not get the key or the messages.
 func staysAtHome(req *http.Request, via []*http.Request) error {
 	if home := via[0].URL; req.URL.Scheme != home.Scheme || req.URL.Host != home.Host {
-		return errors.New("the provider redirected to another host")
+		return redirectError("the provider redirected to another host")
 	}
 	if len(via) >= maxRedirects {
-		return errors.New("the provider redirected too often")
+		return redirectError("the provider redirected too often")
 	}
 	return nil
 }

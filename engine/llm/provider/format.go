@@ -119,9 +119,12 @@ func turns(said []llm.Message) [][]llm.Message {
 	return grouped
 }
 
-// stateOf returns the state that a model of the format left with a call, or "".
-func stateOf(call llm.ToolCall, by Format) string {
-	state, isOurs := strings.CutPrefix(call.State, string(by)+":")
+// stateKey begins the states of a model's calls. A fallback may refuse the state of another model.
+func (c *Config) stateKey() string { return string(c.Format) + ":" + c.Model + ":" }
+
+// stateOf returns the state that the model left with a call, or "".
+func stateOf(c *Config, call llm.ToolCall) string {
+	state, isOurs := strings.CutPrefix(call.State, c.stateKey())
 	if !isOurs {
 		return ""
 	}

@@ -70,8 +70,12 @@ var scripts = map[provider.Format]script{
 		cached: event(`{"choices":[{"delta":{"reasoning_content":"Hm."}}]}`,
 			`{"choices":[{"delta":{"content":"Good day"},"finish_reason":"stop"}]}`,
 			`{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":7,"prompt_tokens_details":{"cached_tokens":80}}}`),
-		calls: event(
-			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first","arguments":"{\"x\":"}}]}}]}`,
+		calls: event(`{"choices":[{"delta":{"role":"assistant","content":null,"reasoning_content":""}}]}`,
+			`{"choices":[{"delta":{"reasoning_content":"H"}}]}`, `{"choices":[{"delta":{"reasoning_content":"m."}}]}`,
+			`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"H","format":"f","index":0,"signature":null}]}}]}`,
+			`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"m.","index":0,"signature":"c2ln"}]}}]}`,
+			`{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.encrypted","data":"ZA==","id":"a","index":0},{"type":"reasoning.encrypted","data":"ZQ==","id":"b","index":0}]}}]}`,
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first","arguments":"{\"x\":"},"extra_content":{"google":{"thought_signature":"c2ln"}}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}]}`,
 			`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"second","arguments":""}}]}}]}`,
 			`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`),
@@ -102,6 +106,7 @@ var scripts = map[provider.Format]script{
 			`{"type":"response.output_text.delta","delta":"Good day"}`,
 			`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":100,"output_tokens":7,"input_tokens_details":{"cached_tokens":80},"output_tokens_details":{"reasoning_tokens":3}}}}`),
 		calls: named(
+			`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2ln","status":null}}`,
 			`{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"a","name":"first","arguments":""}}`,
 			`{"type":"response.function_call_arguments.delta","output_index":0,"delta":"{\"x\":1}"}`,
 			`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"fc_1","call_id":"a","name":"first","arguments":"{\"x\":1}"}}`,
@@ -259,6 +264,25 @@ var failures = map[string]failure{
 	"error before the first piece, every time": {cause: llm.Unavailable, asked: 3, coded: true,
 		answer:  func(s script) http.HandlerFunc { return events(s.overloaded) },
 		message: "the provider answered 200 and then reported an error"},
+	"named event of an error": {cause: llm.Unavailable, asked: 3,
+		answer:  always(events("event: error\ndata: {\"object\":\"error\",\"message\":\"stub-key\"}\n\n")),
+		message: "the provider answered 200 and then reported an error"},
+	"error of vLLM": {cause: llm.Rejected, asked: 1,
+		answer: always(events(event(
+			`{"object":"error","message":"stub-key","type":"BadRequestError","param":null,"code":400}`), done)),
+		message: "the provider answered 200 and then reported an error (badrequesterror)"},
+	"error of llama.cpp": {cause: llm.Unavailable, asked: 1, text: "Good ",
+		answer: func(s script) http.HandlerFunc {
+			return events(s.start, "error: {\"code\":500,\"message\":\"stub-key\",\"type\":\"server_error\"}\n\n")
+		}, message: "the provider answered 200 and then reported an error (server_error)"},
+	"limit within the stream, every time": {cause: llm.RateLimited, asked: 3,
+		answer:  always(events(event(`{"error":{"message":"stub-key","code":429}}`))),
+		message: "the provider answered 200 and then reported an error (429)"},
+	"refusal within the stream": {cause: llm.Rejected, asked: 1,
+		answer:  always(events(event(`{"error":{"message":"stub-key","code":"400","type":{"a":1}}}`))),
+		message: "the provider answered 200 and then reported an error (400)"},
+	"event that the end cuts off": {cause: llm.CutOff, asked: 1, text: "Good ", message: cutOff.message,
+		answer: func(s script) http.HandlerFunc { return events(s.start, s.end[:30]) }},
 	"white space only": {cause: llm.Empty, asked: 1, text: " \n",
 		answer:  func(s script) http.HandlerFunc { return events(s.blank) },
 		message: "the provider answered 200 with an empty answer"},
@@ -281,8 +305,24 @@ var failures = map[string]failure{
 		answer: always(refuse(429, "Retry-After", "11",
 			`{"error":{"message":"stub-key","type":"insufficient_quota","code":null}}`)),
 		message: "the provider answered 429 Too Many Requests (insufficient_quota)"},
+	"quota used up without Retry-After": {cause: llm.RateLimited, asked: 1,
+		answer: always(refuse(429, "", "",
+			`{"error":{"message":"stub-key","type":"insufficient_quota","code":"insufficient_quota"}}`)),
+		message: "the provider answered 429 Too Many Requests (insufficient_quota)"},
+	"balance used up": {cause: llm.RateLimited, asked: 1,
+		answer:  always(refuse(402, "", "", `{"error":{"message":"stub-key","code":402}}`)),
+		message: "the provider answered 402 Payment Required"},
+	"balance used up within the stream": {cause: llm.RateLimited, asked: 1,
+		answer:  always(events(event(`{"error":{"message":"stub-key","code":402}}`))),
+		message: "the provider answered 200 and then reported an error (402)"},
 	"bug of the provider, every time": {cause: llm.Unavailable, asked: 3, answer: always(refuse(500, "", "", `{"error":5}`)),
 		message: "the provider answered 500 Internal Server Error"},
+	"whole error": {cause: llm.Unavailable, asked: 3,
+		answer:  always(refuse(200, "Content-Type", "application/json", `{"error":{"message":"stub-key","code":502}}`)),
+		message: "the provider answered 200 and then reported an error (502)"},
+	"page instead of an answer": {cause: llm.Malformed, asked: 1,
+		answer:  always(refuse(200, "Content-Type", "text/html", "<html>stub-key</html>")),
+		message: "the provider answered 200 OK, but not with a stream"},
 	"page of a proxy": {cause: llm.Unavailable, asked: 3,
 		answer:  always(refuse(502, "Content-Type", "text/html", "<html>stub-key</html>")),
 		message: "the provider answered 502 Bad Gateway"},
@@ -328,6 +368,41 @@ func TestThinkingIsLeftOutAndUsageIsRead(t *testing.T) {
 		require.NoError(t, err, format)
 		require.Equal(t, llm.Answer{Text: "Good day", Finish: llm.FinishStop,
 			Usage: llm.Usage{InputTokens: 100, CachedTokens: 80, OutputTokens: 7}}, answer, format)
+	}
+}
+
+func TestOutputAtTheEndIsRead(t *testing.T) {
+	t.Parallel()
+	_, model := speak(t, provider.Responses, nil, events(named(
+		`{"type":"response.created","response":{"status":"in_progress","output":[]}}`,
+		`{"type":"response.completed","response":{"status":"completed","output":[`+
+			`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2ln"},`+
+			`{"type":"message","content":[{"type":"output_text","text":"Good "},{"type":"output_text","text":"day"}]},`+
+			`{"type":"function_call","call_id":"a","name":"first","arguments":"{}"}]}}`)))
+	answer, err := llm.Collect(model.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	require.Equal(t, "Good day", answer.Text)
+	require.Len(t, answer.ToolCalls, 1)
+	require.Contains(t, answer.ToolCalls[0].State, "c2ln")
+}
+
+// Compatible servers send arguments as an object, or whole in the start of a block.
+func TestArgumentsThatAreObjectsAreRead(t *testing.T) {
+	t.Parallel()
+	for format, answer := range map[provider.Format]string{
+		provider.Completions: event(
+			`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"first","arguments":{"x":1}}}]},"finish_reason":"tool_calls"}]}`),
+		provider.Responses: named(
+			`{"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","call_id":"a","name":"first","arguments":{"x":1}}}`,
+			`{"type":"response.completed","response":{"status":"completed"}}`),
+		provider.Messages: named(
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"first","input":{"x":1}}}`,
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"}}`),
+	} {
+		_, model := speak(t, format, nil, events(answer))
+		got, err := llm.Collect(model.Chat(t.Context(), hello))
+		require.NoError(t, err, format)
+		require.Equal(t, []llm.ToolCall{{ID: "a", Name: "first", Arguments: `{"x":1}`}}, got.ToolCalls, format)
 	}
 }
 
@@ -383,14 +458,41 @@ func TestConversationsAreEncoded(t *testing.T) {
 		Settings: llm.Settings{Temperature: &temperature, TopP: &topP},
 	}
 	for format, want := range map[provider.Format]string{
+		provider.Completions: `{
+			"model": "m", "stream": true, "stream_options": {"include_usage": true}, "temperature": 1.5, "top_p": 0.3,
+			"messages": [
+				{"role": "system", "content": "You answer the telephone of a bakery."},
+				{"role": "assistant", "content": "Hello."},
+				{"role": "user", "content": "Any bread?"},
+				{"role": "user", "content": "Now?"},
+				{"role": "assistant", "content": "One moment.", "reasoning_content": "Hm.",
+					"reasoning_details": [
+						{"type": "reasoning.text", "text": "Hm.", "format": "f", "index": 0, "signature": "c2ln"},
+						{"type": "reasoning.encrypted", "data": "ZA==", "id": "a", "index": 0},
+						{"type": "reasoning.encrypted", "data": "ZQ==", "id": "b", "index": 0}],
+					"tool_calls": [
+						{"type": "function", "id": "a", "function": {"name": "first", "arguments": "{\"x\":1}"},
+							"extra_content": {"google": {"thought_signature": "c2ln"}}},
+						{"type": "function", "id": "b", "function": {"name": "second", "arguments": "{}"}}]},
+				{"role": "tool", "tool_call_id": "a", "content": "{\"left\":3}"},
+				{"role": "tool", "tool_call_id": "b", "content": "done"}
+			],
+			"tools": [
+				{"type": "function", "function": {"name": "first", "description": "How much is left.",
+					"parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}},
+				{"type": "function", "function": {"name": "second"}}
+			]
+		}`,
 		provider.Responses: `{
 			"model": "m", "stream": true, "store": false, "temperature": 1.5, "top_p": 0.3,
+			"include": ["reasoning.encrypted_content"],
 			"instructions": "You answer the telephone of a bakery.", "prompt_cache_key": "9b9157f3fadb336e",
 			"input": [
 				{"type": "message", "role": "assistant", "content": "Hello."},
 				{"type": "message", "role": "user", "content": "Any bread?"},
 				{"type": "message", "role": "user", "content": "Now?"},
 				{"type": "message", "role": "assistant", "content": "One moment."},
+				{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2ln"},
 				{"type": "function_call", "call_id": "a", "name": "first", "arguments": "{\"x\":1}"},
 				{"type": "function_call", "call_id": "b", "name": "second", "arguments": "{}"},
 				{"type": "function_call_output", "call_id": "a", "output": "{\"left\":3}"},
@@ -480,31 +582,38 @@ func TestSchemasAreForcedInEachFormat(t *testing.T) {
 }
 
 // A call of another model has neither a state that Gemini accepts nor thinking that Anthropic has signed.
-func TestStateOfOtherFormatsIsLeftOut(t *testing.T) {
+func TestStateOfOtherModelsIsLeftOut(t *testing.T) {
 	t.Parallel()
 	for format := range scripts {
-		for other, made := range scripts {
-			_, maker := speak(t, other, nil, events(made.calls))
-			first, err := llm.Collect(maker.Chat(t.Context(), hello))
-			require.NoError(t, err)
-			bodies := make(chan string, 1)
-			_, model := speak(t, format, nil, func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				bodies <- string(body)
-				send(w, scripts[format].start, scripts[format].end)
-			})
-			req := hello
-			req.Messages = append(req.Messages[:1:1], llm.Message{Role: llm.RoleAssistant, ToolCalls: first.ToolCalls},
-				llm.Message{Role: llm.RoleTool, ToolCallID: "a", Text: "1"},
-				llm.Message{Role: llm.RoleTool, ToolCallID: "b", Text: "2"})
-			_, err = llm.Collect(model.Chat(t.Context(), req))
-			require.NoError(t, err)
-			body := <-bodies
-			hasOwn := format == other && (format == provider.Messages || format == provider.Contents)
-			require.Equal(t, hasOwn, strings.Contains(body, "c2ln"), "%s after %s: %s", format, other, body)
-			require.Equal(t, format == provider.Contents && !hasOwn, strings.Contains(body, "skip_thought_signature_validator"))
+		requireOwnState(t, format, format, "another")
+		for other := range scripts {
+			requireOwnState(t, format, other, "m")
 		}
 	}
+}
+
+// requireOwnState requires that a model of a format gets the state of a call back only if the model made it.
+func requireOwnState(t *testing.T, format, other provider.Format, maker string) {
+	t.Helper()
+	_, first := speak(t, other, func(c *provider.Config) { c.Model = maker }, events(scripts[other].calls))
+	called, err := llm.Collect(first.Chat(t.Context(), hello))
+	require.NoError(t, err)
+	bodies := make(chan string, 1)
+	_, model := speak(t, format, nil, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		bodies <- string(body)
+		send(w, scripts[format].start, scripts[format].end)
+	})
+	req := hello
+	req.Messages = append(req.Messages[:1:1], llm.Message{Role: llm.RoleAssistant, ToolCalls: called.ToolCalls},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "a", Text: "1"},
+		llm.Message{Role: llm.RoleTool, ToolCallID: "b", Text: "2"})
+	_, err = llm.Collect(model.Chat(t.Context(), req))
+	require.NoError(t, err)
+	body := <-bodies
+	hasOwn := format == other && maker == "m"
+	require.Equal(t, hasOwn, strings.Contains(body, "c2ln"), "%s after %s: %s", format, other, body)
+	require.Equal(t, format == provider.Contents && !hasOwn, strings.Contains(body, "skip_thought_signature_validator"))
 }
 
 func TestKeysAreSentInTheHeaderOfTheFormat(t *testing.T) {

@@ -88,7 +88,7 @@ func contentsOf(c *Config, req llm.Request) *contentRequest {
 	}
 	names := map[string]string{}
 	for _, turn := range turns(req.Messages) {
-		body.Contents = append(body.Contents, contentOf(turn, names))
+		body.Contents = append(body.Contents, contentOf(c, turn, names))
 	}
 	if len(req.Tools) > 0 {
 		offered := functions{}
@@ -104,7 +104,7 @@ func contentsOf(c *Config, req llm.Request) *contentRequest {
 }
 
 // contentOf converts a turn. names has the names of the calls so far by their ids, because results name their tools.
-func contentOf(turn []llm.Message, names map[string]string) content {
+func contentOf(c *Config, turn []llm.Message, names map[string]string) content {
 	converted := content{Role: "user"}
 	for _, said := range turn {
 		switch said.Role {
@@ -121,7 +121,7 @@ func contentOf(turn []llm.Message, names map[string]string) content {
 		for i, call := range said.ToolCalls {
 			names[call.ID] = call.Name
 			made := part{FunctionCall: &calledFunction{ID: call.ID, Name: call.Name, Args: objectOf(call.Arguments)},
-				ThoughtSignature: stateOf(call, Contents)}
+				ThoughtSignature: stateOf(c, call)}
 			if i == 0 {
 				made.ThoughtSignature = cmp.Or(made.ThoughtSignature, anySignature)
 			}

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -65,6 +66,8 @@ type Model struct {
 	client *client
 	// role begins the messages of errors: "the language model".
 	role string
+	// refused is the set of optional fields that the provider has refused. It answered without them.
+	refused sync.Map
 }
 
 // New returns the model of config, or an error that names the invalid setting. It does not call the provider.
@@ -101,19 +104,24 @@ func New(config Config) (*Model, error) {
 // Name returns the model's name as the provider spells it.
 func (m *Model) Name() string { return m.config.Model }
 
-// Chat implements llm.Model. It retries a temporary failure at most twice, and only before the first chunk.
+// Chat implements llm.Model. It retries a temporary failure at most twice, and only before the first chunk. If the
+// provider refuses optional fields by name, Chat repeats the request without them.
 func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		if err := check(req); err != nil {
 			yield(llm.Chunk{}, err)
 			return
 		}
-		body := m.format.encode(&m.config, req)
+		without := m.refusedFields()
 		whole, cancel := context.WithTimeoutCause(ctx, m.config.Timeout, errTimeout)
 		defer cancel()
-		for retries := 0; ; retries++ {
+		for retries := 0; ; {
 			a := attempt{model: m, yield: yield}
+			body := m.bodyOf(req, without)
 			err := a.run(whole, body)
+			if a.status == http.StatusOK {
+				m.addRefused(without)
+			}
 			if err == nil || a.hasCallerLeft {
 				return
 			}
@@ -121,11 +129,16 @@ func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 				yield(llm.Chunk{}, ctx.Err())
 				return
 			}
+			if named := a.refusedFieldsOf(body); len(named) > 0 {
+				without = append(without, named...)
+				continue
+			}
 			delay, again := backoff(err, retries)
 			if !again || a.delivered || !sleep(whole, delay) {
 				yield(llm.Chunk{}, err)
 				return
 			}
+			retries++
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
@@ -29,11 +30,12 @@ type response struct {
 	Temperature     *float64       `json:"temperature,omitempty"`
 	TopP            *float64       `json:"top_p,omitempty"`
 	PromptCacheKey  string         `json:"prompt_cache_key,omitempty"`
+	Include         []string       `json:"include,omitempty"`
 	Store           bool           `json:"store"`
 	Stream          bool           `json:"stream"`
 }
 
-// inputItem is a message, a call or the result of a call.
+// inputItem is a message, reasoning, a call or the result of a call.
 type inputItem struct {
 	Type      string  `json:"type"`
 	Role      string  `json:"role,omitempty"`
@@ -42,6 +44,10 @@ type inputItem struct {
 	Name      string  `json:"name,omitempty"`
 	Arguments string  `json:"arguments,omitempty"`
 	Output    *string `json:"output,omitempty"`
+	// These are only in reasoning. The provider stores nothing, so reasoning returns in its encrypted form.
+	ID               string          `json:"id,omitempty"`
+	Summary          json.RawMessage `json:"summary,omitempty"`
+	EncryptedContent string          `json:"encrypted_content,omitempty"`
 }
 
 type responseTool struct {
@@ -78,6 +84,9 @@ func responseOf(c *Config, req llm.Request) *response {
 			body.Input = append(body.Input, inputItem{Type: "message", Role: string(said.Role), Content: text(said.Text)})
 		}
 		for _, call := range said.ToolCalls {
+			var reasoned []inputItem
+			_ = json.Unmarshal([]byte(stateOf(c, call)), &reasoned) // no state, no reasoning
+			body.Input = append(body.Input, reasoned...)
 			body.Input = append(body.Input, inputItem{Type: "function_call", CallID: call.ID, Name: call.Name,
 				Arguments: call.Arguments})
 		}
@@ -90,6 +99,7 @@ func responseOf(c *Config, req llm.Request) *response {
 		body.Text = &responseText{responseSchema{Type: "json_schema", Name: "answer", Strict: true, Schema: req.Schema}}
 	}
 	if len(req.Tools) > 0 {
+		body.Include = []string{"reasoning.encrypted_content"}
 		// Requests with the same beginning reach the same cache.
 		sum := sha256.Sum256([]byte(req.System))
 		body.PromptCacheKey = hex.EncodeToString(sum[:8])
@@ -97,18 +107,31 @@ func responseOf(c *Config, req llm.Request) *response {
 	return body
 }
 
+// outputItem is a message, a call or reasoning.
+type outputItem struct {
+	Type      string          `json:"type"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+
+	ID               string          `json:"id"`
+	Summary          json.RawMessage `json:"summary"`
+	EncryptedContent string          `json:"encrypted_content"`
+
+	Content []struct {
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"`
+}
+
 type responseEvent struct {
 	failing
-	Delta json.RawMessage `json:"delta"`
-	Index int             `json:"output_index"`
-	Item  struct {
-		Type      string `json:"type"`
-		CallID    string `json:"call_id"`
-		Name      string `json:"name"`
-		Arguments string `json:"arguments"`
-	} `json:"item"`
+	Delta    json.RawMessage `json:"delta"`
+	Index    int             `json:"output_index"`
+	Item     outputItem      `json:"item"`
 	Response struct {
-		Status            string `json:"status"`
+		Status            string       `json:"status"`
+		Output            []outputItem `json:"output"`
 		IncompleteDetails struct {
 			Reason string `json:"reason"`
 		} `json:"incomplete_details"`
@@ -134,9 +157,7 @@ func readResponse(a *answer, data []byte) (string, error) {
 		_ = json.Unmarshal(event.Delta, &said) // a delta that is not a string is ignored
 		return said, nil
 	case "response.output_item.done":
-		if event.Item.Type == "function_call" {
-			a.addCall(event.Index, event.Item.CallID, event.Item.Name, event.Item.Arguments)
-		}
+		a.addItem(event.Index, event.Item)
 	case "response.failed":
 		return "", eventError{data}
 	case "response.completed", "response.incomplete":
@@ -150,6 +171,43 @@ func readResponse(a *answer, data []byte) (string, error) {
 		used := event.Response.Usage
 		a.usage = llm.Usage{InputTokens: used.InputTokens, CachedTokens: used.InputTokensDetails.CachedTokens,
 			OutputTokens: used.OutputTokens}
+		if !a.spoken && len(a.calls) == 0 {
+			return a.addOutput(event.Response.Output), nil
+		}
 	}
 	return "", nil
+}
+
+// addOutput adds the output of servers that send it only with the end of the answer, and returns its text.
+func (a *answer) addOutput(output []outputItem) string {
+	var said strings.Builder
+	a.reasoned = nil
+	for i, item := range output {
+		a.addItem(i, item)
+		if item.Type == "message" {
+			for _, part := range item.Content {
+				said.WriteString(part.Text + part.Refusal)
+			}
+		}
+	}
+	return said.String()
+}
+
+// addItem adds a complete item of the output. Reasoning belongs to the call after it.
+func (a *answer) addItem(index int, item outputItem) {
+	switch item.Type {
+	case "reasoning":
+		if item.EncryptedContent == "" {
+			return
+		}
+		a.bytes += len(item.Summary) + len(item.EncryptedContent)
+		a.reasoned = append(a.reasoned, inputItem{Type: item.Type, ID: item.ID, Summary: item.Summary,
+			EncryptedContent: item.EncryptedContent})
+	case "function_call":
+		made := a.addCall(index, item.CallID, item.Name, argumentsOf(item.Arguments))
+		if len(a.reasoned) > 0 {
+			state, _ := json.Marshal(a.reasoned) // texts and JSON always encode
+			made.state, a.reasoned = string(state), nil
+		}
+	}
 }

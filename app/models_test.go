@@ -274,3 +274,75 @@ func TestListedModelRewritesQuestions(t *testing.T) {
 	}
 	require.Len(t, server.asked(t, "claude"), 1, "the first message needs no rewriting")
 }
+
+// An agent classifies and extracts with the model that it chooses, in tests, variants and chats.
+func TestAgentsClassifyAndExtractWithTheirModels(t *testing.T) {
+	t.Parallel()
+	// Each answer is a tag and the extracted values at once.
+	answers := func(name, tag string) []fixture {
+		return []fixture{{"match": fixture{}, "response": fixture{
+			"content": `{"rationale":"So it is.","tag":"` + tag + `","answeredBy":"` + name + `"}`}}}
+	}
+	server := startProvider(t, map[string][]fixture{
+		"default": answers("default", "Open"), "claude": answers("claude", "Booked"), "gem": answers("gem", "Lost")})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", Prompt: "Help.", Model: new("my claude"),
+		ClassificationTags: []*model.ClassificationTag{{Name: "Booked"}, {Name: "Lost"}, {Name: "Open"}},
+		ExtractedValues:    []*model.ExtractedValue{{Name: "answeredBy", Type: model.ExtractedValueTypeText}}})
+	require.NoError(t, err)
+	s := serve(t, address, key, server.asks("default"), server.lists)
+	ofAgent := map[string]any{"agent": agent.ID}
+	s.must(t, key, `mutation ($agent: ID!) {
+		createClassificationTest(input: {agentId: $agent, name: "Tag", tagExpected: "Booked",
+			conversationContext: {messages: [{role: user, text: "Fine."}]}}) { agentTest { id } }
+		createSimulationTest(input: {agentId: $agent, name: "Talk", scenario: "You ask.", contactSays: ["Monday?"],
+			maxTurns: 1, checks: [{expect: {tag: "Booked"}},
+				{expect: {extracts: {name: "answeredBy", equals: "claude"}}}]}) { agentTest { id } } }`, ofAgent, nil)
+	var started startedVariants
+	s.must(t, key, startVariants, map[string]any{"input": map[string]any{"agentId": agent.ID, "variants": []any{
+		map[string]any{"label": "now"}, map[string]any{"label": "gem", "model": "my gem"}}}}, &started)
+	execution := s.variantsOf(t, key, started.StartAgentTestExecution.Execution.ID).AgentTestExecution
+	require.Equal(t, 2, execution.Variants[0].Counts.Passed, execution.Variants)
+	require.Equal(t, 2, execution.Variants[1].Counts.Failed, execution.Variants)
+	var runs struct {
+		AgentTestRuns struct {
+			Nodes []struct {
+				ClassificationResult *struct{ TagProduced string }
+				CheckResults         []struct{ Observed string }
+			}
+		}
+	}
+	s.must(t, key, `query ($execution: ID!) { agentTestRuns(executionId: $execution) { nodes {
+		classificationResult { tagProduced } checkResults { observed } } } }`,
+		map[string]any{"execution": started.StartAgentTestExecution.Execution.ID}, &runs)
+	seen := []string{}
+	for _, run := range runs.AgentTestRuns.Nodes {
+		if run.ClassificationResult != nil {
+			seen = append(seen, run.ClassificationResult.TagProduced)
+		}
+		for _, check := range run.CheckResults {
+			seen = append(seen, check.Observed)
+		}
+	}
+	require.ElementsMatch(t, []string{"Booked", "Booked", `"claude"`, "Lost", "Lost", `"gem"`}, seen)
+
+	var chat struct {
+		StartSimulationChat struct{ SimulationChat struct{ ID string } }
+	}
+	s.must(t, key, `mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
+		ofAgent, &chat)
+	id := map[string]any{"id": chat.StartSimulationChat.SimulationChat.ID}
+	s.must(t, key, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { id } } }`,
+		id, nil)
+	var ended struct {
+		SimulationChat struct{ Extracted map[string]string }
+	}
+	require.Eventually(t, func() bool {
+		s.must(t, key, `query ($id: ID!) { simulationChat(id: $id) { extracted } }`, id, &ended)
+		return ended.SimulationChat.Extracted != nil
+	}, time.Minute, 50*time.Millisecond)
+	require.Equal(t, map[string]string{"answeredBy": "claude"}, ended.SimulationChat.Extracted)
+	require.Empty(t, server.asked(t, "default"))
+}

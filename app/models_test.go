@@ -346,3 +346,48 @@ func TestAgentsClassifyAndExtractWithTheirModels(t *testing.T) {
 	require.Equal(t, map[string]string{"answeredBy": "claude"}, ended.SimulationChat.Extracted)
 	require.Empty(t, server.asked(t, "default"))
 }
+
+// A run records the models that judged it: the judge, its fallback, or both.
+func TestRunsRecordTheFallbackOfTheirJudge(t *testing.T) {
+	t.Parallel()
+	verdict := fixture{"match": fixture{}, "response": fixture{
+		"content": `{"evidence":[],"rationale":"So it is.","applies":true,"passed":true}`}}
+	server := startProvider(t, map[string][]fixture{
+		"default": {says("Yes.").but("match", fixture{})}, "claude": {verdict},
+		"away": {verdict.but("match", fixture{"sequenceIndex": 0}), {"match": fixture{}, "response": fixture{"status": 503,
+			"retryAfter": 0, "error": fixture{"message": "Overloaded", "type": "server_error"}}}},
+	})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	agent, _ := newAgentWithTest(t, tenant)
+	s := serve(t, address, key, server.asks("default"), server.lists,
+		func(o *app.EngineOptions) { o.Judge.Model = "my away" })
+	var made struct {
+		CreateSimulationTest struct{ AgentTest struct{ ID string } }
+	}
+	s.must(t, key, `mutation ($agent: ID!) { createSimulationTest(input: {agentId: $agent, name: "Polite", scenario: "You ask.",
+		contactSays: ["Do you open?"], maxTurns: 1, criteria: ["Is never rude", "Never insults the contact"]}) {
+		agentTest { id } } }`, map[string]any{"agent": agent}, &made)
+	var started startedVariants
+	s.must(t, key, startVariants, map[string]any{"input": map[string]any{"repeats": 2, "concurrency": 1,
+		"testIds": []string{made.CreateSimulationTest.AgentTest.ID}}}, &started)
+	var got struct {
+		AgentTestExecution struct {
+			FinishedAt *string
+			Runs       struct {
+				Nodes []struct{ Status, JudgeModel string }
+			}
+		}
+	}
+	require.Eventually(t, func() bool {
+		s.must(t, key, `query ($id: ID!) { agentTestExecution(id: $id) { finishedAt runs { nodes { status judgeModel } } } }`,
+			map[string]any{"id": started.StartAgentTestExecution.Execution.ID}, &got)
+		return got.AgentTestExecution.FinishedAt != nil
+	}, time.Minute, 50*time.Millisecond)
+	judges := []string{}
+	for _, run := range got.AgentTestExecution.Runs.Nodes {
+		require.Equal(t, "Passed", run.Status)
+		judges = append(judges, run.JudgeModel)
+	}
+	require.ElementsMatch(t, []string{"my away, my claude", "my claude"}, judges)
+}

@@ -78,6 +78,9 @@ func (m *Meter) byModel() map[string]llm.Usage {
 	return maps.Clone(m.used)
 }
 
+// Models returns the names of the models that answered, in order.
+func (m *Meter) Models() []string { return slices.Sorted(maps.Keys(m.byModel())) }
+
 // total returns the tokens of all models.
 func (m *Meter) total() (sum llm.Usage) {
 	for _, used := range m.byModel() {

@@ -4520,7 +4520,7 @@ How well a judge agrees with people. If people disagree, the majority counts; ve
 neither right nor wrong.
 """
 type JudgeFigures {
-  "The judge; null for runs of older versions, which did not record it."
+  "The judge, as in ` + "`" + `AgentTestRun.judgeModel` + "`" + `; null for runs of older versions, which did not record it."
   judgeModel: String
   "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is null."
   judgePrompt: String
@@ -4575,7 +4575,10 @@ type CorrectedPassRate {
 }
 
 extend type AgentTestRun {
-  "The language model that judged it; null if no criterion needed the judge, and in runs of older versions."
+  """
+  The language model that judged it, which may be the judge's fallback. If several models did, it has all their names,
+  separated by ` + "`" + `, ` + "`" + `. Null if no criterion needed the judge, and in runs of older versions.
+  """
   judgeModel: String
   "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is null."
   judgePrompt: String

@@ -1516,7 +1516,7 @@ extend type Mutation {
   deleteAgentTests("The tests." input: DeleteAgentTestsInput!): DeleteAgentTestsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it without a language model. Only the check ` + "`" + `tag` + "`" + ` asks the agent's classifier, which costs tokens."
+	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it. Only the checks ` + "`" + `tag` + "`" + ` and ` + "`" + `extracts` + "`" + ` need answers of the agent's model, which cost tokens."
 type TestCheck {
   "The expectation as a sentence."
   description: String!
@@ -1538,7 +1538,7 @@ type TestExpectation {
   neverSays: SaidExpectation
   "Who ends the conversation."
   endedBy: ConversationEnder
-  "The tag that the agent's classifier gives to the conversation. Only this check asks a language model, which costs tokens."
+  "The tag that the agent's model gives to the conversation. It is asked for this check, which costs tokens."
   tag: String
   "The maximum number of exchanges between contact and agent."
   turnsAtMost: Int
@@ -1550,7 +1550,7 @@ type TestExpectation {
   creditsAtMost: Float
   "A result or a message that is JSON and matches a schema."
   resultJson: ResultExpectation
-  "A value that is extracted from the conversation."
+  "A value that is extracted from the conversation. The agent's model extracts all ` + "`" + `extractedValues` + "`" + ` after each simulation, even without this check."
   extracts: ExtractsExpectation
 }
 

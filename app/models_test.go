@@ -391,3 +391,32 @@ func TestRunsRecordTheFallbackOfTheirJudge(t *testing.T) {
 	}
 	require.ElementsMatch(t, []string{"my away, my claude", "my claude"}, judges)
 }
+
+// A failed turn costs the tokens that it used before the failure, but no message.
+func TestFailedTurnsCostTheirTokens(t *testing.T) {
+	t.Parallel()
+	used := book.but("response", book["response"].(fixture).but("usage",
+		fixture{"prompt_tokens": 1000, "completion_tokens": 100}))
+	server := startProvider(t, map[string][]fixture{
+		"default": {used, refuses(400, "bad_request"), refuses(400, "bad_request"), used, says("Done.")}})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	agentID, toolID := frontDesk(t, tenant)
+	s := serve(t, address, key, server.asks("default"), func(o *app.EngineOptions) {
+		o.Prices = model.Prices{Message: 50 * model.Credit, InputTokens: 2 * model.Credit, OutputTokens: 10 * model.Credit}
+	})
+	chatID := s.start(t, agentID, mocking{"mockedTools": []mocking{mockedTool(toolID, mocking{"resultTemplate": "Booked"})}})
+	credits := func() (spent []model.Credits) {
+		for _, entry := range ledger(t, tenant) {
+			spent = append(spent, entry.Credits)
+		}
+		return spent
+	}
+	require.Equal(t, []string{"UPSTREAM_FAILED"}, s.send(t, chatID, "Monday?").codes())
+	require.Equal(t, []model.Credits{3 * model.Credit}, credits())
+	require.Equal(t, []string{"UPSTREAM_FAILED"}, s.send(t, chatID, "Monday?").codes())
+	require.Len(t, credits(), 1, "no tokens were used")
+	s.say(t, chatID, "Monday?")
+	require.Len(t, credits(), 2)
+	require.Greater(t, credits()[1], 53*model.Credit)
+}

@@ -274,3 +274,149 @@ func TestListedModelRewritesQuestions(t *testing.T) {
 	}
 	require.Len(t, server.asked(t, "claude"), 1, "the first message needs no rewriting")
 }
+
+// An agent classifies and extracts with the model that it chooses, in tests, variants and chats.
+func TestAgentsClassifyAndExtractWithTheirModels(t *testing.T) {
+	t.Parallel()
+	// Each answer is a tag and the extracted values at once.
+	answers := func(name, tag string) []fixture {
+		return []fixture{{"match": fixture{}, "response": fixture{
+			"content": `{"rationale":"So it is.","tag":"` + tag + `","answeredBy":"` + name + `"}`}}}
+	}
+	server := startProvider(t, map[string][]fixture{
+		"default": answers("default", "Open"), "claude": answers("claude", "Booked"), "gem": answers("gem", "Lost")})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	agent, err := tenant.CreateAgent(t.Context(), model.CreateAgentInput{Name: "Desk", Channel: model.ChannelWeb,
+		Direction: model.DirectionInbound, Language: "en", Prompt: "Help.", Model: new("my claude"),
+		ClassificationTags: []*model.ClassificationTag{{Name: "Booked"}, {Name: "Lost"}, {Name: "Open"}},
+		ExtractedValues:    []*model.ExtractedValue{{Name: "answeredBy", Type: model.ExtractedValueTypeText}}})
+	require.NoError(t, err)
+	s := serve(t, address, key, server.asks("default"), server.lists)
+	ofAgent := map[string]any{"agent": agent.ID}
+	s.must(t, key, `mutation ($agent: ID!) {
+		createClassificationTest(input: {agentId: $agent, name: "Tag", tagExpected: "Booked",
+			conversationContext: {messages: [{role: user, text: "Fine."}]}}) { agentTest { id } }
+		createSimulationTest(input: {agentId: $agent, name: "Talk", scenario: "You ask.", contactSays: ["Monday?"],
+			maxTurns: 1, checks: [{expect: {tag: "Booked"}},
+				{expect: {extracts: {name: "answeredBy", equals: "claude"}}}]}) { agentTest { id } } }`, ofAgent, nil)
+	var started startedVariants
+	s.must(t, key, startVariants, map[string]any{"input": map[string]any{"agentId": agent.ID, "variants": []any{
+		map[string]any{"label": "now"}, map[string]any{"label": "gem", "model": "my gem"}}}}, &started)
+	execution := s.variantsOf(t, key, started.StartAgentTestExecution.Execution.ID).AgentTestExecution
+	require.Equal(t, 2, execution.Variants[0].Counts.Passed, execution.Variants)
+	require.Equal(t, 2, execution.Variants[1].Counts.Failed, execution.Variants)
+	var runs struct {
+		AgentTestRuns struct {
+			Nodes []struct {
+				ClassificationResult *struct{ TagProduced string }
+				CheckResults         []struct{ Observed string }
+			}
+		}
+	}
+	s.must(t, key, `query ($execution: ID!) { agentTestRuns(executionId: $execution) { nodes {
+		classificationResult { tagProduced } checkResults { observed } } } }`,
+		map[string]any{"execution": started.StartAgentTestExecution.Execution.ID}, &runs)
+	seen := []string{}
+	for _, run := range runs.AgentTestRuns.Nodes {
+		if run.ClassificationResult != nil {
+			seen = append(seen, run.ClassificationResult.TagProduced)
+		}
+		for _, check := range run.CheckResults {
+			seen = append(seen, check.Observed)
+		}
+	}
+	require.ElementsMatch(t, []string{"Booked", "Booked", `"claude"`, "Lost", "Lost", `"gem"`}, seen)
+
+	var chat struct {
+		StartSimulationChat struct{ SimulationChat struct{ ID string } }
+	}
+	s.must(t, key, `mutation ($agent: ID!) { startSimulationChat(input: {agentId: $agent}) { simulationChat { id } } }`,
+		ofAgent, &chat)
+	id := map[string]any{"id": chat.StartSimulationChat.SimulationChat.ID}
+	s.must(t, key, `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { id } } }`,
+		id, nil)
+	var ended struct {
+		SimulationChat struct{ Extracted map[string]string }
+	}
+	require.Eventually(t, func() bool {
+		s.must(t, key, `query ($id: ID!) { simulationChat(id: $id) { extracted } }`, id, &ended)
+		return ended.SimulationChat.Extracted != nil
+	}, time.Minute, 50*time.Millisecond)
+	require.Equal(t, map[string]string{"answeredBy": "claude"}, ended.SimulationChat.Extracted)
+	require.Empty(t, server.asked(t, "default"))
+}
+
+// A run records the models that judged it: the judge, its fallback, or both.
+func TestRunsRecordTheFallbackOfTheirJudge(t *testing.T) {
+	t.Parallel()
+	verdict := fixture{"match": fixture{}, "response": fixture{
+		"content": `{"evidence":[],"rationale":"So it is.","applies":true,"passed":true}`}}
+	server := startProvider(t, map[string][]fixture{
+		"default": {says("Yes.").but("match", fixture{})}, "claude": {verdict},
+		"away": {verdict.but("match", fixture{"sequenceIndex": 0}), {"match": fixture{}, "response": fixture{"status": 503,
+			"retryAfter": 0, "error": fixture{"message": "Overloaded", "type": "server_error"}}}},
+	})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	agent, _ := newAgentWithTest(t, tenant)
+	s := serve(t, address, key, server.asks("default"), server.lists,
+		func(o *app.EngineOptions) { o.Judge.Model = "my away" })
+	var made struct {
+		CreateSimulationTest struct{ AgentTest struct{ ID string } }
+	}
+	s.must(t, key, `mutation ($agent: ID!) { createSimulationTest(input: {agentId: $agent, name: "Polite", scenario: "You ask.",
+		contactSays: ["Do you open?"], maxTurns: 1, criteria: ["Is never rude", "Never insults the contact"]}) {
+		agentTest { id } } }`, map[string]any{"agent": agent}, &made)
+	var started startedVariants
+	s.must(t, key, startVariants, map[string]any{"input": map[string]any{"repeats": 2, "concurrency": 1,
+		"testIds": []string{made.CreateSimulationTest.AgentTest.ID}}}, &started)
+	var got struct {
+		AgentTestExecution struct {
+			FinishedAt *string
+			Runs       struct {
+				Nodes []struct{ Status, JudgeModel string }
+			}
+		}
+	}
+	require.Eventually(t, func() bool {
+		s.must(t, key, `query ($id: ID!) { agentTestExecution(id: $id) { finishedAt runs { nodes { status judgeModel } } } }`,
+			map[string]any{"id": started.StartAgentTestExecution.Execution.ID}, &got)
+		return got.AgentTestExecution.FinishedAt != nil
+	}, time.Minute, 50*time.Millisecond)
+	judges := []string{}
+	for _, run := range got.AgentTestExecution.Runs.Nodes {
+		require.Equal(t, "Passed", run.Status)
+		judges = append(judges, run.JudgeModel)
+	}
+	require.ElementsMatch(t, []string{"my away, my claude", "my claude"}, judges)
+}
+
+// A failed turn costs the tokens that it used before the failure, but no message.
+func TestFailedTurnsCostTheirTokens(t *testing.T) {
+	t.Parallel()
+	used := book.but("response", book["response"].(fixture).but("usage",
+		fixture{"prompt_tokens": 1000, "completion_tokens": 100}))
+	server := startProvider(t, map[string][]fixture{
+		"default": {used, refuses(400, "bad_request"), refuses(400, "bad_request"), used, says("Done.")}})
+	address := dbtest.URL(t)
+	tenant, key := (&gatewayUnderTest{store: dbtest.Open(t, address, dbtest.Options())}).company(t, "Company")
+	agentID, toolID := frontDesk(t, tenant)
+	s := serve(t, address, key, server.asks("default"), func(o *app.EngineOptions) {
+		o.Prices = model.Prices{Message: 50 * model.Credit, InputTokens: 2 * model.Credit, OutputTokens: 10 * model.Credit}
+	})
+	chatID := s.start(t, agentID, mocking{"mockedTools": []mocking{mockedTool(toolID, mocking{"resultTemplate": "Booked"})}})
+	credits := func() (spent []model.Credits) {
+		for _, entry := range ledger(t, tenant) {
+			spent = append(spent, entry.Credits)
+		}
+		return spent
+	}
+	require.Equal(t, []string{"UPSTREAM_FAILED"}, s.send(t, chatID, "Monday?").codes())
+	require.Equal(t, []model.Credits{3 * model.Credit}, credits())
+	require.Equal(t, []string{"UPSTREAM_FAILED"}, s.send(t, chatID, "Monday?").codes())
+	require.Len(t, credits(), 1, "no tokens were used")
+	s.say(t, chatID, "Monday?")
+	require.Len(t, credits(), 2)
+	require.Greater(t, credits()[1], 53*model.Credit)
+}

@@ -3,9 +3,9 @@ package db
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,7 +25,8 @@ type ChatTurn struct {
 	ID string
 	// Chat is the chat at the start of the turn.
 	Chat *model.SimulationChat
-	// Spent is the cost of the turn, which Finish records. Nil if there is none.
+	// Spent is the cost of the turn. Finish, Release and Suspend record it in their transactions, and set it to nil. So
+	// it is recorded at most once, even if Finish fails after its commit. Nil if there is no cost.
 	Spent *model.UsageEntry
 
 	tenant *Tenant
@@ -247,7 +248,7 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 	w.Insert(message, reply)
 	u.addCalls(w, calls, true)
 	announce := u.addGivenUp(w)
-	spent := u.tenant.spending(w, fmt.Sprintf("%s:%d", u.Chat.ID, reply.Sequence), u.Spent)
+	spent := u.spending(w, strconv.Itoa(int(reply.Sequence)))
 	isKept, err := w.Commit(ctx, announce, func() { u.tenant.wake(u.Chat.ID) }, spent)
 	switch {
 	case err != nil:
@@ -258,16 +259,21 @@ func (u *ChatTurn) Finish(ctx context.Context, message, reply *model.SimulationC
 	return chat, nil
 }
 
-// Release releases the chat without saving a message, unless the claim was lost. It saves the calls in any case,
-// because their effects remain.
+// spending adds the cost of the turn to a batch, like Tenant.spending. Only one ending of the turn records it.
+func (u *ChatTurn) spending(w *pg.Batch, key string) (afterwards func()) {
+	spent := u.Spent
+	u.Spent = nil
+	return u.tenant.spending(w, u.Chat.ID+":"+key, spent)
+}
+
+// Release releases the chat without saving a message, unless the claim was lost. It saves the calls and the cost in any
+// case, because their effects remain.
 func (u *ChatTurn) Release(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	u.addRelease(w, u.chatAfterTurn(0, nil))
 	u.addCalls(w, calls, false)
 	announce := u.addGivenUp(w)
-	err := w.Send(ctx)
-	if err == nil {
-		announce()
-	}
+	spent := u.spending(w, u.ID)
+	_, err := w.Commit(ctx, announce, spent)
 	return err
 }

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -216,4 +217,37 @@ func TestLateTurnKeepsTheCallsOfTheNext(t *testing.T) {
 	require.Equal(t, model.ToolCallApprovalApproved, *kept[0].Approval)
 	require.Equal(t, "refunded", *kept[0].Result)
 	require.True(t, kept[0].IsReal())
+}
+
+// Each turn records its cost once, however it ends, even if it has lost its claim or does not learn that it was saved.
+func TestEachTurnRecordsItsCostOnce(t *testing.T) {
+	t.Parallel()
+	tenant, chat := newSimulation(t, dbtest.New(t), nil)
+	begin := func(lease time.Duration) *db.ChatTurn {
+		turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
+		require.NoError(t, err)
+		turn.Spent = spentNow(chat.AgentID, 5)
+		return turn
+	}
+	late := begin(time.Millisecond)
+	require.Eventually(t, func() bool {
+		turn, err := tenant.BeginChatTurn(t.Context(), chat.ID, lease)
+		return err == nil && turn.Release(t.Context(), nil) == nil
+	}, 10*time.Second, time.Millisecond)
+	require.NoError(t, late.Release(t.Context(), nil))
+	require.NoError(t, begin(lease).Suspend(t.Context(), nil))
+	saved := begin(lease)
+	message, reply := messages("Hello", "Good morning")
+	_, err := saved.Finish(t.Context(), message, reply, nil)
+	require.NoError(t, err)
+	require.NoError(t, saved.Release(t.Context(), nil))
+	keys := []string{}
+	for entry, err := range tenant.UsageEntries(t.Context(), model.ConsumptionRange{End: time.Now().Add(time.Hour)}) {
+		require.NoError(t, err)
+		require.EqualValues(t, 5, entry.Credits)
+		keys = append(keys, strings.TrimPrefix(entry.IdempotencyKey, model.OwnUsageKeys+chat.ID+":"))
+	}
+	require.Len(t, keys, 3)
+	require.Equal(t, late.ID, keys[0])
+	require.Contains(t, keys, "2", "the number of the saved message")
 }

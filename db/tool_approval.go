@@ -212,7 +212,7 @@ var setWaiting = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 })
 
 // Suspend releases the chat while calls wait for a person. Once they are answered, enqueueWaiting starts the turn
-// again. It saves the other calls, even if the claim was lost, because their effects remain.
+// again. It saves the other calls and the cost, even if the claim was lost, because their effects remain.
 func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 	var others []*model.ToolCall
 	for _, call := range calls {
@@ -223,7 +223,8 @@ func (u *ChatTurn) Suspend(ctx context.Context, calls []*model.ToolCall) error {
 	w := u.tenant.db.Batch()
 	w.Add(suspendTurn, nil, u.Chat.ID, u.ID, model.NewID("turn"))
 	u.addCalls(w, others, false)
-	return w.Send(ctx)
+	_, err := w.Commit(ctx, u.spending(w, u.ID))
+	return err
 }
 
 // suspendTurn is the statement that ends the lease of a turn, and leaves the chat as if the process had died. The new

@@ -49,6 +49,7 @@ func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMess
 	}
 	said, err := s.runConversation(ctx, conversation)
 	if err != nil {
+		s.turn.Spent = s.Spent(s.agent, &s.meter, 0)
 		return nil, nil, err
 	}
 	answer := &model.SimulationChatMessage{

@@ -78,6 +78,9 @@ func (m *Meter) byModel() map[string]llm.Usage {
 	return maps.Clone(m.used)
 }
 
+// Models returns the names of the models that answered, in order.
+func (m *Meter) Models() []string { return slices.Sorted(maps.Keys(m.byModel())) }
+
 // total returns the tokens of all models.
 func (m *Meter) total() (sum llm.Usage) {
 	for _, used := range m.byModel() {
@@ -127,17 +130,23 @@ func (e *Engine) Choices() (choices []Choice) {
 	return choices
 }
 
-// modelChooser returns the function that chooses the model of an agent: the one that it names, or the default one. The
-// meter counts the tokens of the model's answers. The error is UNPROCESSABLE if this server no longer has the model.
+// modelChooser returns ModelOf for a default model. The meter counts the tokens of the models' answers.
 func (e *Engine) modelChooser(m *Meter, defaultModel llm.Model) func(*model.Agent) (llm.Model, error) {
 	return func(agent *model.Agent) (llm.Model, error) {
-		if agent.Model == nil {
-			return m.Wrap(defaultModel), nil
-		}
-		if chosen, ok := e.choices[*agent.Model]; ok {
-			return m.Wrap(chosen.Model), nil
-		}
-		return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): "+
-			"choose another one, or an empty text for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
+		chosen, err := e.ModelOf(agent, defaultModel)
+		return m.Wrap(chosen), err
 	}
+}
+
+// ModelOf returns the model that an agent chooses by its name, or the default one if it names none. The error is
+// UNPROCESSABLE if this server no longer has the model.
+func (e *Engine) ModelOf(agent *model.Agent, defaultModel llm.Model) (llm.Model, error) {
+	if agent.Model == nil {
+		return defaultModel, nil
+	}
+	if chosen, ok := e.choices[*agent.Model]; ok {
+		return chosen.Model, nil
+	}
+	return nil, model.Errorf(model.Unprocessable, "the agent's model %q is not one of this server's models (%s): "+
+		"choose another one, or an empty text for the default", *agent.Model, strings.Join(e.ModelNames(), ", "))
 }

@@ -1516,7 +1516,7 @@ extend type Mutation {
   deleteAgentTests("The tests." input: DeleteAgentTestsInput!): DeleteAgentTestsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it without a language model. Only the check ` + "`" + `tag` + "`" + ` asks the agent's classifier, which costs tokens."
+	{Name: "../schema/agenttest_check.graphqls", Input: `"A check of a simulation. The program decides it. Only the checks ` + "`" + `tag` + "`" + ` and ` + "`" + `extracts` + "`" + ` need answers of the agent's model, which cost tokens."
 type TestCheck {
   "The expectation as a sentence."
   description: String!
@@ -1538,7 +1538,7 @@ type TestExpectation {
   neverSays: SaidExpectation
   "Who ends the conversation."
   endedBy: ConversationEnder
-  "The tag that the agent's classifier gives to the conversation. Only this check asks a language model, which costs tokens."
+  "The tag that the agent's model gives to the conversation. It is asked for this check, which costs tokens."
   tag: String
   "The maximum number of exchanges between contact and agent."
   turnsAtMost: Int
@@ -1550,7 +1550,7 @@ type TestExpectation {
   creditsAtMost: Float
   "A result or a message that is JSON and matches a schema."
   resultJson: ResultExpectation
-  "A value that is extracted from the conversation."
+  "A value that is extracted from the conversation. The agent's model extracts all ` + "`" + `extractedValues` + "`" + ` after each simulation, even without this check."
   extracts: ExtractsExpectation
 }
 
@@ -4520,7 +4520,7 @@ How well a judge agrees with people. If people disagree, the majority counts; ve
 neither right nor wrong.
 """
 type JudgeFigures {
-  "The judge; null for runs of older versions, which did not record it."
+  "The judge, as in ` + "`" + `AgentTestRun.judgeModel` + "`" + `; null for runs of older versions, which did not record it."
   judgeModel: String
   "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is null."
   judgePrompt: String
@@ -4575,7 +4575,10 @@ type CorrectedPassRate {
 }
 
 extend type AgentTestRun {
-  "The language model that judged it; null if no criterion needed the judge, and in runs of older versions."
+  """
+  The language model that judged it, which may be the judge's fallback. If several models did, it has all their names,
+  separated by ` + "`" + `, ` + "`" + `. Null if no criterion needed the judge, and in runs of older versions.
+  """
   judgeModel: String
   "The version of the judge's instructions, a hash; null if ` + "`" + `judgeModel` + "`" + ` is null."
   judgePrompt: String

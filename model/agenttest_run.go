@@ -71,8 +71,8 @@ type AgentTestRun struct {
 	// many of these results are the same.
 	Compared *int32
 	Agreed   *int32
-	// JudgeModel and JudgePrompt are the judge and the version of its instructions. They are nil if no criterion needed a
-	// judge.
+	// JudgeModel has the names of the models that judged, separated by ", ". JudgePrompt is the version of the judge's
+	// instructions. Both are nil if no criterion needed a judge.
 	JudgeModel  *string
 	JudgePrompt *string
 	// IsDoubtful says whether people should check the verdict. Nil in runs that an older version of the program stored

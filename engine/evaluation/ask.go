@@ -25,6 +25,8 @@ var errNoAnswer = errors.New("the answer takes too long")
 // modelRole is a role that a language model plays in a test run, other than the agent's.
 type modelRole struct {
 	llm.Model
+	// missing is the error if this server no longer has the model. Model is then nil.
+	missing error
 	// name is the role's name in errors, such as "the judge".
 	name string
 	// cause is the cause of a run's error when this role fails.
@@ -104,6 +106,9 @@ func (p modelRole) collect(ctx context.Context, req llm.Request) (llm.Answer, er
 // answer asks for one answer. An empty answer, or one that reached a length limit, is unusable. Other failures are a
 // *rules.Fault, or ctx's error once ctx has ended.
 func (p modelRole) answer(ctx context.Context, req llm.Request) (llm.Answer, error) {
+	if p.missing != nil {
+		return llm.Answer{}, p.fault(p.missing, "%s", p.missing)
+	}
 	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, errNoAnswer)
 	defer cancel()
 	answer, err := p.collect(limited, req)

@@ -103,3 +103,14 @@ func TestClassifierReceivesTagsAndConversation(t *testing.T) {
 	require.False(t, result.Passed)
 	require.Empty(t, silent.asked)
 }
+
+func TestMissingModelOfTheAgentIsReported(t *testing.T) {
+	t.Parallel()
+	asked := lines(`{"rationale":"r","tag":null}`)
+	v := evaluatorOf(asked, Options{})
+	p := v.ofAgent(v.tests.classifier, &model.Agent{Model: new("gone")})
+	_, err := classify(t.Context(), p, someTags, someContext, "Booked")
+	require.Contains(t, requireRunFault(t, err, model.RunErrorCauseAgent),
+		`the classifier: the agent's model "gone" is not one of this server's models`)
+	require.Empty(t, asked.asked)
+}

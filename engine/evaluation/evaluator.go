@@ -16,7 +16,7 @@ import (
 // Options tune an Evaluator. The zero value works.
 type Options struct {
 	// Contact, Judge and Classifier play their roles in tests. Extractor reads values from ended conversations. Nil
-	// means the agents' own model.
+	// means the default model of the agents. An agent that chooses a model also classifies and extracts with it.
 	Contact, Judge, Classifier, Extractor llm.Model
 	// Judges are further models that executions can be rejudged with.
 	Judges []llm.Model
@@ -48,6 +48,12 @@ func (p modelRoles) metered(meter *engine.Meter) modelRoles {
 	for _, each := range []*modelRole{&p.contact, &p.judge, &p.classifier, &p.extractor} {
 		each.Model = meter.Wrap(each.Model)
 	}
+	return p
+}
+
+// ofAgent returns the role with the agent's own model, if the agent chooses one.
+func (v *Evaluator) ofAgent(p modelRole, agent *model.Agent) modelRole {
+	p.Model, p.missing = v.engine.ModelOf(agent, p.Model)
 	return p
 }
 

@@ -136,7 +136,7 @@ func (v *Evaluator) ExtractChat(ctx context.Context, t *db.Tenant, id string, _ 
 		return nil
 	}
 	counted := &engine.Meter{}
-	extractor := v.tests.extractor
+	extractor := v.ofAgent(v.tests.extractor, agents[0])
 	extractor.Model = counted.Wrap(extractor.Model)
 	extracted, fault := extract(ctx, extractor, agents[0].ExtractedValues, chatAsRun(found[1], found[2]), *chat.EndedAt)
 	if ctx.Err() != nil {

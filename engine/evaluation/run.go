@@ -103,7 +103,9 @@ func (v *Evaluator) test(ctx context.Context, t *db.Tenant, run *model.AgentTest
 		return run.TurnCount
 	}
 	defer func() { run.Spent = v.engine.Spent(subject, counted, answers()) }()
-	take := v.tests.metered(counted)
+	take := v.tests
+	take.classifier, take.extractor = v.ofAgent(take.classifier, subject), v.ofAgent(take.extractor, subject)
+	take = take.metered(counted)
 	take.judge.votes = int(run.Snapshot.Votes)
 	if err := v.withJudge(&take, run.Snapshot.JudgeModel, counted); err != nil {
 		return conclude(ctx, run, false, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -98,9 +99,11 @@ func (t *tester) decide(ctx context.Context, run *model.AgentTestRun, values con
 	if len(test.Checks) > 0 {
 		run.CheckResults, unchecked = decideChecks(ctx, t.checker, test.Checks, values, held)
 	}
-	run.CriteriaResults, unjudged = judge(ctx, held, t.judge, test.Criteria, transcript, test.CriteriaWeights...)
+	judges, answered := t.judge, &engine.Meter{}
+	judges.Model = answered.Wrap(judges.Model)
+	run.CriteriaResults, unjudged = judge(ctx, held, judges, test.Criteria, transcript, test.CriteriaWeights...)
 	if slices.ContainsFunc(run.CriteriaResults, func(r model.CriterionResult) bool { return !r.ByProgram }) {
-		run.JudgeModel, run.JudgePrompt = new(t.judge.Name()), new(judgePrompt)
+		run.JudgeModel, run.JudgePrompt = new(strings.Join(answered.Models(), ", ")), new(judgePrompt)
 	}
 	applies := func(r model.CriterionResult) bool { return r.Applies() }
 	if unchecked == nil && unjudged == nil && len(test.Checks) == 0 && !slices.ContainsFunc(run.CriteriaResults, applies) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -63,7 +64,7 @@ func modelsIn(into *[]app.ModelOptions, keyVariables *[]string) func(string) err
 		}
 		var file struct{ Models []listedModel }
 		if err := cli.DecodeYAML(text, &file, yaml.Strict()); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return decodeError(path, err)
 		}
 		*into, *keyVariables = nil, nil
 		if len(file.Models) > maxModels {
@@ -78,6 +79,21 @@ func modelsIn(into *[]app.ModelOptions, keyVariables *[]string) func(string) err
 		}
 		return errors.Join(checkNames(path, *into)...)
 	}
+}
+
+// decodeError returns the error of a list that cannot be decoded. It does not quote the list, which may contain a key
+// by mistake.
+func decodeError(path string, err error) error {
+	fault, ok := errors.AsType[yaml.Error](err)
+	if !ok || fault.GetToken() == nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	advice := ""
+	_, isUnknown := errors.AsType[*yaml.UnknownFieldError](err)
+	if isUnknown && strings.Contains(strings.ToLower(fault.GetMessage()), "key") {
+		advice = ". Keep API keys out of the list: name the environment variable in keyEnv, or the file in keyFile"
+	}
+	return fmt.Errorf("%s:%d: %s%s", path, fault.GetToken().Position.Line, fault.GetMessage(), advice)
 }
 
 // checkNames returns errors for names that occur twice, and for fallbacks that are not another model in the list.
@@ -149,6 +165,9 @@ func (m listedModel) options() (app.ModelOptions, error) {
 	return options, err
 }
 
+// variablePattern matches the usual names of environment variables.
+var variablePattern = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+
 // key reads the key from the variable or the file that the model names. Without either there is no key.
 func (m listedModel) key() (string, error) {
 	switch {
@@ -156,6 +175,9 @@ func (m listedModel) key() (string, error) {
 		return "", errors.New("keyEnv and keyFile cannot be combined: set only one of them")
 	case m.KeyEnv != "":
 		key := os.Getenv(m.KeyEnv)
+		if key == "" && !variablePattern.MatchString(m.KeyEnv) { // it may be the key itself
+			return "", errors.New("keyEnv must be the name of a variable that is set, such as OPENAI_API_KEY")
+		}
 		if key == "" {
 			return "", fmt.Errorf("keyEnv: the variable %s is not set", m.KeyEnv)
 		}

@@ -29,7 +29,7 @@ type listedModel struct {
 	URL             string `yaml:"url"`
 	KeyEnv          string `yaml:"keyEnv"`
 	KeyFile         string `yaml:"keyFile"`
-	MaxOutputTokens int    `yaml:"maxOutputTokens"`
+	MaxOutputTokens *int   `yaml:"maxOutputTokens"`
 	Timeout         string
 	Prices          struct {
 		Message      *listedPrice
@@ -120,7 +120,7 @@ func (m listedModel) options() (app.ModelOptions, error) {
 	options := app.ModelOptions{
 		Name: m.Name, Fallback: m.Fallback,
 		Config: provider.Config{Format: provider.Format(cmp.Or(m.Provider, string(provider.Completions))), BaseURL: m.URL,
-			Model: cmp.Or(m.Model, m.Name), MaxOutputTokens: m.MaxOutputTokens},
+			Model: cmp.Or(m.Model, m.Name)},
 		Prices: model.Prices{Message: noPrice, InputTokens: noPrice, OutputTokens: noPrice},
 	}
 	if m.Prices.CachedTokens != nil {
@@ -129,13 +129,15 @@ func (m listedModel) options() (app.ModelOptions, error) {
 	if m.Name == "" || len(m.Name) > model.MaxModelName || strings.ContainsAny(m.Name, ",\n") {
 		return options, fmt.Errorf("name must have 1 to %d bytes and no commas", model.MaxModelName)
 	}
-	if m.MaxOutputTokens < 0 {
-		return options, errors.New("maxOutputTokens must not be negative")
+	if m.MaxOutputTokens != nil {
+		if options.MaxOutputTokens = *m.MaxOutputTokens; options.MaxOutputTokens <= 0 {
+			return options, errors.New("maxOutputTokens must be above 0")
+		}
 	}
 	var err error
 	if m.Timeout != "" {
-		if options.Timeout, err = time.ParseDuration(m.Timeout); err != nil || options.Timeout < 0 {
-			return options, errors.New("timeout must be a duration, such as 30s")
+		if options.Timeout, err = time.ParseDuration(m.Timeout); err != nil || options.Timeout <= 0 {
+			return options, errors.New("timeout must be a duration above 0, such as 30s")
 		}
 	}
 	for _, price := range []struct {

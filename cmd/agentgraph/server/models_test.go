@@ -70,9 +70,11 @@ func TestInvalidModelsAreRefused(t *testing.T) {
 		"models: [{name: a}, {name: b, prices: {message: 1e-7}}]": "models.1: prices.message: must have at most six " +
 			"decimals",
 		"models: [{name: a, prices: {outputTokens: free}}]": `models.0: prices.outputTokens: must be a decimal number such as 12.5, not "free"`,
-		"models: [{name: a, timeout: -1s}]":                 "models.0: timeout must be a duration, such as 30s",
-		"models: [{name: a, timeout: 5}]":                   "models.0: timeout must be a duration, such as 30s",
-		"models: [{name: a, maxOutputTokens: -1}]":          "models.0: maxOutputTokens must not be negative",
+		"models: [{name: a, timeout: -1s}]":                 "models.0: timeout must be a duration above 0, such as 30s",
+		"models: [{name: a, timeout: 0s}]":                  "models.0: timeout must be a duration above 0, such as 30s",
+		"models: [{name: a, timeout: 5}]":                   "models.0: timeout must be a duration above 0, such as 30s",
+		"models: [{name: a, maxOutputTokens: -1}]":          "models.0: maxOutputTokens must be above 0",
+		"models: [{name: a, maxOutputTokens: 0}]":           "models.0: maxOutputTokens must be above 0",
 	} {
 		err := readModels(t, text)
 		require.ErrorContains(t, err, want, text)

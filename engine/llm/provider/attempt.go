@@ -177,6 +177,7 @@ func (a *attempt) refusal(res *http.Response) *llm.Error {
 	}
 	failure := a.model.newError(cause, a.status, "the provider answered %s%s",
 		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), a.code(refused))
+	failure.Err = a.detail(refused)
 	failure.RetryAfter = max(retryAfter(res.Header), refused.retryAfter())
 	return failure
 }
@@ -209,7 +210,10 @@ func (a *attempt) translateError(ctx context.Context, err error) error {
 	case cause != nil:
 		return a.answered(llm.TimedOut, ", but did not finish within %s", a.model.config.Timeout)
 	case errors.As(err, &within):
-		return a.answered(llm.Unavailable, " and then reported an error%s", a.code(errorOf(within.data)))
+		reported := errorOf(within.data)
+		failure := a.answered(llm.Unavailable, " and then reported an error%s", a.code(reported))
+		failure.Err = a.detail(reported)
+		return failure
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
 		return a.answered(llm.Malformed, " with a stream whose events are not JSON")
 	case a.status == 0:
@@ -238,20 +242,27 @@ func (a *attempt) unreached(err error) *llm.Error {
 // prompts.
 var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// providerError is the error of a provider. OpenAI has a code or a type, Anthropic a type, Google a status and details.
+// providerError is the error of a provider. OpenAI has a code or a type, and a parameter, Anthropic a type, Google a
+// status and details.
 type providerError struct {
-	Code, Type, Status any
-	Details            []struct{ Reason, RetryDelay string }
+	Code, Type, Status, Param any
+	Details                   []struct{ Reason, RetryDelay string }
 }
 
 // errorOf returns the error in a response or an event. It is zero if there is none.
 func errorOf(body []byte) providerError {
 	var within struct {
-		Error    providerError
-		Code     any // only in error events of the format Responses
-		Response struct{ Error providerError }
+		Object      any // "error" if the whole body is the error, as of vLLM
+		Error       providerError
+		Code        any // also in error events of the format Responses
+		Type, Param any
+		Response    struct{ Error providerError }
 	}
+	body = bytes.TrimLeft(body, " \t\r\n[")                    // Google may send a list with one error
 	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&within) // members of other types are skipped
+	if within.Object == "error" {
+		return providerError{Code: within.Code, Type: within.Type, Param: within.Param}
+	}
 	if within.Response.Error.Code != nil {
 		return within.Response.Error
 	}

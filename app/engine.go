@@ -218,8 +218,8 @@ func (o EngineOptions) modelWithoutFallback(options *ModelOptions) (llm.Model, e
 	return llm.Named(m, options.Name), nil
 }
 
-// CheckModel asks the provider of the language model whether the key is valid. It sends one free request. It returns
-// nil if the key is valid or no provider is configured.
+// CheckModel asks the provider of the language model whether the address, the key and the model are valid, by free
+// requests. It returns nil if no provider is configured. The error is for operators only; see [provider.Model.Check].
 func (o EngineOptions) CheckModel(ctx context.Context) error {
 	if o.IsOffline() {
 		return nil

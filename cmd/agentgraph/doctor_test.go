@@ -235,6 +235,45 @@ func TestDoctorReportsFindings(t *testing.T) {
 	}
 }
 
+func TestDoctorNamesWhatIsWrongWithAModel(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"data":[{"id":"known"}]}`))
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	path := filepath.Join(t.TempDir(), "models.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(`
+models:
+- {name: right, model: known, url: URL/v1}
+- {name: misspelled, model: nope, url: URL/v1}
+- {name: misplaced, model: known, url: URL/v1/chat/completions}
+- {name: away, model: known, url: "http://user:hunter2@127.0.0.1:1/v1"}
+`, "URL", server.URL)), 0o600))
+	o := ran(t, "doctor", "--json", "--listen", "127.0.0.1:0", "--models", path, "--model", "misplaced", "--judge-model",
+		"other", "--judge-base-url", server.URL+"/v2")
+	require.Equal(t, 1, o.code, o.log)
+	require.NotContains(t, o.out, "hunter2")
+	var findings []struct{ Name, State, Found, Advice string }
+	require.NoError(t, json.Unmarshal([]byte(o.out), &findings))
+	found := map[string][3]string{}
+	for _, f := range findings {
+		found[f.Name] = [3]string{f.State, f.Found, f.Advice}
+	}
+	const advice = "check its url, its key and its model in AGENTGRAPH_MODELS"
+	wrong := [3]string{"problem", "the language model: the address answered 404 Not Found", advice}
+	require.Equal(t, [3]string{"ok", "openai; the provider did not refuse the key", ""}, found["model right"])
+	require.Equal(t, wrong, found["model misplaced"])
+	require.Equal(t, wrong, found["model"])
+	require.Equal(t, [3]string{"problem", wrong[1], "check AGENTGRAPH_JUDGE_API_KEY, AGENTGRAPH_JUDGE_BASE_URL and the " +
+		"model's name"}, found["judge"])
+	require.Equal(t, [3]string{"warning", `the language model: the provider's list has no model "nope"`, advice},
+		found["model misspelled"])
+	require.Equal(t, [3]string{"problem", "the language model: the provider cannot be reached at 127.0.0.1:1: dial tcp " +
+		"127.0.0.1:1: connect: connection refused", advice}, found["model away"])
+}
+
 func TestUnknownVariablesAreNamed(t *testing.T) {
 	t.Parallel()
 	models := filepath.Join(t.TempDir(), "models.yaml")

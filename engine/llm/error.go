@@ -44,7 +44,8 @@ type Error struct {
 	Final bool
 	// RetryAfter is the wait that the provider asked for, or 0.
 	RetryAfter time.Duration
-	// Err is the underlying error, for the log only: it may contain addresses, but never a key. It may be nil.
+	// Err is the underlying error, for the log only: it may contain addresses or names from the provider's error, but
+	// never a key or the provider's message. It may be nil.
 	Err error
 }
 

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,9 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db/schema"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 	"github.com/agentgraph/agentgraph/observe"
 )
 
@@ -235,8 +238,8 @@ func rowSecurity(contents schema.Contents) finding {
 	return ok(name, "on")
 }
 
-// models checks the provider's key for each model: the agents' model unless it is offline, the models of the judge and
-// of the simulated contacts if they are set, and the listed models.
+// models checks the provider of each model: the agents' model unless it is offline, the models of the judge and of the
+// simulated contacts if they are set, and the listed models.
 func (c *Doctor) models(ctx context.Context) (findings []finding) {
 	options := c.options(&observe.Observer{}, slog.New(slog.DiscardHandler))
 	roles := []struct {
@@ -252,35 +255,46 @@ func (c *Doctor) models(ctx context.Context) (findings []finding) {
 		findings, roles = append(findings, warning("model", "offline: answers by examples, without a language model",
 			"set OPENAI_API_KEY, or OPENAI_BASE_URL for your own provider")), roles[1:]
 	}
+	const inList = "check its url, its key and its model in AGENTGRAPH_MODELS"
+	isListed := func(name string) bool {
+		return slices.ContainsFunc(options.Models, func(m app.ModelOptions) bool { return m.Name == name })
+	}
 	for _, role := range roles {
 		if role.model == "" {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-		if err := role.check(ctx); err != nil {
-			findings = append(findings, problem(role.name, err.Error(), fmt.Sprintf("check %[1]s_API_KEY and %[1]s_BASE_URL",
-				role.variable)))
-		} else {
-			findings = append(findings, ok(role.name, "%s; the provider did not refuse the key", role.model))
+		advice := fmt.Sprintf("check %[1]s_API_KEY, %[1]s_BASE_URL and the model's name", role.variable)
+		if isListed(role.model) {
+			advice = inList
 		}
-		cancel()
+		findings = append(findings, checkModel(ctx, role.name, role.model, role.check, advice))
 	}
 	for i := range options.Models {
-		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		listed := &options.Models[i]
-		if err := options.CheckListed(ctx, listed); err != nil {
-			findings = append(findings, problem("model "+listed.Name, err.Error(), "check its url and its key in "+
-				"AGENTGRAPH_MODELS"))
-		} else {
-			findings = append(findings, ok("model "+listed.Name, "%s; the provider did not refuse the key", listed.Format))
-		}
-		cancel()
+		check := func(ctx context.Context) error { return options.CheckListed(ctx, listed) }
+		findings = append(findings, checkModel(ctx, "model "+listed.Name, string(listed.Format), check, inList))
 	}
 	if !isOffline && c.Judge.Model == "" && c.Contact.Model == "" {
 		findings = append(findings, warning("judge", "no separate model: "+c.Provider.Model+" judges itself",
 			"set AGENTGRAPH_JUDGE_MODEL to another model, if you test agents"))
 	}
 	return findings
+}
+
+// checkModel runs the check of one model's provider. A model that the provider does not list is a warning.
+func checkModel(
+	ctx context.Context, name, checked string, check func(context.Context) error, advice string,
+) finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	err := check(ctx)
+	switch {
+	case errors.Is(err, provider.ErrNotListed):
+		return warning(name, err.Error(), advice)
+	case err != nil:
+		return problem(name, err.Error(), advice)
+	}
+	return ok(name, "%s; the provider did not refuse the key", checked)
 }
 
 // disk checks the free space of a directory.

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"os/exec"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 	"unicode/utf8"
@@ -38,7 +40,8 @@ func (f agentFlags) Validate() error {
 	), f.validatePrices())
 }
 
-// validateModels refuses a timeout of 0 or less, an invalid address, and an address or a key without a model.
+// validateModels refuses a timeout of 0 or less, an invalid address, an address or a key without a model, and a model
+// that is neither in the list nor has a provider.
 func (f agentFlags) validateModels() error {
 	isUnnamed := func(c provider.Config) bool { return c.Model == "" && (c.BaseURL != "" || c.Key != "") }
 	isInvalid := func(c provider.Config) bool { return c.BaseURL != "" && !isWebAddress(c.BaseURL) }
@@ -50,7 +53,39 @@ func (f agentFlags) validateModels() error {
 		cli.Refuse(isInvalid(f.Embedder), "--embedding-base-url"+says),
 		cli.Refuse(isUnnamed(f.Judge), "--judge-base-url and --judge-api-key need a --judge-model"),
 		cli.Refuse(isUnnamed(f.Contact), "--contact-base-url and --contact-api-key need a --contact-model"),
-	))
+	), f.validateNames())
+}
+
+// validateNames refuses names of models that are not in the list and have no provider. The default model may have none,
+// because agents then use the offline model. Without a list, NewEngine decides.
+func (f agentFlags) validateNames() error {
+	var listed []string
+	for _, m := range f.Models {
+		listed = append(listed, m.Name)
+	}
+	for _, role := range []struct {
+		flag   string
+		models []string
+		by     provider.Config
+	}{
+		{"--model", []string{f.Provider.Model}, f.Provider},
+		{"--question-model", []string{f.QuestionModel}, f.Provider},
+		{"--judge-model", []string{f.Judge.Model}, f.Judge},
+		{"--judge-models", f.Judges, f.Judge},
+		{"--contact-model", []string{f.Contact.Model}, f.Contact},
+	} {
+		if len(listed) == 0 || cmp.Or(role.by.BaseURL, role.by.Key, f.Provider.BaseURL, f.Provider.Key) != "" {
+			continue
+		}
+		for _, name := range role.models {
+			isDefault := role.flag == "--model" && name == defaultModel
+			if name != "" && !isDefault && !slices.Contains(listed, name) {
+				return fmt.Errorf("%s: %q is not in the list of --models, and has no provider. Name one of %s, or set "+
+					"--openai-api-key", role.flag, name, strings.Join(listed, ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // validateKnowledge refuses an incomplete reranker, an OCR program that does not exist, and a negative limit.

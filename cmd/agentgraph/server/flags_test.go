@@ -2,6 +2,8 @@ package server
 
 import (
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +128,40 @@ func TestErrorsOfAddressesNameTheSetting(t *testing.T) {
 		require.ErrorAs(t, err, &wrong, args)
 		require.ErrorContains(t, err, want)
 		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestModelsThatAreNotListedNeedAProvider(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "models.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("models: [{name: oai}, {name: plain}]"), 0o600))
+	const says = `: "oia" is not in the list of --models, and has no provider. Name one of oai, plain, or set --openai-api-key`
+	for args, refused := range map[string]string{
+		"--model oia":                             "--model",
+		"--model oai --judge-model oia":           "--judge-model",
+		"--model oai --judge-models plain,oia":    "--judge-models",
+		"--model oai --contact-model oia":         "--contact-model",
+		"--model oai --question-model oia":        "--question-model",
+		"":                                        "",
+		"--model oai --judge-model plain":         "",
+		"--model oia --openai-api-key k":          "",
+		"--model oia --openai-base-url http://a":  "",
+		"--judge-model oia --judge-api-key k":     "",
+		"--judge-model oia --openai-api-key k":    "",
+		"--contact-model x --contact-api-key k":   "",
+		"--question-model oia --openai-api-key k": "",
+	} {
+		var serve Serve
+		program, command := cli.NewProgram("agentgraph", "", ""), serve.command()
+		command.RunE = func(*cobra.Command, []string) error { return nil }
+		program.AddCommand(command)
+		err := cli.Execute(t.Context(), program, append([]string{"serve", "--database-url", "postgres://any", "--models",
+			path}, strings.Fields(args)...))
+		if refused == "" {
+			require.NoError(t, err, args)
+		} else {
+			require.EqualError(t, err, "serve: "+refused+says, args)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ type listedModel struct {
 	URL             string `yaml:"url"`
 	KeyEnv          string `yaml:"keyEnv"`
 	KeyFile         string `yaml:"keyFile"`
-	MaxOutputTokens int    `yaml:"maxOutputTokens"`
+	MaxOutputTokens *int   `yaml:"maxOutputTokens"`
 	Timeout         string
 	Prices          struct {
 		Message      *listedPrice
@@ -63,7 +64,7 @@ func modelsIn(into *[]app.ModelOptions, keyVariables *[]string) func(string) err
 		}
 		var file struct{ Models []listedModel }
 		if err := cli.DecodeYAML(text, &file, yaml.Strict()); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return decodeError(path, err)
 		}
 		*into, *keyVariables = nil, nil
 		if len(file.Models) > maxModels {
@@ -78,6 +79,21 @@ func modelsIn(into *[]app.ModelOptions, keyVariables *[]string) func(string) err
 		}
 		return errors.Join(checkNames(path, *into)...)
 	}
+}
+
+// decodeError returns the error of a list that cannot be decoded. It does not quote the list, which may contain a key
+// by mistake.
+func decodeError(path string, err error) error {
+	fault, ok := errors.AsType[yaml.Error](err)
+	if !ok || fault.GetToken() == nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	advice := ""
+	_, isUnknown := errors.AsType[*yaml.UnknownFieldError](err)
+	if isUnknown && strings.Contains(strings.ToLower(fault.GetMessage()), "key") {
+		advice = ". Keep API keys out of the list: name the environment variable in keyEnv, or the file in keyFile"
+	}
+	return fmt.Errorf("%s:%d: %s%s", path, fault.GetToken().Position.Line, fault.GetMessage(), advice)
 }
 
 // checkNames returns errors for names that occur twice, and for fallbacks that are not another model in the list.
@@ -104,7 +120,7 @@ func (m listedModel) options() (app.ModelOptions, error) {
 	options := app.ModelOptions{
 		Name: m.Name, Fallback: m.Fallback,
 		Config: provider.Config{Format: provider.Format(cmp.Or(m.Provider, string(provider.Completions))), BaseURL: m.URL,
-			Model: cmp.Or(m.Model, m.Name), MaxOutputTokens: m.MaxOutputTokens},
+			Model: cmp.Or(m.Model, m.Name)},
 		Prices: model.Prices{Message: noPrice, InputTokens: noPrice, OutputTokens: noPrice},
 	}
 	if m.Prices.CachedTokens != nil {
@@ -113,13 +129,15 @@ func (m listedModel) options() (app.ModelOptions, error) {
 	if m.Name == "" || len(m.Name) > model.MaxModelName || strings.ContainsAny(m.Name, ",\n") {
 		return options, fmt.Errorf("name must have 1 to %d bytes and no commas", model.MaxModelName)
 	}
-	if m.MaxOutputTokens < 0 {
-		return options, errors.New("maxOutputTokens must not be negative")
+	if m.MaxOutputTokens != nil {
+		if options.MaxOutputTokens = *m.MaxOutputTokens; options.MaxOutputTokens <= 0 {
+			return options, errors.New("maxOutputTokens must be above 0")
+		}
 	}
 	var err error
 	if m.Timeout != "" {
-		if options.Timeout, err = time.ParseDuration(m.Timeout); err != nil || options.Timeout < 0 {
-			return options, errors.New("timeout must be a duration, such as 30s")
+		if options.Timeout, err = time.ParseDuration(m.Timeout); err != nil || options.Timeout <= 0 {
+			return options, errors.New("timeout must be a duration above 0, such as 30s")
 		}
 	}
 	for _, price := range []struct {
@@ -149,6 +167,9 @@ func (m listedModel) options() (app.ModelOptions, error) {
 	return options, err
 }
 
+// variablePattern matches the usual names of environment variables.
+var variablePattern = regexp.MustCompile(`^[A-Z_][A-Z0-9_]*$`)
+
 // key reads the key from the variable or the file that the model names. Without either there is no key.
 func (m listedModel) key() (string, error) {
 	switch {
@@ -156,6 +177,9 @@ func (m listedModel) key() (string, error) {
 		return "", errors.New("keyEnv and keyFile cannot be combined: set only one of them")
 	case m.KeyEnv != "":
 		key := os.Getenv(m.KeyEnv)
+		if key == "" && !variablePattern.MatchString(m.KeyEnv) { // it may be the key itself
+			return "", errors.New("keyEnv must be the name of a variable that is set, such as OPENAI_API_KEY")
+		}
 		if key == "" {
 			return "", fmt.Errorf("keyEnv: the variable %s is not set", m.KeyEnv)
 		}

@@ -13,12 +13,11 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-func modelsOf(t *testing.T, text string) ([]app.ModelOptions, error) {
+func readModels(t *testing.T, text string) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "models.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	var models []app.ModelOptions
-	return models, modelsIn(&models, new([]string))(path)
+	return modelsIn(new([]app.ModelOptions), new([]string))(path)
 }
 
 func TestModelsAreReadWithTheirKeys(t *testing.T) {
@@ -64,7 +63,6 @@ func TestInvalidModelsAreRefused(t *testing.T) {
 		"models: [{provider: gemini}]":                         "models.0: name must have 1 to 100 bytes and no commas",
 		"models: [{name: a, provider: cohere}]":                "models.0: the format of the model's provider must be one of",
 		"models: [{name: a, url: 'ftp://x'}]":                  "models.0: the model provider's address is not an http or https URL",
-		"models: [{name: a, key: secret}]":                     `unknown field "key"`,
 		"models: [{name: a, keyEnv: NO_SUCH_VARIABLE_AT_ALL}]": "models.0: keyEnv: the variable NO_SUCH_VARIABLE_AT_ALL is not set",
 		"models: [{name: a, keyFile: /no/such/file}]":          "models.0: keyFile: open /no/such/file: no such file",
 		"models: [{name: a, keyFile: /x, keyEnv: X}]":          "models.0: keyEnv and keyFile cannot be combined: set only one of them",
@@ -72,11 +70,30 @@ func TestInvalidModelsAreRefused(t *testing.T) {
 		"models: [{name: a}, {name: b, prices: {message: 1e-7}}]": "models.1: prices.message: must have at most six " +
 			"decimals",
 		"models: [{name: a, prices: {outputTokens: free}}]": `models.0: prices.outputTokens: must be a decimal number such as 12.5, not "free"`,
-		"models: [{name: a, timeout: -1s}]":                 "models.0: timeout must be a duration, such as 30s",
-		"models: [{name: a, timeout: 5}]":                   "models.0: timeout must be a duration, such as 30s",
-		"models: [{name: a, maxOutputTokens: -1}]":          "models.0: maxOutputTokens must not be negative",
+		"models: [{name: a, timeout: -1s}]":                 "models.0: timeout must be a duration above 0, such as 30s",
+		"models: [{name: a, timeout: 0s}]":                  "models.0: timeout must be a duration above 0, such as 30s",
+		"models: [{name: a, timeout: 5}]":                   "models.0: timeout must be a duration above 0, such as 30s",
+		"models: [{name: a, maxOutputTokens: -1}]":          "models.0: maxOutputTokens must be above 0",
+		"models: [{name: a, maxOutputTokens: 0}]":           "models.0: maxOutputTokens must be above 0",
 	} {
-		_, err := modelsOf(t, text)
+		err := readModels(t, text)
 		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestErrorsOfModelsRepeatNoKeys(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"models:\n- name: a\n  key: sk-hunter2": `models.yaml:3: unknown field "key". Keep API keys out of the list: ` +
+			"name the environment variable in keyEnv, or the file in keyFile",
+		"models:\n- {name: a, kay: sk-hunter2}":     `models.yaml:2: unknown field "kay"`,
+		"models:\n- {name: a, model: [sk-hunter2]}": "models.yaml:2: cannot unmarshal",
+		"models:\n- {name: a, model: 'sk-hunter2":   "models.yaml:2: could not find end character of single-quoted text",
+		"models: [{name: a, keyEnv: sk-hunter2}]":   "models.0: keyEnv must be the name of a variable that is set, such as OPENAI_API_KEY",
+		"models: [{name: a, keyEnv: AIhunter2}]":    "models.0: keyEnv must be the name of a variable that is set, such as OPENAI_API_KEY",
+	} {
+		err := readModels(t, text)
+		require.ErrorContains(t, err, want, text)
+		require.NotContains(t, err.Error(), "hunter2")
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/llm/provider"
 )
 
 // Serve runs the gateway on an existing database.
@@ -153,15 +154,26 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 // modelCheckTimeout bounds the check whether the provider accepts the key.
 const modelCheckTimeout = 10 * time.Second
 
-// warnOfModel logs a warning if the provider of a model does not answer. Operators see it before the first
-// conversation.
+// warnOfModel logs a warning if the provider of a model does not answer, refuses the key or does not list the model.
+// Operators see it before the first conversation.
 func warnOfModel(ctx context.Context, options app.EngineOptions, log *slog.Logger) {
 	checking, cancel := context.WithTimeout(ctx, modelCheckTimeout)
 	defer cancel()
-	if err := options.CheckModel(checking); err != nil && ctx.Err() == nil {
-		log.WarnContext(ctx, "the language model cannot be used: agents cannot answer", "error", err)
-	}
-	if err := errors.Join(options.CheckJudge(checking), options.CheckContact(checking)); err != nil && ctx.Err() == nil {
-		log.WarnContext(ctx, "tests cannot run: the model of the contact or of the judge cannot be used", "error", err)
+	const (
+		agents = "the language model cannot be used: agents cannot answer"
+		tests  = "tests cannot run: the model of the contact or of the judge cannot be used"
+	)
+	for _, check := range []struct {
+		text string
+		run  func(context.Context) error
+	}{{agents, options.CheckModel}, {tests, options.CheckJudge}, {tests, options.CheckContact}} {
+		err := check.run(checking)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case errors.Is(err, provider.ErrNotListed):
+			log.WarnContext(ctx, "a model may not exist: its provider does not list it", "error", err)
+		default:
+			log.WarnContext(ctx, check.text, "error", err)
+		}
 	}
 }

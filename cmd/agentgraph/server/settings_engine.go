@@ -21,6 +21,9 @@ func (f *agentFlags) Declare() cli.Flags {
 	return slices.Concat(f.models(), f.testModels(), f.knowledge(), f.conversations(), f.prices())
 }
 
+// defaultModel is the agents' model if the operator names none.
+const defaultModel = "gpt-4.1-mini"
+
 // models returns the flags of the language model.
 func (f *agentFlags) models() cli.Flags {
 	return cli.Flags{
@@ -28,7 +31,7 @@ func (f *agentFlags) models() cli.Flags {
 			Help: "Key of the OpenAI-compatible provider. Without a key and a base URL, agents use the offline model."},
 		{Into: &f.Provider.BaseURL, Name: "openai-base-url", Env: "OPENAI_BASE_URL", Placeholder: "URL",
 			Help: "Address of the provider, before /chat/completions."},
-		{Into: &f.Provider.Model, Name: "model", Env: "AGENTGRAPH_MODEL", Default: "gpt-4.1-mini",
+		{Into: &f.Provider.Model, Name: "model", Env: "AGENTGRAPH_MODEL", Default: defaultModel,
 			Help: "The default language model of the agents."},
 		{Into: &f.Provider.Timeout, Name: "model-timeout", Env: "AGENTGRAPH_MODEL_TIMEOUT", Default: "25s",
 			Help: "How long one response of the model may take."},

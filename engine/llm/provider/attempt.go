@@ -173,7 +173,7 @@ func (a *attempt) refusal(res *http.Response) *llm.Error {
 	}
 	failure := a.model.newError(cause, a.status, "the provider answered %s%s",
 		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), a.code(refused))
-	failure.Final = refused.isSpent() || a.status == http.StatusPaymentRequired
+	failure.Final, failure.Err = refused.isSpent() || a.status == http.StatusPaymentRequired, a.detail(refused)
 	failure.RetryAfter = max(retryAfter(res.Header), refused.retryAfter())
 	return failure
 }
@@ -208,7 +208,7 @@ func (a *attempt) translateError(ctx context.Context, err error) error {
 	case errors.As(err, &within):
 		reported := errorOf(within.data)
 		failure := a.answered(reported.cause(), " and then reported an error%s", a.code(reported))
-		failure.Final = reported.isSpent()
+		failure.Final, failure.Err = reported.isSpent(), a.detail(reported)
 		return failure
 	case errors.Is(err, errNotJSON), errors.Is(err, bufio.ErrTooLong):
 		return a.answered(llm.Malformed, " with a stream whose events are not JSON")

@@ -17,10 +17,11 @@ import (
 // prompts.
 var codePattern = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// providerError is the error of a provider. OpenAI has a code or a type, Anthropic a type, Google a status and details.
+// providerError is the error of a provider. OpenAI has a code or a type, and a parameter, Anthropic a type, Google a
+// status and details.
 type providerError struct {
-	Code, Type, Status any
-	Details            []struct{ Reason, RetryDelay string }
+	Code, Type, Status, Param any
+	Details                   []struct{ Reason, RetryDelay string }
 }
 
 // errorOf returns the error in a response or an event. It is zero if there is none.
@@ -29,8 +30,10 @@ func errorOf(body []byte) providerError {
 		Error    providerError
 		Code     any // in error events of the format Responses, and of vLLM and llama.cpp, which also have a type
 		Type     string
+		Param    any
 		Response struct{ Error providerError }
 	}
+	body = bytes.TrimLeft(body, " \t\r\n[")                    // Google may send a list with one error
 	_ = json.NewDecoder(bytes.NewReader(body)).Decode(&within) // members of other types are skipped
 	if within.Response.Error.Code != nil {
 		return within.Response.Error
@@ -40,6 +43,9 @@ func errorOf(body []byte) providerError {
 	}
 	if within.Error.Type == nil && within.Type != "error" {
 		within.Error.Type = within.Type
+	}
+	if within.Error.Param == nil {
+		within.Error.Param = within.Param
 	}
 	return within.Error
 }

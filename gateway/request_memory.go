@@ -58,9 +58,8 @@ func (m *requestMemory) body(content io.Reader, companyID string, limit int64) *
 
 type heldBody struct {
 	io.Reader
-	// header is the response's, nil for messages. If there is no memory, it tells the client to try again, and net/http
-	// not to wait for the rest of the body.
-	header            http.Header
+	// refused is called when there is no memory. It is nil for messages.
+	refused           func()
 	memory            *requestMemory
 	companyID         string
 	limit, read, held int64
@@ -71,9 +70,8 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	b.read += int64(n)
 	if more := min(b.read, b.limit) - smallBody - b.held; more > 0 {
 		if !b.memory.take(b.companyID, more) {
-			if b.header != nil {
-				b.header.Set("Retry-After", retryAfter)
-				b.header.Set("Connection", "close")
+			if b.refused != nil {
+				b.refused()
 			}
 			return 0, form.ErrBusy
 		}
@@ -90,17 +88,29 @@ func (b *heldBody) release() {
 }
 
 // countBody lets the memory count the body of a request. The function release must be called once the request is
-// answered.
+// answered. If the body was refused, the client gets the response at once, and release reads the rest of the body until
+// the read deadline: a client that still sends when the connection closes would not see the response.
 func (s *Server) countBody(w http.ResponseWriter, r *http.Request) (release func()) {
 	if r.ContentLength >= 0 && r.ContentLength <= smallBody {
 		return func() {}
 	}
+	content, control, isRefused := r.Body, http.NewResponseController(w), false
 	principal, _ := model.PrincipalOf(r.Context())
-	body := s.bodies.body(r.Body, principal.CompanyID, s.settings.BodyBytes)
-	body.header = w.Header()
+	body := s.bodies.body(content, principal.CompanyID, s.settings.BodyBytes)
+	body.refused = func() {
+		isRefused = true
+		w.Header().Set("Retry-After", retryAfter)
+		_ = control.EnableFullDuplex() // or net/http would read the rest first
+	}
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{body, r.Body}
-	return body.release
+	}{body, content}
+	return func() {
+		body.release()
+		if isRefused {
+			_ = control.Flush()
+			form.Discard(content)
+		}
+	}
 }

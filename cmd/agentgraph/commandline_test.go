@@ -42,6 +42,35 @@ func TestHelpAndVersionArePrinted(t *testing.T) {
 	require.Equal(t, "agentgraph "+version()+"\n", ran(t, "--version").out)
 }
 
+// The manual pages have everything that the help has: a page is complete without running the program.
+func TestManualPagesSayWhatTheHelpSays(t *testing.T) {
+	t.Parallel()
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		words := strings.Fields(cmd.CommandPath())[1:]
+		help, page := ran(t, append(words, "--help")...), cli.Manual(cmd, "2026-11-30")
+		page = strings.NewReplacer(`\-`, "-", `\&`, "", `\e`, `\`, `""`, `"`).Replace(page)
+		paged := strings.Join(strings.Fields(page), " ")
+		for line := range strings.Lines(help.out) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "    ")
+			line = strings.TrimPrefix(line, "Usage: ")
+			if !strings.HasSuffix(line, ":") && !strings.HasPrefix(line, "Run \"") {
+				require.Contains(t, paged, strings.TrimSuffix(line, "."), "%v", words)
+			}
+		}
+		for _, child := range cmd.Commands() {
+			if child.IsAvailableCommand() {
+				visit(child)
+			}
+		}
+	}
+	visit(newProgram())
+	serve, _, err := newProgram().Find([]string{"serve"})
+	require.NoError(t, err)
+	require.Contains(t, cli.Manual(serve, ""), ".TP\n.B \"\\-\\-rate\\-limit=600\"\n")
+	require.Contains(t, cli.Manual(serve, ""), "($AGENTGRAPH_RATE_LIMIT).")
+}
+
 func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{

@@ -13,7 +13,7 @@ import (
 )
 
 // This file and settings_engine.go declare all settings of the server. The flags, their help,
-// docs/reference/settings.md and deploy/systemd/environment are generated from them; see SettingGroups.
+// docs/reference/settings.md and deploy/systemd/environment.example are generated from them; see SettingGroups.
 
 // SettingGroup has the settings of one subject.
 type SettingGroup struct {

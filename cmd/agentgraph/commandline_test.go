@@ -205,6 +205,7 @@ func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 		"chat A --data a=1 --moc":    {"--mock"},
 		"keys create --scope br":     {"browse"},
 		"serve --console ":           {"on", "off"},
+		"serve --log-level ":         {"debug", "info", "warn", "error"},
 		"completion ":                {"bash", "zsh", "fish", "powershell"},
 		"test show some":             nil,
 		"serve --listen test --metr": {"--metrics-listen"},

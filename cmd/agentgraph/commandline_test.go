@@ -302,6 +302,7 @@ func TestTablesPrintAsJSON(t *testing.T) {
 		"plan list":                `"plan": "Team"`,
 		"plan show --company Acme": `"remaining": 100`,
 		"migrate status":           `"name": "0001_agent_graph.sql"`,
+		"migrate up":               `"name": "0001_agent_graph.sql"`,
 	} {
 		o := ran(t, append(strings.Fields(command), "--json", "--database-url", address)...)
 		require.Equal(t, 0, o.code, o.log)

@@ -87,7 +87,7 @@ func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 		"export --company": "--company needs a value",
 		"erase --phone --json --company x --database-url y": "--phone needs a value, but the next argument starts with a " +
 			"dash. Pass --phone=NUMBER",
-		"erase --database-url y":                "missing flags: --company=STRING, --phone=NUMBER",
+		"erase --database-url postgres://x":     "missing flags: --company=STRING, --phone=NUMBER",
 		"dev --log-level v":                     `--log-level: expected debug, info, warn or error but got "v"`,
 		"query":                                 `expected "<file>"`,
 		"agents --channel Fax":                  `--channel must be one of "Phone","SMS","Web","WhatsApp" but got "Fax"`,

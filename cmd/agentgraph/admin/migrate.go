@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -93,12 +94,15 @@ func newMigrateDown() *cobra.Command {
 	})
 }
 
-// Run reverts the newest migration if --yes confirms it.
+// Validate refuses to run without --yes.
+func (c *migrateDown) Validate() error {
+	return errors.Join(cli.Refuse(!c.Yes, "this would drop tables with all their data: add --yes to confirm"),
+		c.DatabaseFlag.Validate())
+}
+
+// Run reverts the newest migration.
 func (c *migrateDown) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	if !c.Yes {
-		return fmt.Errorf("migrate down drops tables with all their data: add --yes to confirm")
-	}
 	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		if err := m.Down(ctx); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -112,4 +113,45 @@ func TestArchivesHaveAllDocuments(t *testing.T) {
 			return err
 		}))
 	}
+}
+
+// A package that is removed and installed again starts its service at boot as before.
+func TestOnlyPurgeDisablesTheService(t *testing.T) {
+	root := t.TempDir()
+	commands, calls := filepath.Join(root, "bin"), filepath.Join(root, "calls")
+	link := filepath.Join(root, "etc/systemd/system/multi-user.target.wants/agentgraph.service")
+	for path, text := range map[string]string{
+		filepath.Join(commands, "systemctl"): "#!/bin/sh\necho \"$@\" >>" + calls + "\n", link: "", calls: "",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o700)) //nolint:gosec // one of them is a program
+	}
+	t.Setenv("PATH", commands+":"+os.Getenv("PATH"))
+	t.Setenv("DPKG_ROOT", root)
+	run := func(script, argument string) string {
+		output, err := exec.CommandContext(t.Context(), "sh", "deploy/systemd/"+script, argument).CombinedOutput()
+		require.NoError(t, err, "%s", output)
+		called, err := os.ReadFile(calls) //nolint:gosec // a file of the test
+		require.NoError(t, err)
+		return string(called)
+	}
+	run("preremove", "upgrade")
+	run("preremove", "remove")
+	require.NotContains(t, run("postremove", "remove"), "disable")
+	require.FileExists(t, link)
+	run("postremove", "purge")
+	require.NoFileExists(t, link)
+	require.Contains(t, run("preremove", "0"), "disable agentgraph.service") // of rpm, which has no purge
+}
+
+// Everybody edits this file, so each change of it asks a question at each upgrade.
+func TestConfigurationFileIsNotTheGeneratedList(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("deploy/systemd/environment")
+	require.NoError(t, err)
+	require.LessOrEqual(t, bytes.Count(text, []byte("=")), 3)
+	release, err := os.ReadFile(".goreleaser.yaml")
+	require.NoError(t, err)
+	require.Contains(t, string(release),
+		"{src: deploy/systemd/environment.example, dst: /usr/share/doc/agentgraph/environment.example}")
 }

@@ -39,6 +39,11 @@ discard() { # REASON
 main() {
 	releases=${RELEASES:-https://github.com/agentgraph/agentgraph/releases}
 	prefix=${PREFIX:-/usr/local}
+	prefix=${prefix%/}
+	case $prefix in
+	/* | "") ;;
+	*) prefix=$PWD/$prefix ;;
+	esac
 	case $(uname -s) in
 	Linux) os=linux ;;
 	Darwin) os=darwin ;;
@@ -60,6 +65,10 @@ main() {
 	else
 		from=$releases/latest/download
 	fi
+	case ${VERSION:-v} in
+	v*) ;;
+	*) fail "versions start with v: set VERSION=v$VERSION" ;;
+	esac
 	fetch "$from/checksums.txt" "$work/checksums.txt"
 	archive=$(awk -v suffix="_${os}_$arch.tar.gz" \
 		'substr($2, length($2) - length(suffix) + 1) == suffix { print $2; exit }' "$work/checksums.txt")

@@ -53,8 +53,16 @@ func serveRelease(t *testing.T, archive []byte, sum string) string {
 
 func runInstaller(t *testing.T, releases, prefix string) (string, error) {
 	t.Helper()
-	command := exec.CommandContext(t.Context(), "sh", "install.sh") //nolint:gosec // the project's own script
-	command.Env = append(os.Environ(), "RELEASES="+releases, "PREFIX="+prefix, "VERSION=")
+	return runInstallerIn(t, "", "RELEASES="+releases, "PREFIX="+prefix, "VERSION=")
+}
+
+// runInstallerIn runs the installer in a directory, with further variables.
+func runInstallerIn(t *testing.T, dir string, variables ...string) (string, error) {
+	t.Helper()
+	script, err := filepath.Abs("install.sh")
+	require.NoError(t, err)
+	command := exec.CommandContext(t.Context(), "sh", script) //nolint:gosec // the project's own script
+	command.Dir, command.Env = dir, append(os.Environ(), variables...)
 	output, err := command.CombinedOutput()
 	return string(output), err
 }
@@ -130,4 +138,25 @@ func TestInstallerNamesWhatIsMissing(t *testing.T) {
 	output, err := runInstaller(t, server.URL, t.TempDir())
 	require.Error(t, err)
 	require.Contains(t, output, "cannot download "+server.URL+"/latest/download/checksums.txt")
+}
+
+func TestInstallerKnowsItsDirectoryInThePath(t *testing.T) {
+	archive := packArchive(t)
+	releases := serveRelease(t, archive, fmt.Sprintf("%x", sha256.Sum256(archive)))
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	t.Setenv("PATH", filepath.Join(dir, "local", "bin")+":"+os.Getenv("PATH"))
+	for _, prefix := range []string{"local", filepath.Join(dir, "local") + "/"} {
+		output, err := runInstallerIn(t, dir, "RELEASES="+releases, "PREFIX="+prefix, "VERSION=")
+		require.NoError(t, err, output)
+		require.Contains(t, output, "in "+filepath.Join(dir, "local", "bin")+"\n")
+		require.NotContains(t, output, "to your PATH")
+	}
+}
+
+func TestInstallerKnowsThatVersionsStartWithV(t *testing.T) {
+	t.Parallel()
+	output, err := runInstallerIn(t, "", "PREFIX="+t.TempDir(), "VERSION=0.1.0")
+	require.Error(t, err)
+	require.Contains(t, output, "versions start with v: set VERSION=v0.1.0")
 }

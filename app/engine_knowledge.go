@@ -28,7 +28,7 @@ func (o EngineOptions) knowledge() (*knowledge.Base, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("choose the embedding model: %w", err)
+		return nil, fmt.Errorf("choose the embedding model (--embedding-model): %w", err)
 	}
 	return knowledge.New(options), nil
 }

@@ -232,7 +232,8 @@ func TestOpenReportsErrors(t *testing.T) {
 	ctx := t.Context()
 	_, err := db.Open(ctx, "postgres://user:hunter2@%zz", db.Options{})
 	const invalid = "open database: the address is not a valid Postgres URL: "
-	require.EqualError(t, err, invalid+"write special characters of the password as %40 for @ and %2F for /")
+	require.EqualError(t, err, invalid+"write special characters of the password as %40 for @ and %2F for /, as in "+
+		"postgres://user:p%40ssword@host:5432/database")
 	for address, says := range map[string]string{
 		"postgres://user:hunter2@127.0.0.1/x?sslmode=some":             "sslmode is invalid",
 		"postgres://user:hunter2@127.0.0.1/x?sslrootcert=/none/ca.pem": "/none/ca.pem: no such file or directory",

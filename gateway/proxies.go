@@ -12,11 +12,14 @@ const forwardedHeader = "X-Forwarded-For"
 // maxForwarded bounds how many addresses of the header are read.
 const maxForwarded = 32
 
-// remoteOf returns the address of the request's client. It is the address of the connection, with its port, unless that
-// belongs to a trusted proxy. Then it is the last address in X-Forwarded-For that is not a trusted proxy's: clients can
-// write what they like before it.
+// remoteOf returns the address of the request's client, without a port. It is the address of the connection, unless
+// that belongs to a trusted proxy. Then it is the last address in X-Forwarded-For that is not a trusted proxy's:
+// clients can write what they like before it.
 func (s *Server) remoteOf(r *http.Request) string {
 	remote := r.RemoteAddr
+	if address := addressOf(remote); address.IsValid() {
+		remote = address.String()
+	}
 	lines := r.Header.Values(forwardedHeader)
 	if len(s.settings.TrustedProxies) == 0 || len(lines) == 0 || !s.isTrustedProxy(addressOf(remote)) {
 		return remote

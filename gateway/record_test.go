@@ -138,7 +138,7 @@ func TestLogNamesCodeCostKeyAndRemote(t *testing.T) {
 	f.do(t, call{method: "POST", path: "/graphql", body: body(t, "query Wrong { nothing }")})
 	require.Eventually(t, func() bool { return strings.Count(f.log.String(), `"msg":"request"`) == 2 }, patience,
 		time.Millisecond)
-	for _, part := range []string{`"code":""`, `"cost":1`, `"keyId":"k1"`, `"remote":"127.0.0.1:`,
+	for _, part := range []string{`"code":""`, `"cost":1`, `"keyId":"k1"`, `"remote":"127.0.0.1"`,
 		`"code":"GRAPHQL_VALIDATION_FAILED"`} {
 		require.Contains(t, f.log.String(), part)
 	}

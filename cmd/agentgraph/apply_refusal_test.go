@@ -104,7 +104,7 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"has no .yaml file": {"diff", "-f", t.TempDir()}, "no such file": {"diff", "-f", "/nowhere"},
 	} {
 		o := c.run(t, key, args...)
-		require.NotZero(t, o.code)
+		require.Equal(t, 2, o.code, says)
 		require.Contains(t, o.log, says)
 	}
 	for _, text := range []string{"", "# nothing\n", "{}\n"} {

@@ -42,6 +42,35 @@ func TestHelpAndVersionArePrinted(t *testing.T) {
 	require.Equal(t, "agentgraph "+version()+"\n", ran(t, "--version").out)
 }
 
+// The manual pages have everything that the help has: a page is complete without running the program.
+func TestManualPagesSayWhatTheHelpSays(t *testing.T) {
+	t.Parallel()
+	var visit func(cmd *cobra.Command)
+	visit = func(cmd *cobra.Command) {
+		words := strings.Fields(cmd.CommandPath())[1:]
+		help, page := ran(t, append(words, "--help")...), cli.Manual(cmd, "2026-11-30")
+		page = strings.NewReplacer(`\-`, "-", `\&`, "", `\e`, `\`, `""`, `"`).Replace(page)
+		paged := strings.Join(strings.Fields(page), " ")
+		for line := range strings.Lines(help.out) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "    ")
+			line = strings.TrimPrefix(line, "Usage: ")
+			if !strings.HasSuffix(line, ":") && !strings.HasPrefix(line, "Run \"") {
+				require.Contains(t, paged, strings.TrimSuffix(line, "."), "%v", words)
+			}
+		}
+		for _, child := range cmd.Commands() {
+			if child.IsAvailableCommand() {
+				visit(child)
+			}
+		}
+	}
+	visit(newProgram())
+	serve, _, err := newProgram().Find([]string{"serve"})
+	require.NoError(t, err)
+	require.Contains(t, cli.Manual(serve, ""), ".TP\n.B \"\\-\\-rate\\-limit=600\"\n")
+	require.Contains(t, cli.Manual(serve, ""), "($AGENTGRAPH_RATE_LIMIT).")
+}
+
 func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
@@ -58,7 +87,7 @@ func TestWrongCommandLineExitsWithTwoAndSuggestion(t *testing.T) {
 		"export --company": "--company needs a value",
 		"erase --phone --json --company x --database-url y": "--phone needs a value, but the next argument starts with a " +
 			"dash. Pass --phone=NUMBER",
-		"erase --database-url y":                "missing flags: --company=STRING, --phone=NUMBER",
+		"erase --database-url postgres://x":     "missing flags: --company=STRING, --phone=NUMBER",
 		"dev --log-level v":                     `--log-level: expected debug, info, warn or error but got "v"`,
 		"query":                                 `expected "<file>"`,
 		"agents --channel Fax":                  `--channel must be one of "Phone","SMS","Web","WhatsApp" but got "Fax"`,
@@ -176,6 +205,7 @@ func TestShellsCompleteCommandsAndFlags(t *testing.T) {
 		"chat A --data a=1 --moc":    {"--mock"},
 		"keys create --scope br":     {"browse"},
 		"serve --console ":           {"on", "off"},
+		"serve --log-level ":         {"debug", "info", "warn", "error"},
 		"completion ":                {"bash", "zsh", "fish", "powershell"},
 		"test show some":             nil,
 		"serve --listen test --metr": {"--metrics-listen"},
@@ -272,6 +302,7 @@ func TestTablesPrintAsJSON(t *testing.T) {
 		"plan list":                `"plan": "Team"`,
 		"plan show --company Acme": `"remaining": 100`,
 		"migrate status":           `"name": "0001_agent_graph.sql"`,
+		"migrate up":               `"name": "0001_agent_graph.sql"`,
 	} {
 		o := ran(t, append(strings.Fields(command), "--json", "--database-url", address)...)
 		require.Equal(t, 0, o.code, o.log)

@@ -185,7 +185,7 @@ func TestDoctorReportsFindings(t *testing.T) {
 		"no judge": {[]string{"--openai-base-url", modelURL, "--openai-api-key", "right"}, 0,
 			map[string][2]string{"judge": {"warning", "judges itself"}}},
 		"no embedding model": {[]string{"--embedding-model", "/nope"}, 1,
-			map[string][2]string{"engine": {"problem", "choose the embedding model: "}}},
+			map[string][2]string{"engine": {"problem", "choose the embedding model (--embedding-model): "}}},
 		"wrong secret key": {[]string{"--secret-key", "hunter2"}, 1,
 			map[string][2]string{"secret key": {"problem", "32 bytes"}}},
 		"port taken": {[]string{"--listen", taken.Addr().String()}, 1,
@@ -297,8 +297,9 @@ func TestDoctorRefusesInvalidSettings(t *testing.T) {
 		"--workers=-1", "--max-upload=5MB", "--cors-origin=example.com", "--trusted-documents=/nope", "--base-path=agents/",
 		"--drain-delay=-3s", "--audit-webhook=notaurl", "--log-level=verbose", "--console=maybe", "--migrate=maybe", "--pprof",
 		"--query-cost=-1", "--rate-limit=-1", "--max-connections=1", "--trusted-proxy=10.0.0.0/33",
+		"--listen=7391", "--listen=:99999", "--metrics-listen=9090",
 	} {
-		serve, doctor := ran(t, "serve", "--database-url", "x", setting), ran(t, "doctor", setting)
+		serve, doctor := ran(t, "serve", "--database-url", "postgres://127.0.0.1:1/x", setting), ran(t, "doctor", setting)
 		require.Equal(t, 2, doctor.code, setting)
 		require.Equal(t, serve.log, strings.Replace(doctor.log, "agentgraph: doctor: ", "agentgraph: serve: ", 1))
 	}
@@ -307,7 +308,7 @@ func TestDoctorRefusesInvalidSettings(t *testing.T) {
 		"OTEL_TRACES_EXPORTER=zipkin":          `OTEL_TRACES_EXPORTER must be otlp or none, not "zipkin"`,
 	} {
 		for _, command := range []string{"doctor", "serve"} {
-			o := process(t, "", []string{setting, "DATABASE_URL=x"}, command)
+			o := process(t, "", []string{setting, "DATABASE_URL=postgres://127.0.0.1:1/x"}, command)
 			require.Equal(t, 2, o.code)
 			require.Contains(t, o.log, says)
 		}

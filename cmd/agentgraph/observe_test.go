@@ -38,7 +38,8 @@ func TestServeHasMetricsOnlyOnRequest(t *testing.T) {
 
 func TestInvalidObserveFlagsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, flags := range [][]string{{"--pprof"}, {"--slow-statement", "-1s"}, {"--slow-operation", "-1s"}} {
+	for _, flags := range [][]string{{"--pprof"}, {"--slow-statement", "-1s"}, {"--slow-operation", "-1s"},
+		{"--metrics-listen", "9090"}, {"--metrics-listen", ":99999"}} {
 		var log bytes.Buffer
 		arguments := append([]string{"serve", "--database-url", "postgres://nobody@127.0.0.1:1/none"}, flags...)
 		require.Equal(t, 2, run(t.Context(), arguments, streams{out: io.Discard, log: &log}), flags)

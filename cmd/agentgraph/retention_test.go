@@ -27,6 +27,8 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 		command(0, "", "retention", "show"))
 	require.Equal(t, "Chats 365 days Executions 90 days CampaignItems forever Tombstones forever Ledger forever",
 		command(0, "", "retention", "set", "--chats", "365", "--executions", "90"))
+	require.Contains(t, command(2, "", "retention", "set"),
+		"retention set: name a kind of data with its number of days, such as --chats 365")
 	for flag, value := range map[string]string{"--chats": "99999999999", "--executions": "-1", "--ledger": "40001",
 		"--tombstones": "x"} {
 		require.Contains(t, command(2, "", "retention", "set", "--campaign-items", "0", flag+"="+value),

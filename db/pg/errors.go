@@ -160,7 +160,8 @@ func InvalidAddress(err error) error {
 	if errors.As(err, &file) || cause != nil && cause.Error() == "sslmode is invalid" {
 		return fmt.Errorf(message+": %w", cause)
 	}
-	return errors.New(message + ": write special characters of the password as %40 for @ and %2F for /")
+	return errors.New(message + ": write special characters of the password as %40 for @ and %2F for /, as in " +
+		"postgres://user:p%40ssword@host:5432/database")
 }
 
 // Reason returns why a connection failed, in one line. The driver's own text has a line for each address that it

@@ -115,10 +115,19 @@ func advise(ctx context.Context, config *pgxpool.Config, err error) error {
 	return fmt.Errorf("%w: add it to ignore_startup_parameters of PgBouncer", err)
 }
 
-func configOf(address string, o Options) (*pgxpool.Config, error) {
+// ParseAddress parses the address of a database. Its error does not contain the password.
+func ParseAddress(address string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(address)
 	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash ends up in Database
 		return nil, InvalidAddress(err)
+	}
+	return config, nil
+}
+
+func configOf(address string, o Options) (*pgxpool.Config, error) {
+	config, err := ParseAddress(address)
+	if err != nil {
+		return nil, err
 	}
 	// bun writes arguments into the SQL text, so few texts repeat, and a statement cache would only cost round trips.
 	// QueryExecModeExec needs none. The simple protocol needs none either, but allows several statements in one text,

@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,12 +50,18 @@ func (s State) newer() error {
 		"agentgraph", s.Current, s.Wanted)
 }
 
+// CheckAddress returns an error if the text is not the address of a database. The error does not contain the password.
+func CheckAddress(address string) error {
+	_, err := pg.ParseAddress(address)
+	return err
+}
+
 // NewMigrator connects to the database at the address. It returns an error if another program's tables have names that
 // agentgraph needs. Close closes the connections.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
-	config, err := pgxpool.ParseConfig(address)
-	if err != nil || strings.Contains(config.ConnConfig.Database, "@") { // a password with a slash ends up in Database
-		return nil, pg.InvalidAddress(err)
+	config, err := pg.ParseAddress(address)
+	if err != nil {
+		return nil, err
 	}
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	pool, err := pgxpool.NewWithConfig(ctx, config)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
@@ -35,9 +36,21 @@ func (f *DatabaseFlag) Declare() cli.Flags {
 	}
 }
 
-// Validate refuses an empty address, for example from an empty file or an unset variable in a script.
+// Validate refuses invalid addresses, and an empty one, for example from an empty file or an unset variable.
 func (f DatabaseFlag) Validate() error {
-	return cli.Refuse(f.DatabaseURL == "", "--database-url or DATABASE_URL must name a database")
+	if f.DatabaseURL == "" {
+		return errors.New("--database-url or DATABASE_URL must name a database")
+	}
+	if err := schema.CheckAddress(f.DatabaseURL); err != nil {
+		return fmt.Errorf("--database-url or DATABASE_URL: %w", err)
+	}
+	if f.SessionDatabaseURL == "" {
+		return nil
+	}
+	if err := schema.CheckAddress(f.SessionDatabaseURL); err != nil {
+		return fmt.Errorf("--session-database-url: %w", err)
+	}
+	return nil
 }
 
 // SecretKeyFlag has the secret key.

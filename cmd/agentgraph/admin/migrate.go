@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -48,6 +49,9 @@ func (c *migrateUp) Run(cmd *cobra.Command) error {
 		if err := m.Up(ctx); err != nil {
 			return err
 		}
+		if c.JSON {
+			return printStatus(ctx, m, cmd, c.OutputFlag)
+		}
 		return printVersion(ctx, m, cmd)
 	})
 }
@@ -90,12 +94,15 @@ func newMigrateDown() *cobra.Command {
 	})
 }
 
-// Run reverts the newest migration if --yes confirms it.
+// Validate refuses to run without --yes.
+func (c *migrateDown) Validate() error {
+	return errors.Join(cli.Refuse(!c.Yes, "this would drop tables with all their data: add --yes to confirm"),
+		c.DatabaseFlag.Validate())
+}
+
+// Run reverts the newest migration.
 func (c *migrateDown) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	if !c.Yes {
-		return fmt.Errorf("migrate down drops tables with all their data: add --yes to confirm")
-	}
 	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		if err := m.Down(ctx); err != nil {
 			return err
@@ -133,55 +140,59 @@ type migrationShown struct {
 	AppliedAt *time.Time `json:"appliedAt"`
 }
 
-// Run prints one line for each migration.
+// Run prints the status.
 func (c *migrateStatus) Run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
-	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
-		steps, err := m.Status(ctx)
-		if err != nil {
-			return err
-		}
-		schema, err := m.Schema(ctx)
-		if err != nil {
-			return err
-		}
-		local, err := m.LocalTables(ctx)
-		if err != nil {
-			return err
-		}
-		faults, err := m.IndexFaults(ctx)
-		if err != nil {
-			return err
-		}
-		shown, table := schemaShown{schema.Current, schema.Wanted, []migrationShown{}, local, nil}, [][]string{}
-		for _, fault := range faults {
-			shown.IndexFaults = append(shown.IndexFaults, fault.String())
-		}
-		for _, step := range steps {
-			migration, applied := migrationShown{Version: step.Version, Name: step.Name}, "missing"
-			if !step.AppliedAt.IsZero() {
-				migration.AppliedAt, applied = &step.AppliedAt, step.AppliedAt.UTC().Format(time.RFC3339)
-			}
-			shown.Migrations = append(shown.Migrations, migration)
-			table = append(table, []string{strconv.FormatInt(step.Version, 10), step.Name, applied})
-		}
-		if err := c.Print(cmd.OutOrStdout(), shown, table); err != nil || c.JSON {
-			return err
-		}
-		for _, fault := range faults {
-			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "index %s; run in psql: %s\n", fault, fault.Repair); err != nil {
-				return err
-			}
-		}
-		if len(local) > 0 {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",
-				strings.Join(local, ", "))
-			if err != nil {
-				return err
-			}
-		}
-		return printVersion(ctx, m, cmd)
+	return withMigrator(cmd.Context(), c.DatabaseFlag, func(m *schema.Migrator) error {
+		return printStatus(cmd.Context(), m, cmd, c.OutputFlag)
 	})
+}
+
+// printStatus prints one line for each migration, then what is missing or damaged.
+func printStatus(ctx context.Context, m *schema.Migrator, cmd *cobra.Command, output cli.OutputFlag) error {
+	steps, err := m.Status(ctx)
+	if err != nil {
+		return err
+	}
+	schema, err := m.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	local, err := m.LocalTables(ctx)
+	if err != nil {
+		return err
+	}
+	faults, err := m.IndexFaults(ctx)
+	if err != nil {
+		return err
+	}
+	shown, table := schemaShown{schema.Current, schema.Wanted, []migrationShown{}, local, nil}, [][]string{}
+	for _, fault := range faults {
+		shown.IndexFaults = append(shown.IndexFaults, fault.String())
+	}
+	for _, step := range steps {
+		migration, applied := migrationShown{Version: step.Version, Name: step.Name}, "missing"
+		if !step.AppliedAt.IsZero() {
+			migration.AppliedAt, applied = &step.AppliedAt, step.AppliedAt.UTC().Format(time.RFC3339)
+		}
+		shown.Migrations = append(shown.Migrations, migration)
+		table = append(table, []string{strconv.FormatInt(step.Version, 10), step.Name, applied})
+	}
+	if err := output.Print(cmd.OutOrStdout(), shown, table); err != nil || output.JSON {
+		return err
+	}
+	for _, fault := range faults {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "index %s; run in psql: %s\n", fault, fault.Repair); err != nil {
+			return err
+		}
+	}
+	if len(local) > 0 {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",
+			strings.Join(local, ", "))
+		if err != nil {
+			return err
+		}
+	}
+	return printVersion(ctx, m, cmd)
 }
 
 // withMigrator opens the database for one command. If there are two addresses, both must lead to it: one may be left in

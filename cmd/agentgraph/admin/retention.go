@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -58,6 +59,13 @@ func days(into **int32) func(string) error {
 		*into = new(int32(n))
 		return nil
 	}
+}
+
+// Validate refuses a command line that would set nothing.
+func (c *retentionSet) Validate() error {
+	isNothing := c.Chats == nil && c.Executions == nil && c.CampaignItems == nil && c.Tombstones == nil && c.Ledger == nil
+	return errors.Join(c.companyFlag.Validate(), cli.Refuse(isNothing,
+		"name a kind of data with its number of days, such as --chats 365"))
 }
 
 // Run sets all the given values or none, and prints the resulting values.

@@ -146,7 +146,7 @@ func namesIn(place string) ([]string, error) {
 func readSources(places []string) ([]*source, error) {
 	sources, err := readAll(places)
 	if err != nil {
-		return nil, client.Exit(client.ExitFailed, err)
+		return nil, err
 	}
 	if !slices.ContainsFunc(sources, func(s *source) bool { return len(s.content) > 0 }) {
 		names := make([]string, len(sources))
@@ -165,11 +165,11 @@ func readAll(places []string) ([]*source, error) {
 	var wrong faults
 	for _, place := range places {
 		names, err := namesIn(place)
-		if err != nil {
-			return nil, err
+		if err == nil && len(names) == 0 {
+			err = fmt.Errorf("the directory %s has no .yaml file", place)
 		}
-		if len(names) == 0 {
-			return nil, fmt.Errorf("the directory %s has no .yaml file", place)
+		if err != nil {
+			return nil, client.Exit(client.ExitUsage, err)
 		}
 		for _, name := range names {
 			if slices.ContainsFunc(sources, func(s *source) bool { return s.name == name }) {
@@ -184,7 +184,10 @@ func readAll(places []string) ([]*source, error) {
 			sources = append(sources, read)
 		}
 	}
-	return sources, wrong.err()
+	if err := wrong.err(); err != nil {
+		return nil, client.Exit(client.ExitFailed, err)
+	}
+	return sources, nil
 }
 
 // readSource reads a YAML file: the path itself, or a file in the directory at the path.

@@ -26,26 +26,59 @@ func printHelp(cmd *cobra.Command) {
 	help := &page{width: widthOf(cmd.OutOrStdout())}
 	help.paragraph("Usage: " + Usage(cmd))
 	help.paragraph(cmd.Short)
-	help.paragraph(cmd.Long)
-	if cmd.Example != "" {
-		help.title("Examples:")
-		help.text.WriteString("\n  " + strings.ReplaceAll(cmd.Example, "\n", "\n  ") + "\n")
-	}
-	if arguments := Arguments(cmd); len(arguments) > 0 {
-		help.title("Arguments:")
-		help.columns(arguments)
-	}
-	help.commands(cmd)
-	help.title("Flags:")
-	rows := flagRows(cmd.Root().PersistentFlags())
-	if own := flagRows(ownFlags(cmd)); len(own) > 0 {
-		rows = slices.Concat(rows, [][2]string{{}}, own)
-	}
-	help.columns(rows)
+	describe(help, cmd)
 	if cmd == cmd.Root() {
 		help.paragraph("Run \"" + cmd.Name() + " <command> --help\" for more information on a command.")
 	}
 	_, _ = io.WriteString(cmd.OutOrStdout(), help.text.String())
+}
+
+// document is a help text or a manual page that is being written.
+type document interface {
+	title(text string)
+	paragraph(text string)
+	// example writes lines as they are.
+	example(lines string)
+	// columns writes rows of two columns. A row whose first column is empty is an empty line.
+	columns(rows [][2]string)
+}
+
+// describe writes what the help and the manual page of a command have in common.
+func describe(d document, cmd *cobra.Command) {
+	d.paragraph(cmd.Long)
+	if cmd.Example != "" {
+		d.title("Examples:")
+		d.example(cmd.Example)
+	}
+	if arguments := Arguments(cmd); len(arguments) > 0 {
+		d.title("Arguments:")
+		d.columns(arguments)
+	}
+	describeCommands(d, cmd)
+	d.title("Flags:")
+	rows := flagRows(cmd.Root().PersistentFlags())
+	if own := flagRows(ownFlags(cmd)); len(own) > 0 {
+		rows = slices.Concat(rows, [][2]string{{}}, own)
+	}
+	d.columns(rows)
+}
+
+// describeCommands writes the subcommands, under the titles of their groups.
+func describeCommands(d document, cmd *cobra.Command) {
+	rowsOf := func(group string) (rows [][2]string) {
+		for _, child := range cmd.Commands() {
+			if !child.Hidden && child.GroupID == group {
+				rows = append(rows, [2]string{child.Name(), child.Short})
+			}
+		}
+		return rows
+	}
+	for _, group := range append([]*cobra.Group{{Title: "Commands:"}}, cmd.Groups()...) {
+		if rows := rowsOf(group.ID); len(rows) > 0 {
+			d.title(group.Title)
+			d.columns(rows)
+		}
+	}
 }
 
 // Arguments returns the arguments of a command, each in its written form and with its help.
@@ -166,7 +199,7 @@ func (v *value) help() string {
 	return help
 }
 
-// page is a help text that is being written.
+// page is the document of a help text.
 type page struct {
 	width int
 	text  strings.Builder
@@ -188,22 +221,9 @@ func (p *page) paragraph(text string) {
 	}
 }
 
-// commands writes the subcommands, under the titles of their groups.
-func (p *page) commands(cmd *cobra.Command) {
-	rowsOf := func(group string) (rows [][2]string) {
-		for _, child := range cmd.Commands() {
-			if !child.Hidden && child.GroupID == group {
-				rows = append(rows, [2]string{child.Name(), child.Short})
-			}
-		}
-		return rows
-	}
-	for _, group := range append([]*cobra.Group{{Title: "Commands:"}}, cmd.Groups()...) {
-		if rows := rowsOf(group.ID); len(rows) > 0 {
-			p.title(group.Title)
-			p.columns(rows)
-		}
-	}
+// example writes the lines with an indent.
+func (p *page) example(lines string) {
+	p.text.WriteString("\n  " + strings.ReplaceAll(lines, "\n", "\n  ") + "\n")
 }
 
 // columns writes rows of two columns. A row whose first column is empty is an empty line. If the first column is too

@@ -1,6 +1,6 @@
 // Command generate writes the pages of docs/reference that come from the program itself, and
-// deploy/systemd/environment. Run it in its own directory. With -release it instead writes the manual pages and the
-// completion scripts that packages install, into a directory.
+// deploy/systemd/environment.example. Run it in its own directory. With -release it instead writes the manual pages and
+// the completion scripts that packages install, into a directory.
 package main
 
 import (
@@ -39,7 +39,7 @@ func main() {
 	api := readSchema()
 	write(filepath.Join(reference, "cli.md"), "cli.md.tmpl", readCommands())
 	write(filepath.Join(reference, "settings.md"), "settings.md.tmpl", server.SettingGroups())
-	write(filepath.Join(root, "deploy", "systemd", "environment"), "environment.tmpl", server.SettingGroups())
+	write(filepath.Join(root, "deploy", "systemd", "environment.example"), "environment.tmpl", server.SettingGroups())
 	write(filepath.Join(reference, "exit-codes.md"), "exit-codes.md.tmpl", client.ExitCodes)
 	write(filepath.Join(reference, "metrics.md"), "metrics.md.tmpl", readMetrics())
 	write(filepath.Join(reference, "webhook-events.md"), "webhook-events.md.tmpl", readEvents(api.schema))

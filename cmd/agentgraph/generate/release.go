@@ -5,9 +5,12 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"strconv"
+	"time"
 
-	"github.com/spf13/cobra/doc"
+	"github.com/spf13/cobra"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/program"
 )
 
@@ -16,15 +19,11 @@ import (
 // version is that of a release, such as v1.2.3.
 func writeRelease(dir, version string) {
 	root := program.New(version)
-	root.DisableAutoGenTag = true // so that two builds of one release are equal
 	manual := filepath.Join(dir, "man")
 	if err := os.MkdirAll(manual, 0o755); err != nil { //nolint:gosec // for everybody
 		log.Fatal(err)
 	}
-	header := doc.GenManHeader{Section: "1", Source: "agentgraph " + version, Manual: "agentgraph"}
-	if err := doc.GenManTree(root, &header, manual); err != nil {
-		log.Fatal(err)
-	}
+	writeManual(root, manual, buildDate())
 	completions := filepath.Join(dir, "completions")
 	if err := os.MkdirAll(completions, 0o755); err != nil { //nolint:gosec // for everybody
 		log.Fatal(err)
@@ -44,4 +43,26 @@ func writeRelease(dir, version string) {
 			log.Fatal(err)
 		}
 	}
+}
+
+// writeManual writes the manual pages of a command and its subcommands to dir.
+func writeManual(cmd *cobra.Command, dir, date string) {
+	path := filepath.Join(dir, cli.ManualName(cmd)+".1")
+	if err := os.WriteFile(path, []byte(cli.Manual(cmd, date)), 0o644); err != nil { //nolint:gosec // for everybody
+		log.Fatal(err)
+	}
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			writeManual(child, dir, date)
+		}
+	}
+}
+
+// buildDate returns the day in SOURCE_DATE_EPOCH, so that two builds of one release are equal, or else today.
+func buildDate() string {
+	date := time.Now()
+	if seconds, err := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64); err == nil {
+		date = time.Unix(seconds, 0)
+	}
+	return date.UTC().Format(time.DateOnly)
 }

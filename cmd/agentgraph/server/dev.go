@@ -98,7 +98,7 @@ func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start
 	}
 	engine, evaluator, closeEngine, err := app.NewEngine(options)
 	if err != nil {
-		return err
+		return client.Exit(client.ExitUsage, err)
 	}
 	defer closeEngine()
 	// Listen first: if the port is taken, there is no need to start a database.

@@ -181,6 +181,15 @@ func (f busFlags) nats(log *slog.Logger) *db.NATS {
 	return &f.NATS
 }
 
+// checkListen refuses an address without a port, or with a port that does not exist.
+func checkListen(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
+	}
+	return cli.Refuse(err != nil, "%s must be an address such as :8080 or 127.0.0.1:8080, not %q", flag, address)
+}
+
 // listen listens on the address. If the port is in use, the error includes the advice.
 func listen(ctx context.Context, address, advice string) (net.Listener, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)

@@ -16,8 +16,14 @@ import (
 // closeTimeout bounds how long the program waits at its end to send the last spans.
 const closeTimeout = 5 * time.Second
 
-// Validate refuses profiles without an address, OTEL_* variables that cannot be used, and negative durations.
+// Validate refuses an invalid address, profiles without an address, OTEL_* variables that cannot be used, and negative
+// durations.
 func (f observeFlags) Validate() error {
+	if f.Listen != "" {
+		if err := checkListen("--metrics-listen", f.Listen); err != nil {
+			return err
+		}
+	}
 	return cmp.Or(
 		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen, because profiles are served on that address"),
 		observe.CheckTraces(),

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,7 @@ import (
 	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/llm/provider"
 )
@@ -72,7 +74,10 @@ func (Schema) Run(cmd *cobra.Command) error {
 func (c *Serve) Validate() error {
 	_, err := c.Bucket()
 	_, errKey := c.Key()
-	return errors.Join(c.validateAlone(), err, errKey, c.DatabaseFlag.Validate(), c.busFlags.Validate())
+	_, port, _ := net.SplitHostPort(c.Listen)
+	isTwice := c.Listen == c.observeFlags.Listen && port != "0" // Port 0 takes any free port.
+	return errors.Join(c.validateAlone(), err, errKey, c.DatabaseFlag.Validate(), c.busFlags.Validate(),
+		cli.Refuse(isTwice, "--metrics-listen must differ from --listen, which is %s", c.Listen))
 }
 
 // validateAlone checks the settings that doctor does not report as findings.
@@ -81,6 +86,7 @@ func (c *Serve) validateAlone() error {
 		cli.Refuse(c.MaxConnections < 2, "--max-connections must be at least 2"),
 		cli.Refuse(c.DrainDelay < 0 || c.DrainDelay > maxDrainDelay, "--drain-delay must be between 0s and %s",
 			maxDrainDelay),
+		checkListen("--listen", c.Listen),
 	)
 	if err != nil {
 		return err
@@ -105,7 +111,7 @@ func (c *Serve) Run(cmd *cobra.Command) error {
 	options := c.options(observer, log)
 	engine, evaluator, closeEngine, err := app.NewEngine(options)
 	if err != nil {
-		return err
+		return client.Exit(client.ExitUsage, err)
 	}
 	defer closeEngine()
 	secretKey, err := c.Key()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
@@ -13,7 +15,7 @@ import (
 )
 
 // This file and settings_engine.go declare all settings of the server. The flags, their help,
-// docs/reference/settings.md and deploy/systemd/environment are generated from them; see SettingGroups.
+// docs/reference/settings.md and deploy/systemd/environment.example are generated from them; see SettingGroups.
 
 // SettingGroup has the settings of one subject.
 type SettingGroup struct {
@@ -179,7 +181,8 @@ func (f *gatewayFlags) limits(rates rateLimits) cli.Flags {
 		{Into: &f.Plan, Name: "plan", Env: "AGENTGRAPH_PLAN", Default: "true", Negatable: true,
 			Help: "Answer queries with query plans. Without them, resolvers give the same answers more slowly."},
 		{Into: logLevel(&f.LogLevel), Name: "log-level", Env: "AGENTGRAPH_LOG_LEVEL", Default: "info",
-			Help: "debug, info, warn or error."},
+			Complete: func(*cobra.Command, string) []string { return []string{"debug", "info", "warn", "error"} },
+			Help:     "debug, info, warn or error."},
 	}
 }
 

@@ -112,8 +112,8 @@ func (t *Tenant) DeleteMcpServer(ctx context.Context, id string) error {
 			return err
 		}
 		if count > 0 {
-			return model.Errorf(model.Unprocessable, "MCP server %q still has tools (%d): delete them, or give them an endpoint, "+
-				"first", id, count)
+			return model.Errorf(model.Unprocessable, "MCP server %q still has tools (%d): delete them, or give them an "+
+				"endpoint, first", id, count)
 		}
 		return t.delete(ctx, mcpServer, id, (*model.McpServer)(nil))
 	})

@@ -82,7 +82,8 @@ func (b *bench) environment(s spec, address, socket string) []string {
 		"DATABASE_URL=" + url, "LISTEN=" + address, "POOL=" + strconv.Itoa(b.pool), "KEYS=" + b.keyFile,
 		"NODE_ENV=production",
 		"PGHOST=" + socket, "PGPORT=5432", "PGUSER=postgres", "PGDATABASE=" + s.database,
-		"AGENTGRAPH_LISTEN=" + address, "AGENTGRAPH_RATE_LIMIT=0", "AGENTGRAPH_MODEL_RATE_LIMIT=0",
+		"AGENTGRAPH_LISTEN=" + address, "AGENTGRAPH_RATE_LIMIT=0", "AGENTGRAPH_COMPANY_RATE_LIMIT=0",
+		"AGENTGRAPH_MODEL_RATE_LIMIT=0",
 		"AGENTGRAPH_MAX_CONNECTIONS=" + strconv.Itoa(b.pool),
 	}
 }

@@ -105,6 +105,8 @@ type Queue struct {
 
 	mu      sync.Mutex
 	workers *workers
+	// reserve is the number of workers in reserve. It is set before the first sweep.
+	reserve int
 
 	// outcomes groups the outcomes of one company's jobs, so that they are written in shared transactions.
 	outcomes group.Group[string, *outcome]

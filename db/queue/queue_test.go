@@ -265,6 +265,37 @@ func TestLongJobsOfOneCompanyDoNotDelayAnother(t *testing.T) {
 	require.NoError(t, q.Stop(ctx))
 }
 
+func TestFreeWorkersTakeTheJobsOfManyCompanies(t *testing.T) {
+	t.Parallel()
+	const size, companies = 4, 12
+	_, pool := fresh(t)
+	q, s := newQueue(t, pool, 50), newEnvironment()
+	enqueue(t, pool, q, jobsOf(newCompany(t, pool, "company_large"), size)...)
+	s.start(t, q, size)
+	running := make([]*attempt, size)
+	for i := range running {
+		running[i] = s.next(t)
+	}
+	for i := range companies {
+		enqueue(t, pool, q, jobsOf(newCompany(t, pool, fmt.Sprint("company_", i)), 1)...)
+	}
+	held := []*attempt{s.next(t)}
+	awaitCount(t, pool, 1, "SELECT count(*) FROM river_job WHERE state = 'available' AND queue = 'reserve'")
+	for _, a := range running {
+		a.result <- nil
+	}
+	for range size {
+		held = append(held, s.next(t))
+	}
+	for _, a := range held {
+		a.result <- nil
+	}
+	for range companies - len(held) {
+		s.next(t).result <- nil
+	}
+	awaitCount(t, pool, 0, allJobs)
+}
+
 func TestPatientJobsWaitForAnotherToEnd(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

@@ -86,14 +86,20 @@ func (q *Queue) sweepUnfilled(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// useReserve gives the reserve the oldest River job of each company that waits for a worker and has none.
+// useReserve gives the reserve River jobs of companies that wait for a worker and have none: the oldest of each, those
+// that have waited longest first. Only as many wait for the reserve as it has workers in this process. The other
+// workers, which do not take them, take the rest.
 func (q *Queue) useReserve(ctx context.Context) error {
 	_, err := q.pool.Exec(ctx, `UPDATE river_job SET queue = $1 WHERE state = 'available' AND id IN (
-		SELECT DISTINCT ON (args->>'companyId') id FROM river_job
-		WHERE state = 'available' AND queue = $2 AND scheduled_at < statement_timestamp() - $3::interval
-			AND args->>'companyId' NOT IN (SELECT args->>'companyId' FROM river_job
-				WHERE state = 'running' OR state = 'available' AND queue = $1)
-		ORDER BY args->>'companyId', scheduled_at, id)`, reserveQueue, riverQueue, reserveAfter)
+		SELECT id FROM (
+			SELECT DISTINCT ON (args->>'companyId') id, scheduled_at FROM river_job
+			WHERE state = 'available' AND queue = $2 AND scheduled_at < statement_timestamp() - $3::interval
+				AND args->>'companyId' NOT IN (SELECT args->>'companyId' FROM river_job
+					WHERE state = 'running' OR state = 'available' AND queue = $1)
+			ORDER BY args->>'companyId', scheduled_at, id) AS oldest
+		ORDER BY scheduled_at, id
+		LIMIT greatest(0, $4 - (SELECT count(*) FROM river_job WHERE state = 'available' AND queue = $1)))`,
+		reserveQueue, riverQueue, reserveAfter, q.reserve)
 	if err != nil {
 		return fmt.Errorf("use the reserve of workers: %w", err)
 	}

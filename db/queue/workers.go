@@ -52,7 +52,7 @@ func (q *Queue) Start(ctx context.Context, size int, work Work) error {
 		return fmt.Errorf("start the queue's workers: %w", err)
 	}
 	w.session = first
-	q.workers = w
+	q.workers, q.reserve = w, reserveOf(size)
 	var all sync.WaitGroup
 	all.Go(func() { w.supervise(w.stopping) })
 	all.Go(func() { q.sweepUntil(w.stopping) })

@@ -298,6 +298,7 @@ func TestTablesPrintAsJSON(t *testing.T) {
 	}
 	for command, holds := range map[string]string{
 		"companies list":           `"name": "Acme"`,
+		"companies list --bytes":   `"bytes": `,
 		"keys list --company Acme": `"state": "good"`,
 		"plan list":                `"plan": "Team"`,
 		"plan show --company Acme": `"remaining": 100`,

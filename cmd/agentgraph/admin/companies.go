@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,20 +56,25 @@ func (c *companiesCreate) Run(cmd *cobra.Command) error {
 type companiesList struct {
 	DatabaseFlag
 	cli.OutputFlag
+	Bytes bool
 }
 
 func newCompaniesList() *cobra.Command {
 	c := &companiesList{}
 	return cli.New(c, &cobra.Command{
 		Use: "list", Short: "List the companies.",
-		Example: "agentgraph companies list --json",
-	}, nil, &c.DatabaseFlag, &c.OutputFlag)
+		Example: "agentgraph companies list --bytes",
+	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
+		{Into: &c.Bytes, Name: "bytes", Help: "Show about how much space each company uses in Postgres, largest first. " +
+			"This reads a sample of each table."},
+	})
 }
 
 type companyShown struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	CreatedAt time.Time `json:"createdAt"`
+	Bytes     *int64    `json:"bytes,omitempty"`
 }
 
 // Run prints one line for each company.
@@ -79,10 +85,21 @@ func (c *companiesList) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
+		bytes := map[string]int64{}
+		if c.Bytes {
+			if bytes, err = store.CompanyBytes(ctx); err != nil {
+				return err
+			}
+			slices.SortStableFunc(companies, func(a, b *model.Company) int { return cmp.Compare(bytes[b.ID], bytes[a.ID]) })
+		}
 		shown, table := []companyShown{}, [][]string{}
 		for _, company := range companies {
-			shown = append(shown, companyShown{company.ID, company.Name, company.CreatedAt})
-			table = append(table, []string{company.ID, client.Printable(company.Name)})
+			row, line := companyShown{ID: company.ID, Name: company.Name, CreatedAt: company.CreatedAt}, []string{company.ID}
+			if c.Bytes {
+				row.Bytes = new(bytes[company.ID])
+				line = append(line, fmt.Sprintf("%.1f MB", float64(*row.Bytes)/1e6))
+			}
+			shown, table = append(shown, row), append(table, append(line, client.Printable(company.Name)))
 		}
 		return c.Print(cmd.OutOrStdout(), shown, table)
 	})

@@ -37,7 +37,7 @@ var importTable = map[string]string{
 	"db/local":           "",
 	"db/dbtest":          "model db db/local db/pg db/schema",
 	"archive":            "model db db/pg",
-	"engine": "model db engine/llm engine/endpoint engine/knowledge engine/lazyregexp " +
+	"engine": "model db db/fair engine/llm engine/endpoint engine/knowledge engine/lazyregexp " +
 		"db/pg engine/content engine/rules",
 	"engine/content":  "model model/ordered engine/lazyregexp",
 	"engine/endpoint": "model engine/content",

@@ -50,6 +50,9 @@ const (
 	heavyShare = 3
 )
 
+// modelShares is how many companies may use all of their slots for operations that use a model, in one process.
+const modelShares = 4
+
 // Options has the parts and the settings of an App.
 type Options struct {
 	// Store is the database. The caller closes it after the App has ended.
@@ -164,6 +167,10 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		"callTool": model.MaxToolTimeout, "createMcpServer": model.MaxToolTimeout, "refreshMcpServer": model.MaxToolTimeout,
 	}
 	keys := auth.NewKeys(o.Store, settings.RequestTimeout)
+	var modelSlots gateway.Slots
+	if n := settings.ModelSlots(); n > 0 {
+		modelSlots = fair.New(modelShares*n, n)
+	}
 	server = gateway.New(gateway.Options{
 		Schema:       schema,
 		Authenticate: keys.Authenticate,
@@ -179,6 +186,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 			return kept, claim, err
 		},
 		HeavySlots: fair.New(heavySlots*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
+		ModelSlots: modelSlots,
 		Ready:      o.Store.Ping,
 		Remarks:    o.Store.Warnings,
 		Log:        o.Log,

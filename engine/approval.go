@@ -9,6 +9,10 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// maxWaitingCalls is how many calls of a company may wait for a person in a process while the client stays connected. A
+// further turn is suspended, so that waiting turns do not use up the company's memory and slots.
+const maxWaitingCalls = 50
+
 // errSuspended is the cause when a turn ends because a call waits for a person.
 var errSuspended = errors.New("a call waits for a person")
 
@@ -18,8 +22,13 @@ func (s *chatTurn) awaitApproval(ctx context.Context, call *model.ToolCall, text
 	if err := s.turn.RequestApproval(ctx, call, text); err != nil {
 		return err
 	}
-	if s.isWorkers && *call.Approval == model.ToolCallApprovalPending {
-		s.stop(errSuspended)
+	if *call.Approval == model.ToolCallApprovalPending {
+		switch {
+		case !s.isWorkers && s.waiting.TryEnter(s.tenant.CompanyID()):
+			defer s.waiting.Leave(s.tenant.CompanyID())
+		default:
+			s.stop(errSuspended)
+		}
 	}
 	if err := s.turn.AwaitAnswer(ctx, call); err != nil {
 		return err

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -391,4 +393,41 @@ func TestATrialIsApprovedByItsCaller(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "refunded", *outcome.Result)
 	require.False(t, strings.Contains(*outcome.Result, "approve"))
+}
+
+// Turns that wait for a person hold memory, so a company can have a limited number of them in a process.
+func TestWaitingTurnsOfACompanyAreSuspendedBeyondALimit(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	ctx, leave := context.WithCancel(t.Context())
+	held := make(chan error, engine.MaxWaitingCalls)
+	chats := map[string]bool{}
+	for range engine.MaxWaitingCalls {
+		id := r.start(t, r.e, nil).ID
+		chats[id] = true
+		go func() {
+			_, _, err := send(ctx, r.e, r.tenant, id, "Refund me")
+			held <- err
+		}()
+	}
+	require.Eventually(t, func() bool {
+		found, err := dbtest.Find[*model.ToolCall](t.Context(), r.tenant, db.PendingApprovalsOfChats,
+			slices.Collect(maps.Keys(chats)))
+		require.NoError(t, err)
+		return len(found) == engine.MaxWaitingCalls
+	}, time.Minute, 5*time.Millisecond)
+	require.Empty(t, held)
+
+	_, _, err := send(t.Context(), r.e, r.tenant, r.chat.ID, "Refund me")
+	requireCode(t, model.Conflict, err)
+	require.ErrorContains(t, err, "the agent answers after that")
+	call := r.pending(t)
+
+	leave()
+	for range engine.MaxWaitingCalls {
+		requireCode(t, model.Conflict, <-held)
+	}
+	answer(t, r.tenant, call.ID, true, nil)
+	require.NoError(t, r.e.ContinueChat(t.Context(), r.tenant, r.chat.ID, 0))
+	require.EqualValues(t, 1, r.made.Load())
 }

@@ -7,8 +7,10 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"math"
 	"time"
 
+	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/engine/llm"
@@ -73,11 +75,13 @@ type Engine struct {
 	checks    *rules.Checker
 	speakers  *speakers
 	base      *knowledge.Base
-	prices    model.Prices
-	choices   map[string]Choice
-	log       *slog.Logger
-	traceID   func(context.Context) string
-	observe   func(context.Context, string) (context.Context, func(error))
+	// waiting has the calls that wait for a person, by company.
+	waiting *fair.Gate
+	prices  model.Prices
+	choices map[string]Choice
+	log     *slog.Logger
+	traceID func(context.Context) string
+	observe func(context.Context, string) (context.Context, func(error))
 }
 
 // New returns an Engine whose agents speak through the model.
@@ -85,7 +89,8 @@ func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, samples: o.Samples, webhook: o.TransferWebhook,
 		checks: rules.NewChecker(), speakers: newSpeakers(),
-		prices: o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
+		waiting: fair.New(math.MaxInt, maxWaitingCalls),
+		prices:  o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
 		observe: o.ObserveCall,
 		base:    o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		limits: limits{

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -31,24 +32,45 @@ type Slots interface {
 }
 
 // heavy is an extension that queues heavy operations. Each uses a processor for tens of milliseconds, and one company's
-// operations must not delay those of all others. Mutations that call a language model are exempt: they mostly wait.
+// operations must not delay those of all others. Operations that use a model mostly wait, but hold memory for minutes.
+// They queue for slots of their own.
 type heavy struct {
 	extensionBase
-	slots Slots
+	// slots are for heavy operations, and models for those that use a model. Nil means no bound.
+	slots, models Slots
+	// patience is how long an operation waits for a slot of models.
+	patience time.Duration
 }
 
 // InterceptResponse waits for a slot before anything is executed.
 func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 	operation := graphql.GetOperationContext(ctx)
-	if operation.Operation == nil || !isHeavy(ctx, operation) {
+	slots, busy, waiting := h.slots, tooManyHeavy, ctx
+	switch {
+	case operation.Operation == nil:
+		return next(ctx)
+	case modelDrivenFields(operation) > 0:
+		slots, busy = h.models, tooManyModelDriven
+		patient, cancel := context.WithTimeout(ctx, h.patience)
+		defer cancel()
+		waiting = patient
+	case !isHeavy(ctx, operation):
+		return next(ctx)
+	}
+	if slots == nil {
 		return next(ctx)
 	}
 	principal, _ := model.PrincipalOf(ctx)
-	if h.slots.Enter(ctx, principal.CompanyID) != nil {
-		return &graphql.Response{Errors: gqlerror.List{publicError(ctx, tooManyHeavy())}}
+	if slots.Enter(waiting, principal.CompanyID) != nil {
+		return &graphql.Response{Errors: gqlerror.List{publicError(ctx, busy())}}
 	}
-	defer h.slots.Leave(principal.CompanyID)
+	defer slots.Leave(principal.CompanyID)
 	return next(ctx)
+}
+
+func tooManyModelDriven() *model.Error {
+	return model.Errorf(model.Unavailable, "too many operations of the company that use a model are in progress. "+
+		"Nothing was done: try again")
 }
 
 func tooManyHeavy() *model.Error {
@@ -82,7 +104,7 @@ func isHeavy(ctx context.Context, operation *graphql.OperationContext) bool {
 	case ast.Query:
 		return rec.cost >= heavyCost || len(slices.Collect(rootFields(operation))) >= heavyFields
 	case ast.Mutation:
-		return rec.cost-mutationCost*len(mutations(ctx)) >= heavyCost && modelDrivenFields(operation) == 0
+		return rec.cost-mutationCost*len(mutations(ctx)) >= heavyCost
 	default:
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/stretchr/testify/require"
@@ -39,30 +40,48 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 		operation ast.Operation
 		root      ast.SelectionSet
 		cost      int
-		takes     bool
+		// takes says that it needs a slot of heavy operations, and waits that it needs one of those that use a model.
+		takes, waits bool
 	}{
-		{"a heavy query", ast.Query, field(), heavyCost, true},
-		{"a light query", ast.Query, field(), heavyCost - 1, false},
-		{"a light query of many fields", ast.Query, many(heavyFields), heavyFields, true},
-		{"a light query of fewer", ast.Query, many(heavyFields - 1), heavyFields, false},
-		{"a mutation with a heavy payload", ast.Mutation, field(), mutationCost + heavyCost, true},
-		{"a mutation", ast.Mutation, field(), mutationCost + heavyCost - 1, false},
-		{"a mutation that waits for a model", ast.Mutation, field(&ast.Directive{Name: "modelDriven"}), 5 * mutationCost, false},
-		{"a subscription", ast.Subscription, field(), heavyCost, false},
+		{"a heavy query", ast.Query, field(), heavyCost, true, false},
+		{"a light query", ast.Query, field(), heavyCost - 1, false, false},
+		{"a light query of many fields", ast.Query, many(heavyFields), heavyFields, true, false},
+		{"a light query of fewer", ast.Query, many(heavyFields - 1), heavyFields, false, false},
+		{"a mutation with a heavy payload", ast.Mutation, field(), mutationCost + heavyCost, true, false},
+		{"a mutation", ast.Mutation, field(), mutationCost + heavyCost - 1, false, false},
+		{"a mutation that waits for a model", ast.Mutation, field(&ast.Directive{Name: "modelDriven"}), 5 * mutationCost, false, true},
+		{"a subscription", ast.Subscription, field(), heavyCost, false, false},
 	} {
-		slots, isDone := &noSlots{}, false
+		slots, models, isDone := &noSlots{}, &noSlots{}, false
 		ctx := graphql.WithOperationContext(t.Context(),
 			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.operation, SelectionSet: c.root}})
 		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
 			&record{cost: c.cost})
-		response := heavy{slots: slots}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
+		response := heavy{slots: slots, models: models, patience: time.Minute}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
 			isDone = true
 			return &graphql.Response{}
 		})
 		require.Equal(t, c.takes, len(slots.asked) == 1 && slots.asked[0] == "c1", c.name)
-		require.Equal(t, !c.takes, isDone, c.name)
-		if c.takes {
+		isModelDriven := len(models.asked) == 1 && models.asked[0] == "c1"
+		require.Equal(t, c.waits, isModelDriven, c.name)
+		require.Equal(t, !c.takes && !c.waits, isDone, c.name)
+		if !isDone {
 			require.Equal(t, string(model.Unavailable), codeOf(response.Errors[0]))
 		}
+	}
+}
+
+func TestSlotsForModelsFollowTheRateLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ key, company, model, slots int }{
+		{600, 6_000, 60, 120},
+		{600, 6_000, 6_000, 12_000},
+		{600, 600, 60, minModelSlots},
+		{600, 6_000, 0, 0},
+		{0, 6_000, 60, 0},
+		{600, 0, 60, 0},
+	} {
+		settings := Settings{RateLimit: c.key, CompanyRateLimit: c.company, ModelRateLimit: c.model}
+		require.Equal(t, c.slots, settings.ModelSlots(), "%+v", c)
 	}
 }

@@ -139,15 +139,32 @@ func (s *Server) takeRequest(h http.Header, principal model.Principal, at time.T
 	return s.requests.takeRequests(h, principal, 1, at)
 }
 
-// newModelLimit returns the limit of operations that use a model. A company has as many times its key's limit as for
-// requests. It has no limit if requests have none.
+// newModelLimit returns the limit of operations that use a model.
 func newModelLimit(o Settings) keyLimit {
-	perCompany := 0
-	if o.RateLimit > 0 && o.CompanyRateLimit > 0 {
-		ratio := float64(o.CompanyRateLimit) / float64(o.RateLimit)
-		perCompany = int(math.Ceil(float64(o.ModelRateLimit) * ratio))
+	return newKeyLimit("operations that use a model", o.ModelRateLimit, o.companyModelLimit())
+}
+
+// companyModelLimit returns how many operations that use a model a company may start in a minute. It has as many times
+// its key's limit as for requests. 0 means no limit, because requests have none.
+func (s Settings) companyModelLimit() int {
+	if s.RateLimit <= 0 || s.CompanyRateLimit <= 0 {
+		return 0
 	}
-	return newKeyLimit("operations that use a model", o.ModelRateLimit, perCompany)
+	return int(math.Ceil(float64(s.ModelRateLimit) * float64(s.CompanyRateLimit) / float64(s.RateLimit)))
+}
+
+// minModelSlots is the least number of operations that use a model that a company may run at the same time. It is above
+// the number of chats that may wait for a person.
+const minModelSlots = 100
+
+// ModelSlots returns how many operations that use a model a company may run at the same time: as many as it may start
+// in 12 seconds, which is how long a slow answer takes. 0 means no limit.
+func (s Settings) ModelSlots() int {
+	perMinute := s.companyModelLimit()
+	if perMinute == 0 {
+		return 0
+	}
+	return max(perMinute/5, minModelSlots)
 }
 
 // modelDriven is an extension that limits the fields marked @modelDriven. Each occurrence in an operation counts.

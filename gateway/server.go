@@ -58,6 +58,8 @@ type Options struct {
 	// HeavySlots bounds the heavy operations that run, and the large bodies that are decoded, at the same time. If nil,
 	// they are not bounded.
 	HeavySlots Slots
+	// ModelSlots bounds the operations that use a model and run at the same time. If nil, they are not bounded.
+	ModelSlots Slots
 	// Console serves the web console to browsers. Nil means no console.
 	Console *console.Handler
 	// Pages are public documents by path, without a trailing slash.
@@ -154,9 +156,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(modelDriven{limit: newModelLimit(o.Settings)})
 	s.exec.Use(deadline{settings: o.Settings})
-	if o.HeavySlots != nil {
-		s.exec.Use(heavy{slots: o.HeavySlots})
-	}
+	s.exec.Use(heavy{slots: o.HeavySlots, models: o.ModelSlots, patience: o.Settings.RequestTimeout})
 	s.exec.Use(idempotency{Server: s})
 	s.exec.Use(resume{})
 	s.exec.Use(responseLimit{settings: o.Settings, memory: s.memory})

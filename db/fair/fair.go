@@ -35,8 +35,7 @@ func New(slots, share int) *Gate {
 // slot.
 func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	g.mu.Lock()
-	if g.free > 0 && g.inUse[tenant] < g.share {
-		g.takeSlot(tenant)
+	if g.takeSlot(tenant) {
 		g.mu.Unlock()
 		return nil
 	}
@@ -61,6 +60,14 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	return ctx.Err()
 }
 
+// TryEnter takes a slot if the tenant can have one at once, and reports whether it did. After true, the caller must call
+// Leave.
+func (g *Gate) TryEnter(tenant string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.takeSlot(tenant)
+}
+
 // Leave frees a slot of the tenant.
 func (g *Gate) Leave(tenant string) {
 	g.mu.Lock()
@@ -68,9 +75,13 @@ func (g *Gate) Leave(tenant string) {
 	g.releaseSlot(tenant)
 }
 
-func (g *Gate) takeSlot(tenant string) {
+func (g *Gate) takeSlot(tenant string) bool {
+	if g.free == 0 || g.inUse[tenant] >= g.share {
+		return false
+	}
 	g.free--
 	g.inUse[tenant]++
+	return true
 }
 
 func (g *Gate) releaseSlot(tenant string) {

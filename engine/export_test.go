@@ -1,0 +1,4 @@
+package engine
+
+// MaxWaitingCalls is maxWaitingCalls for tests.
+const MaxWaitingCalls = maxWaitingCalls

@@ -22,7 +22,7 @@ var importTable = map[string]string{
 	"cache":              "",
 	"graph":              "model",
 	"live":               "",
-	"db":                 "model live db/group db/notify db/queue db/seal db/pg db/schema",
+	"db":                 "model live db/fair db/group db/notify db/queue db/seal db/pg db/schema",
 	"db/bucket":          "model",
 	"db/bucket/s3test":   "",
 	"db/pg":              "model db/fair",

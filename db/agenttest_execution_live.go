@@ -61,7 +61,7 @@ type executionReader struct {
 func newExecutionReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &executionReader{tenant: t, id: id}
-		r.executions, r.runs = live.NewLog(budget, r.readStored), live.NewLog(budget, r.readRuns)
+		r.executions, r.runs = newLog(t, budget, r.readStored), newLog(t, budget, r.readRuns)
 		return r
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (t *Tenant) FollowBlameSearch(ctx context.Context, id string) (<-chan *model.BlameSearch, error) {
 	p := t.acquireTopic(followedBlameSearches, id, func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &blameReader{tenant: t, id: id}
-		r.searches = live.NewLog(budget, r.readStored)
+		r.searches = newLog(t, budget, r.readStored)
 		return r
 	})
 	search, err := t.BlameSearch(ctx, id)

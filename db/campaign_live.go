@@ -57,7 +57,7 @@ type campaignReader struct {
 func newCampaignReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &campaignReader{tenant: t, id: id}
-		r.campaigns, r.items = live.NewLog(budget, r.readStored), live.NewLog(budget, r.readItems)
+		r.campaigns, r.items = newLog(t, budget, r.readStored), newLog(t, budget, r.readItems)
 		return r
 	}
 }

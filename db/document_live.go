@@ -70,7 +70,7 @@ type knownDocument struct {
 func newDocumentReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &documentReader{tenant: t, id: id}
-		r.documents = live.NewLog(budget, r.readStored)
+		r.documents = newLog(t, budget, r.readStored)
 		return r
 	}
 }

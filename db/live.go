@@ -2,12 +2,14 @@ package db
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/uptrace/bun"
 
+	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
@@ -21,14 +23,25 @@ const (
 	lastReconnect = 5 * time.Second
 	// maxEventBytes bounds the memory for events of all topics.
 	maxEventBytes = 64 << 20
-	// pageBytes bounds how much a slow follower reads at once, except for a single larger row.
-	pageBytes = 256 << 10
+	// pageBytes bounds how much a slow follower reads at once, except for a single larger row. Thousands of followers may
+	// hold a page until their clients take it.
+	pageBytes = 64 << 10
+)
+
+// lateReads is how many followers of a process read rows at once, for each processor, because they fell behind or began
+// at an earlier position. lateShare is how many of them may belong to one company. Such a read can take milliseconds of
+// a processor, and a client can open a thousand streams.
+const (
+	lateReads = 3
+	lateShare = 1
 )
 
 // topics are the rows that this process follows. All followers of a row share one reader.
 type topics struct {
 	store  *Store
 	budget *live.MemoryBudget
+	// late has the slots of lateReads.
+	late   *fair.Gate
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -87,6 +100,7 @@ const (
 func newTopics(s *Store) *topics {
 	ctx, cancel := context.WithCancel(context.Background())
 	all := &topics{store: s, budget: live.NewMemoryBudget(maxEventBytes), ctx: ctx, cancel: cancel,
+		late: fair.New(lateReads*runtime.GOMAXPROCS(0), lateShare*runtime.GOMAXPROCS(0)),
 		open: map[topicKey]*topic{}}
 	all.sweep = time.AfterFunc(sweepDelay(), all.look)
 	all.sweep.Stop()
@@ -255,6 +269,19 @@ func (p *topic) endTopic() {
 	p.mu.Unlock()
 	p.reader.closeFollowers()
 	p.remove()
+}
+
+// newLog returns a log of the tenant's topic. Followers that are behind read with read.
+func newLog[E any](t *Tenant, budget *live.MemoryBudget, read live.Read[E]) *live.Log[E] {
+	late := t.store.topics.late
+	return live.NewLog(budget, func(ctx context.Context, after, known live.Position) ([]live.Stored[E], live.Position,
+		error) {
+		if err := late.Enter(ctx, t.CompanyID()); err != nil {
+			return nil, after, err
+		}
+		defer late.Leave(t.CompanyID())
+		return read(ctx, after, known)
+	})
 }
 
 // catchUp calls read and adds the results to a log, up to the known position, if the log has followers.

@@ -95,12 +95,12 @@ type chatReader struct {
 func newChatReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &chatReader{tenant: t, id: id, started: map[string]bool{}}
-		r.messages = live.NewLog(budget,
+		r.messages = newLog(t, budget,
 			func(ctx context.Context, after, _ live.Position) ([]live.Stored[*model.SimulationChatMessage], live.Position,
 				error) {
 				return r.readStored(ctx, int32(after))
 			})
-		r.events = live.NewLog(budget,
+		r.events = newLog(t, budget,
 			func(ctx context.Context, after, _ live.Position) ([]live.Stored[model.SimulationChatEvent], live.Position, error) {
 				messages, upTo, err := r.readStored(ctx, int32(after))
 				return toEvents(messages), upTo, err

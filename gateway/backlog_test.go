@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/agentgraph/agentgraph/model"
 )
 
 // While a client does not read a response, the gateway renders one more response and then waits.
@@ -58,15 +56,15 @@ func TestBacklogBoundsPendingResponses(t *testing.T) {
 	})
 }
 
-// When a key's responses hold too much memory, the client of this key that has waited longest is dropped. Other keys
-// are not affected.
+// When a company's responses hold too much memory, its client that has waited longest is dropped. Other companies are
+// not affected.
 func TestSlowestClientIsDropped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newResponseMemory(Settings{ResponseBytes: 1 << 20})
 		dropped := make(chan string, 10)
-		wait := func(key, name string, bytes int64) *outgoing {
-			o := m.open(model.KeyRef{KeyID: key}, func() { dropped <- name })
+		wait := func(companyID, name string, bytes int64) *outgoing {
+			o := m.open(companyID, func() { dropped <- name })
 			o.addBytes(bytes)
 			o.startWrite(bytes)
 			<-time.After(slowAfter)
@@ -74,17 +72,17 @@ func TestSlowestClientIsDropped(t *testing.T) {
 			return o
 		}
 		wait("other", "other", smallResponse)
-		first, second := wait("key", "first", 1<<20), wait("key", "second", 1<<20)
-		wait("key", "small", smallResponse-1)
+		first, second := wait("company", "first", 1<<20), wait("company", "second", 1<<20)
+		wait("company", "small", smallResponse-1)
 		require.Empty(t, dropped)
-		wait("key", "third", 1<<20+1)
+		wait("company", "third", 1<<20+1)
 		require.Equal(t, "first", <-dropped)
 		require.Empty(t, dropped)
 		first.close()
 		second.close()
-		wait("key", "fourth", 1<<20)
+		wait("company", "fourth", 1<<20)
 		require.Empty(t, dropped, "others have read")
 		wait("another", "another", 2<<20)
-		require.Equal(t, "third", <-dropped, "all keys together hold too much, and this key holds most")
+		require.Equal(t, "third", <-dropped, "all together hold too much, and this company holds most")
 	})
 }

@@ -170,7 +170,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ctx := model.WithPrincipal(r.Context(), principal)
-	out := s.memory.open(principal.Key(), func() {
+	out := s.memory.open(principal.CompanyID, func() {
 		s.logSlowClient(ctx, "", r.RemoteAddr)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now())
 	})

@@ -22,7 +22,7 @@ func TestLargeResponsesShareALimit(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	l.memory.held.Add(4 * 800)
-	out := l.memory.open(model.KeyRef{KeyID: "1"}, nil)
+	out := l.memory.open("c1", nil)
 	s := &responseSize{limit: 800, out: out}
 	l.addBytes(s, 100)
 	require.False(t, s.isOver.Load())
@@ -59,7 +59,7 @@ func TestMutationReadsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := limitOf(800)
 	mutate := func(bytes ...int) error {
-		_, err := l.limitMutation(l.memory.open(model.KeyRef{}, nil), func(ctx context.Context) (any, error) {
+		_, err := l.limitMutation(l.memory.open("", nil), func(ctx context.Context) (any, error) {
 			for _, n := range bytes {
 				if err := model.MemoryBudgetOf(ctx).Reserve(n); err != nil {
 					return nil, fmt.Errorf("read: %w", err)

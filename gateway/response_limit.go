@@ -93,7 +93,7 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	operation := operationContext.Operation // it is nil if the operation was refused
 	out := outgoingOf(ctx)
 	if out == nil { // Then bytes count only until this function returns.
-		out = l.memory.open(model.KeyRef{}, nil)
+		out = l.memory.open("", nil)
 		defer out.close()
 	}
 	size := &responseSize{limit: l.settings.ResponseBytes, maxWork: l.settings.ResponseWork,

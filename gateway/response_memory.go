@@ -6,26 +6,24 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/agentgraph/agentgraph/model"
 )
 
 // responseMemory counts the bytes of responses from their start until a client has taken them. All responses together
-// have a soft and a hard bound; the responses to one key have a lower hard bound. Above the soft bound no response may
-// become large. Above a hard bound none may exceed smallResponse.
+// have a soft and a hard bound; the responses to one company have a lower hard bound. Above the soft bound no response
+// may become large. Above a hard bound none may exceed smallResponse.
 type responseMemory struct {
 	// budget is the soft bound of all responses.
 	budget int64
 	held   atomic.Int64
 
-	mu   sync.Mutex
-	keys map[model.KeyRef]*keyMemory
+	mu        sync.Mutex
+	companies map[string]*companyMemory
 }
 
-// keyMemory counts the responses to one API key.
-type keyMemory struct {
+// companyMemory counts the responses to one company.
+type companyMemory struct {
 	held atomic.Int64
-	// The mutex of responseMemory guards the fields below. users counts the key's open outgoing values.
+	// The mutex of responseMemory guards the fields below. users counts the company's open outgoing values.
 	users   int
 	waiting map[*outgoing]time.Time
 	// large maps the hashes of documents to the bytes that their responses took to make. It has at most maxLargeKnown
@@ -34,30 +32,30 @@ type keyMemory struct {
 }
 
 const (
-	// keyShare bounds the responses to one key, and hardBound all responses, in quarters of the budget.
-	keyShare  = 3
-	hardBound = 6
+	// companyShare bounds the responses to one company, and hardBound all responses, in quarters of the budget.
+	companyShare = 3
+	hardBound    = 6
 	// smallResponse is the size in bytes up to which a response is always made. The client of a larger response may be
 	// dropped if it is slow.
 	smallResponse = 64 << 10
 	// slowAfter is how long a response waits for its client before the client may be dropped in favor of others.
 	slowAfter = 5 * time.Second
-	// maxLargeKnown bounds the entries of keyMemory.large.
+	// maxLargeKnown bounds the entries of companyMemory.large.
 	maxLargeKnown = 64
 )
 
 var documentHashes = maphash.MakeSeed()
 
 func newResponseMemory(s Settings) *responseMemory {
-	return &responseMemory{budget: maxLarge * s.ResponseBytes, keys: map[model.KeyRef]*keyMemory{}}
+	return &responseMemory{budget: maxLarge * s.ResponseBytes, companies: map[string]*companyMemory{}}
 }
 
 // outgoing counts the responses to one HTTP request, or to one operation of a socket. Responses of an operation may be
 // made at the same time, but only one goroutine writes them.
 type outgoing struct {
-	memory *responseMemory
-	keyRef model.KeyRef
-	key    *keyMemory
+	memory    *responseMemory
+	companyID string
+	company   *companyMemory
 	// The function drop ends the connection without waiting for the client. It may be nil.
 	drop func()
 	// unwritten is the number of bytes made and not yet taken by the client.
@@ -77,15 +75,15 @@ func outgoingOf(ctx context.Context) *outgoing {
 }
 
 // open starts to count the responses to a caller. The caller of open must call close once.
-func (m *responseMemory) open(keyRef model.KeyRef, drop func()) *outgoing {
+func (m *responseMemory) open(companyID string, drop func()) *outgoing {
 	// Allocations can wait for the garbage collector, so they are made before the lock that all requests need.
-	o, unknown := &outgoing{memory: m, keyRef: keyRef, drop: drop}, &keyMemory{}
+	o, unknown := &outgoing{memory: m, companyID: companyID, drop: drop}, &companyMemory{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if o.key = m.keys[keyRef]; o.key == nil {
-		o.key, m.keys[keyRef] = unknown, unknown
+	if o.company = m.companies[companyID]; o.company == nil {
+		o.company, m.companies[companyID] = unknown, unknown
 	}
-	o.key.users++
+	o.company.users++
 	return o
 }
 
@@ -94,21 +92,21 @@ func (o *outgoing) close() {
 	o.release()
 	o.memory.mu.Lock()
 	defer o.memory.mu.Unlock()
-	if o.key.users--; o.key.users == 0 {
-		delete(o.memory.keys, o.keyRef)
+	if o.company.users--; o.company.users == 0 {
+		delete(o.memory.companies, o.companyID)
 	}
 }
 
 // addBytes counts bytes, or releases them if the number is negative.
 func (o *outgoing) addBytes(bytes int64) {
-	o.key.held.Add(bytes)
+	o.company.held.Add(bytes)
 	o.memory.held.Add(bytes)
 }
 
 // hasRoom reports whether the bytes stay within the hard bounds. Above these, responses stay small.
 func (o *outgoing) hasRoom(bytes int64) bool {
 	m := o.memory
-	return o.key.held.Load()+bytes <= m.budget/4*keyShare && m.held.Load()+bytes <= m.budget/4*hardBound
+	return o.company.held.Load()+bytes <= m.budget/4*companyShare && m.held.Load()+bytes <= m.budget/4*hardBound
 }
 
 // limitNow returns how many bytes a response may have now. limit is its bound while there is enough memory.
@@ -130,10 +128,10 @@ func (o *outgoing) noteLarge(document string, bytes int64) {
 	hash := maphash.String(documentHashes, document)
 	o.memory.mu.Lock()
 	defer o.memory.mu.Unlock()
-	if len(o.key.large) >= maxLargeKnown || o.key.large == nil {
-		o.key.large = map[uint64]int64{}
+	if len(o.company.large) >= maxLargeKnown || o.company.large == nil {
+		o.company.large = map[uint64]int64{}
 	}
-	o.key.large[hash] = max(o.key.large[hash], bytes)
+	o.company.large[hash] = max(o.company.large[hash], bytes)
 }
 
 // isHopeless reports whether the response to a document is likely to exceed the memory that is available. Such a
@@ -143,14 +141,14 @@ func (o *outgoing) isHopeless(document string) bool {
 		return false
 	}
 	o.memory.mu.Lock()
-	bytes := o.key.large[maphash.String(documentHashes, document)]
+	bytes := o.company.large[maphash.String(documentHashes, document)]
 	o.memory.mu.Unlock()
 	return bytes > 0 && !o.hasRoom(bytes)
 }
 
 // startWrite records a response that is about to be written. Its bytes are counted already. If too many bytes are
-// unwritten, startWrite drops a client of the key that has the most: the one whose response has waited longest, if that
-// is longer than slowAfter.
+// unwritten, startWrite drops a client of the company that has the most: the one whose response has waited longest, if
+// that is longer than slowAfter.
 func (o *outgoing) startWrite(bytes int64) {
 	o.unwritten.Add(bytes)
 	if bytes < smallResponse || o.drop == nil {
@@ -159,20 +157,20 @@ func (o *outgoing) startWrite(bytes int64) {
 	m := o.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if o.key.waiting == nil {
-		o.key.waiting = map[*outgoing]time.Time{}
+	if o.company.waiting == nil {
+		o.company.waiting = map[*outgoing]time.Time{}
 	}
-	if _, waits := o.key.waiting[o]; !waits {
-		o.key.waiting[o] = time.Now()
+	if _, waits := o.company.waiting[o]; !waits {
+		o.company.waiting[o] = time.Now()
 	}
-	heaviest := o.key
+	heaviest := o.company
 	if m.held.Load() > m.budget {
-		for _, key := range m.keys {
-			if key.held.Load() > heaviest.held.Load() {
-				heaviest = key
+		for _, company := range m.companies {
+			if company.held.Load() > heaviest.held.Load() {
+				heaviest = company
 			}
 		}
-	} else if o.key.held.Load() <= m.budget/4*keyShare {
+	} else if o.company.held.Load() <= m.budget/4*companyShare {
 		return
 	}
 	if slowest := heaviest.slowest(time.Now().Add(-slowAfter)); slowest != nil {
@@ -183,8 +181,8 @@ func (o *outgoing) startWrite(bytes int64) {
 
 // slowest returns the response that has waited longest for its client, or nil if none has waited since before the given
 // time.
-func (k *keyMemory) slowest(before time.Time) (slowest *outgoing) {
-	for o, since := range k.waiting {
+func (c *companyMemory) slowest(before time.Time) (slowest *outgoing) {
+	for o, since := range c.waiting {
 		if since.Before(before) {
 			slowest, before = o, since
 		}
@@ -201,5 +199,5 @@ func (o *outgoing) release() {
 	}
 	o.memory.mu.Lock()
 	defer o.memory.mu.Unlock()
-	delete(o.key.waiting, o)
+	delete(o.company.waiting, o)
 }

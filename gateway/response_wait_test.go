@@ -15,14 +15,13 @@ func TestWaitingQueriesNeedMemoryBeforeReading(t *testing.T) {
 	const responseBytes = 1 << 20
 	limit := responseLimit{settings: Settings{ResponseBytes: responseBytes},
 		memory: newResponseMemory(Settings{ResponseBytes: responseBytes})}
-	key := model.KeyRef{CompanyID: "company_1"}
-	first := limit.memory.open(key, nil)
+	first := limit.memory.open("company_1", nil)
 	defer first.close()
 	known := &responseSize{limit: responseBytes, out: first, document: "{ large }"}
 	require.NoError(t, responseBudget{limit, known}.Reserve(responseBytes-1))
 	require.NoError(t, responseBudget{limit, known}.Reserve(1))
 	waiting := func(document string) responseBudget {
-		out := limit.memory.open(key, nil)
+		out := limit.memory.open("company_1", nil)
 		t.Cleanup(out.close)
 		return responseBudget{limit, &responseSize{limit: responseBytes, out: out, document: document}}
 	}

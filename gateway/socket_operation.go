@@ -83,7 +83,7 @@ func (s *socket) complete(id string) {
 func (s *socket) run(ctx context.Context, op *operation, params request) {
 	rec := &record{begin: time.Now(), remote: s.remote, caller: s.caller()}
 	ctx = graphql.StartOperationTrace(s.observe(context.WithValue(ctx, recordKey{}, rec), rec))
-	op.out = s.memory.open(rec.caller.Key(), func() { s.drop(op.name) })
+	op.out = s.memory.open(rec.caller.CompanyID, func() { s.drop(op.name) })
 	ctx = withOutgoing(ctx, op.out)
 	ended := func() {
 		op.cancel()

@@ -36,6 +36,9 @@ func Formats() []string {
 	return names
 }
 
+// object is a part of a request whose members are always the same.
+type object map[string]any
+
 // format is how a protocol differs from the others.
 type format struct {
 	baseURL string

@@ -16,13 +16,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// readHTML reads the blocks of a page without scripts, styles and navigation.
-func readHTML(ctx context.Context, content []byte, contentType string) (Text, error) {
-	return readStyledHTML(ctx, content, contentType, nil)
-}
-
-// readStyledHTML reads a page without elements that the styles hide.
-func readStyledHTML(ctx context.Context, content []byte, contentType string, styles hidingStyles) (Text, error) {
+// readHTML reads the blocks of a page without scripts, styles and navigation. It leaves out elements that the styles
+// hide.
+func readHTML(ctx context.Context, content []byte, contentType string, styles hidingStyles) (Text, error) {
 	var source io.Reader = bytes.NewReader(content)
 	p := page{text: newText(content)}
 	head := content[:min(len(content), 1024)]

@@ -47,7 +47,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 			text.addBlock(Block{Text: segment})
 			continue
 		}
-		part, err := readHTML(ctx, page.Bytes(), "text/html; charset=utf-8")
+		part, err := readHTML(ctx, page.Bytes(), "text/html; charset=utf-8", nil)
 		if err != nil {
 			return Text{}, err
 		}

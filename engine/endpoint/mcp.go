@@ -27,8 +27,8 @@ func (c *Caller) OffersOf(ctx context.Context, e model.ToolEndpoint, headers map
 	error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
-	s := c.newMcpSession(e, headers, maxOfferBytes)
-	if err := s.connect(ctx); err != nil {
+	s, err := c.connect(ctx, e, headers, maxOfferBytes)
+	if err != nil {
 		return nil, err
 	}
 	defer s.leave()
@@ -45,8 +45,8 @@ func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
 	// The text of a result is a JSON string, in which one byte can take six.
-	s := c.newMcpSession(e, headers, max(maxOfferBytes, 6*c.maxResponse))
-	if err := s.connect(ctx); err != nil {
+	s, err := c.connect(ctx, e, headers, max(maxOfferBytes, 6*c.maxResponse))
+	if err != nil {
 		return "", nil, err
 	}
 	defer s.leave()
@@ -65,7 +65,6 @@ type mcpSession struct {
 	headers map[string]string
 	// maxResponseBytes bounds the bytes of one response.
 	maxResponseBytes int64
-	client           *http.Client
 	*mcp.ClientSession
 
 	mutex sync.Mutex
@@ -77,23 +76,20 @@ type mcpSession struct {
 	isListChanged bool
 }
 
-func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, limit int64) *mcpSession {
-	s := &mcpSession{address: e.URL, headers: headers, maxResponseBytes: limit,
+// connect begins a session. There is no stream for messages of the server, because a session ends with its call.
+func (c *Caller) connect(ctx context.Context, e model.ToolEndpoint, headers map[string]string,
+	limit int64) (s *mcpSession, err error) {
+	s = &mcpSession{address: e.URL, headers: headers, maxResponseBytes: limit,
 		exchange: exchange{callee: "the MCP server", maxResponse: c.maxResponse, secrets: newSecrets(headers)}}
-	s.client = &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
-	return s
-}
-
-// connect begins the session. There is no stream for messages of the server, because a session ends with its call.
-func (s *mcpSession) connect(ctx context.Context) (err error) {
+	sender := &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
 	client := mcp.NewClient(&mcp.Implementation{Name: userAgent, Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
 	s.ClientSession, err = client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: s.address, HTTPClient: s.client, MaxRetries: -1, DisableStandaloneSSE: true,
+		Endpoint: s.address, HTTPClient: sender, MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: int(s.maxResponseBytes),
 	}, nil)
-	return s.failureOf(ctx, err)
+	return s, s.failureOf(ctx, err)
 }
 
 // leave ends the session in the background, which takes at most five seconds.
@@ -201,7 +197,8 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = res.Body.Close()
 		res.Body = io.NopCloser(bytes.NewReader(body))
 		// If the body is an error of the protocol, the MCP client returns it.
-		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
+		message, _ := jsonrpc.DecodeMessage(body)
+		if _, isResponse := message.(*jsonrpc.Response); !isResponse {
 			_ = s.recordFailure(s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
 				http.StatusText(res.StatusCode), s.excerpt(body, int64(len(body)) == most)))
 		}
@@ -213,11 +210,6 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res.Body, res.ContentLength = body, -1
 	return res, nil
-}
-
-func isResponse(message jsonrpc.Message) bool {
-	_, ok := message.(*jsonrpc.Response)
-	return ok
 }
 
 // forgetFailure forgets the latest failure after a success. It keeps that an answer was too large, because the MCP

@@ -131,26 +131,18 @@ func blocksOf(c *Config, turn []llm.Message) blocks {
 
 type messageEvent struct {
 	failing
-	Index   int `json:"index"`
-	Message struct {
-		Usage messageUsage `json:"usage"`
-	} `json:"message"`
+	Index        int
+	Message      struct{ Usage messageUsage }
 	ContentBlock struct {
-		Type  string          `json:"type"`
-		ID    string          `json:"id"`
-		Name  string          `json:"name"`
-		Input json.RawMessage `json:"input"`
-		Text  string          `json:"text"`
-		Data  string          `json:"data"`
+		Type, ID, Name, Text, Data string
+		Input                      json.RawMessage
 	} `json:"content_block"`
 	Delta struct {
-		Text        string `json:"text"`
-		PartialJSON string `json:"partial_json"`
-		Thinking    string `json:"thinking"`
-		Signature   string `json:"signature"`
-		StopReason  string `json:"stop_reason"`
-	} `json:"delta"`
-	Usage messageUsage `json:"usage"`
+		Text, Thinking, Signature string
+		PartialJSON               string `json:"partial_json"`
+		StopReason                string `json:"stop_reason"`
+	}
+	Usage messageUsage
 }
 
 type messageUsage struct {

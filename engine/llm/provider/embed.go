@@ -37,9 +37,9 @@ type embedding struct {
 
 type vectorList struct {
 	Data []struct {
-		Index     int       `json:"index"`
-		Embedding []float32 `json:"embedding"`
-	} `json:"data"`
+		Index     int
+		Embedding []float32
+	}
 }
 
 // NewEmbedder returns the embedding model of config, or an error that names the invalid setting. It does not call the

@@ -107,10 +107,7 @@ type outputItem struct {
 	Summary          json.RawMessage `json:"summary"`
 	EncryptedContent string          `json:"encrypted_content"`
 
-	Content []struct {
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
-	} `json:"content"`
+	Content []struct{ Text, Refusal string }
 }
 
 type responseEvent struct {

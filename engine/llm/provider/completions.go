@@ -66,9 +66,9 @@ func (d *reasoningDetail) continueWith(piece reasoningDetail) bool {
 }
 
 type toolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function functionCall `json:"function"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function object `json:"function"`
 	// ExtraContent has the signature of Gemini's thinking.
 	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
 }
@@ -77,11 +77,6 @@ type toolCall struct {
 type callState struct {
 	reasoning
 	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
-}
-
-type functionCall struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
 }
 
 type function struct {
@@ -134,7 +129,7 @@ func messageOf(c *Config, said llm.Message) message {
 			converted.reasoning = state.reasoning
 		}
 		converted.ToolCalls = append(converted.ToolCalls, toolCall{
-			ID: call.ID, Type: "function", Function: functionCall{Name: call.Name, Arguments: call.Arguments},
+			ID: call.ID, Type: "function", Function: object{"name": call.Name, "arguments": call.Arguments},
 			ExtraContent: state.ExtraContent,
 		})
 	}

@@ -29,12 +29,6 @@ type Embedder struct {
 	model *Model
 }
 
-type embedding struct {
-	Model          string   `json:"model"`
-	Input          []string `json:"input"`
-	EncodingFormat string   `json:"encoding_format"`
-}
-
 type vectorList struct {
 	Data []struct {
 		Index     int
@@ -114,7 +108,7 @@ func (e *Embedder) embed(ctx context.Context, texts []string) ([][]float32, erro
 
 func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, error) {
 	a := attempt{model: e.model}
-	answer, err := a.vectors(ctx, embedding{Model: e.model.config.Model, Input: texts, EncodingFormat: "float"})
+	answer, err := a.vectors(ctx, object{"model": e.model.config.Model, "input": texts, "encoding_format": "float"})
 	if err != nil {
 		return nil, a.vectorsFailure(ctx, err)
 	}
@@ -135,7 +129,7 @@ func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, 
 var errTooLong = errors.New("the answer is too long")
 
 // vectors requests vectors. It records the status and bounds the read, like open.
-func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorList, err error) {
+func (a *attempt) vectors(ctx context.Context, body object) (answer vectorList, err error) {
 	res, err := a.model.client.post(ctx, "embeddings", "application/json", body)
 	if err != nil {
 		return answer, err

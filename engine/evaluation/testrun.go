@@ -282,8 +282,7 @@ func (t *tester) endByContact(run *model.AgentTestRun, reason string) (*ending, 
 }
 
 func (t *tester) addMessage(run *model.AgentTestRun, role model.MessageRole, text string) {
-	at := t.now()
-	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: &at})
+	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: new(t.now())})
 	t.size += len(text)
 }
 

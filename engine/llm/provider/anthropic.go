@@ -75,8 +75,7 @@ func messagesOf(c *Config, req llm.Request) *messageRequest {
 	}
 	// The highest temperature is 1. Recent models refuse a temperature together with top_p.
 	if req.Temperature != nil {
-		temperature := min(*req.Temperature, 1)
-		body.Temperature, body.TopP = &temperature, nil
+		body.Temperature, body.TopP = new(min(*req.Temperature, 1)), nil
 	}
 	// Later requests of a conversation have the same beginning. Requests without tools rarely belong to a conversation,
 	// and would pay for a cache that nobody reads.

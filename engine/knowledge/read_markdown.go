@@ -71,10 +71,8 @@ func segmentEnd(source string) int {
 		switch {
 		case fence != "" && strings.HasPrefix(trimmed, fence):
 			fence = ""
-		case fence == "" && strings.HasPrefix(trimmed, "```"):
-			fence = "```"
-		case fence == "" && strings.HasPrefix(trimmed, "~~~"):
-			fence = "~~~"
+		case fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
+			fence = trimmed[:3]
 		}
 		at += len(line)
 	}

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -52,7 +53,7 @@ func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[
 	defer s.leave()
 	text, err = s.call(ctx, name, arguments)
 	failed := (*Error)(nil)
-	if err == nil && (isOutdated || s.hasNewList()) || errors.As(err, &failed) && failed.Cause == Status {
+	if err == nil && (isOutdated || s.isListChanged.Load()) || errors.As(err, &failed) && failed.Cause == Status {
 		offers, _ = s.offers(ctx)
 	}
 	return text, offers, err
@@ -66,14 +67,14 @@ type mcpSession struct {
 	// maxResponseBytes bounds the bytes of one response.
 	maxResponseBytes int64
 	*mcp.ClientSession
+	// isListChanged is set once the server has said that its list of tools changed.
+	isListChanged atomic.Bool
 
 	mutex sync.Mutex
 	// lastFailure is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
 	lastFailure error
 	// listed has the tools in the pages of the server's list that have arrived.
 	listed []json.RawMessage
-	// isListChanged is set once the server has said that its list of tools changed.
-	isListChanged bool
 }
 
 // connect begins a session. There is no stream for messages of the server, because a session ends with its call.

@@ -125,9 +125,6 @@ func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, 
 	return vectors, nil
 }
 
-// errTooLong is returned for a response of more than maxVectorBytes.
-var errTooLong = errors.New("the answer is too long")
-
 // vectors requests vectors. It records the status and bounds the read, like open.
 func (a *attempt) vectors(ctx context.Context, body object) (answer vectorList, err error) {
 	res, err := a.model.client.post(ctx, "embeddings", "application/json", body)
@@ -143,7 +140,7 @@ func (a *attempt) vectors(ctx context.Context, body object) (answer vectorList, 
 		return answer, err
 	}
 	if len(text) > maxVectorBytes {
-		return answer, errTooLong
+		return answer, a.answered(llm.TooLong, " with more than %d bytes", maxVectorBytes)
 	}
 	return answer, json.Unmarshal(text, &answer)
 }
@@ -157,8 +154,6 @@ func (a *attempt) vectorsFailure(ctx context.Context, err error) error {
 		return known
 	case context.Cause(ctx) != nil:
 		return a.model.newError(llm.TimedOut, a.status, "the provider did not answer in time")
-	case errors.Is(err, errTooLong):
-		return a.answered(llm.TooLong, " with more than %d bytes", maxVectorBytes)
 	case a.status == 0:
 		return a.unreached(err)
 	case errors.As(err, &syntax):

@@ -27,12 +27,10 @@ const (
 )
 
 // Formats returns the names of all formats.
-func Formats() []string {
-	var names []string
-	for name := range maps.Keys(formats) {
+func Formats() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(formats)) {
 		names = append(names, string(name))
 	}
-	slices.Sort(names)
 	return names
 }
 

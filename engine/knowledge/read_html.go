@@ -189,9 +189,7 @@ func headingLevel(tag atom.Atom) int {
 func (p *page) start(tag html.Token) {
 	switch name := tag.DataAtom; name {
 	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Nav, atom.Select:
-		if tag.Type == html.StartTagToken {
-			p.skipped, p.depth = tag.Data, 1
-		}
+		p.hide(tag)
 	case atom.Br:
 		p.line.WriteByte('\n')
 	case atom.Img:

@@ -39,8 +39,7 @@ type modelRole struct {
 
 // fault returns the failure of the role. Clients may read the formatted text, but not err.
 func (p modelRole) fault(err error, format string, args ...any) *rules.Fault {
-	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage)
-	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
+	return rules.NewFault(p.cause, err, content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage))
 }
 
 // unusable says why an answer cannot be used. It completes "Your answer cannot be used: ".

@@ -323,8 +323,7 @@ func faultOfAgent(err error) *rules.Fault {
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		switch known.Code {
 		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
-			return &rules.Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " +
-				known.Message}, Err: err}
+			return rules.NewFault(model.RunErrorCauseAgent, err, "the agent: "+known.Message)
 		}
 	}
 	return rules.FaultOfGateway(err)

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -48,6 +49,12 @@ type unusable string
 func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
+
+// requestFor returns the request for an answer with the schema. The model gets the input as JSON.
+func requestFor(system string, schema json.RawMessage, input any) llm.Request {
+	return llm.Request{System: system, Schema: schema,
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(input)}}}
+}
 
 // requestAnswer asks a model for an answer that the function read accepts. If read rejects the answer, the model sees
 // the reason and gets one more try. The error is a *rules.Fault, or ctx's error once ctx has ended.

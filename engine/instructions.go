@@ -55,6 +55,5 @@ func Instruct(agent *model.Agent, values content.Values) Instructions {
 	if err != nil {
 		return Instructions{Err: err}
 	}
-	prompt += instruction
-	return Instructions{Text: &prompt}
+	return Instructions{Text: new(prompt + instruction)}
 }

@@ -32,8 +32,7 @@ func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalN
 	var answer mockAnswer
 	for i := range m.Rules {
 		if rule := &m.Rules[i]; c.Applies(ctx, rule, call, number) {
-			position := int32(i)
-			answer.rule, answer.failure = &position, rule.Failure
+			answer.rule, answer.failure = new(int32(i)), rule.Failure
 			template, delaySeconds = rule.ResultTemplate, rule.DelaySeconds
 			break
 		}

@@ -73,8 +73,7 @@ func (c *conversation) searchKnowledge(ctx context.Context, emit func(event) boo
 	call.DurationMs = int32(max(0, c.effects.now().Sub(call.StartedAt)).Milliseconds())
 	done := &finished{}
 	if err == nil {
-		result := resultOfRetrieval(found)
-		call.Result = &result
+		call.Result = new(resultOfRetrieval(found))
 		done.warnings, err = c.addKnowledge(found)
 	}
 	if err != nil {
@@ -242,10 +241,9 @@ func (c *conversation) rephrased(ctx context.Context, said []llm.Message) string
 		}
 		transcript.WriteString(speaker + content.Clip(m.Text, maxTranscriptMessage) + "\n")
 	}
-	coldest := 0.0
 	answer, err := llm.Collect(c.rephraser.Chat(ctx, llm.Request{
 		System: rephraseInstruction, Messages: []llm.Message{{Role: llm.RoleUser, Text: transcript.String()}},
-		Settings: llm.Settings{Temperature: &coldest},
+		Settings: llm.Settings{Temperature: new(0.0)},
 	}))
 	better := strings.Join(strings.Fields(content.Clean(answer.Text)), " ")
 	if err != nil || utf8.RuneCountInString(better) > maxRephrased {

@@ -25,8 +25,7 @@ func (t *transfer) restore(calls []*model.ToolCall) {
 
 func reasonIn(a content.Values) *string {
 	reason, _ := a.Text("reason")
-	reason = strings.TrimSpace(reason)
-	return &reason
+	return new(strings.TrimSpace(reason))
 }
 
 // handOver transfers the contact to a human, or simulates a transfer. A turn makes at most one transfer.

@@ -149,8 +149,9 @@ func (f *Follower[E]) takeEvent() (event *Event, known Position, isBehind bool, 
 	return nil, 0, false, nil
 }
 
-// hasPrivateEvents reports whether the follower has events in memory that no other follower shares.
-func (f *Follower[E]) hasPrivateEvents() bool { return len(f.page) > 0 }
+// HasPrivateEvents reports whether the follower has events in memory that no other follower shares.
+func (f *Follower[E]) HasPrivateEvents() bool { return len(f.page) > 0 }
 
-// onWake sets the function to call when there may be an event. Call it before Next.
-func (f *Follower[E]) onWake(wake func()) { f.wake = wake }
+// OnWake sets the function to call when there may be an event after Next returned nil. Call OnWake before Next. wake
+// must not block.
+func (f *Follower[E]) OnWake(wake func()) { f.wake = wake }

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -27,8 +28,8 @@ func (c *Caller) OffersOf(ctx context.Context, e model.ToolEndpoint, headers map
 	error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
-	s := c.newMcpSession(e, headers, maxOfferBytes)
-	if err := s.connect(ctx); err != nil {
+	s, err := c.connect(ctx, e, headers, maxOfferBytes)
+	if err != nil {
 		return nil, err
 	}
 	defer s.leave()
@@ -45,14 +46,14 @@ func (c *Caller) CallMcp(ctx context.Context, e model.ToolEndpoint, headers map[
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(e.TimeoutSeconds*float64(time.Second)))
 	defer cancel()
 	// The text of a result is a JSON string, in which one byte can take six.
-	s := c.newMcpSession(e, headers, max(maxOfferBytes, 6*c.maxResponse))
-	if err := s.connect(ctx); err != nil {
+	s, err := c.connect(ctx, e, headers, max(maxOfferBytes, 6*c.maxResponse))
+	if err != nil {
 		return "", nil, err
 	}
 	defer s.leave()
 	text, err = s.call(ctx, name, arguments)
 	failed := (*Error)(nil)
-	if err == nil && (isOutdated || s.hasNewList()) || errors.As(err, &failed) && failed.Cause == Status {
+	if err == nil && (isOutdated || s.isListChanged.Load()) || errors.As(err, &failed) && failed.Cause == Status {
 		offers, _ = s.offers(ctx)
 	}
 	return text, offers, err
@@ -65,35 +66,31 @@ type mcpSession struct {
 	headers map[string]string
 	// maxResponseBytes bounds the bytes of one response.
 	maxResponseBytes int64
-	client           *http.Client
 	*mcp.ClientSession
+	// isListChanged is set once the server has said that its list of tools changed.
+	isListChanged atomic.Bool
 
 	mutex sync.Mutex
 	// lastFailure is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
 	lastFailure error
 	// listed has the tools in the pages of the server's list that have arrived.
 	listed []json.RawMessage
-	// isListChanged is set once the server has said that its list of tools changed.
-	isListChanged bool
 }
 
-func (c *Caller) newMcpSession(e model.ToolEndpoint, headers map[string]string, limit int64) *mcpSession {
-	s := &mcpSession{address: e.URL, headers: headers, maxResponseBytes: limit,
+// connect begins a session. There is no stream for messages of the server, because a session ends with its call.
+func (c *Caller) connect(ctx context.Context, e model.ToolEndpoint, headers map[string]string,
+	limit int64) (s *mcpSession, err error) {
+	s = &mcpSession{address: e.URL, headers: headers, maxResponseBytes: limit,
 		exchange: exchange{callee: "the MCP server", maxResponse: c.maxResponse, secrets: newSecrets(headers)}}
-	s.client = &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
-	return s
-}
-
-// connect begins the session. There is no stream for messages of the server, because a session ends with its call.
-func (s *mcpSession) connect(ctx context.Context) (err error) {
+	sender := &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
 	client := mcp.NewClient(&mcp.Implementation{Name: userAgent, Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
 	s.ClientSession, err = client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: s.address, HTTPClient: s.client, MaxRetries: -1, DisableStandaloneSSE: true,
+		Endpoint: s.address, HTTPClient: sender, MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: int(s.maxResponseBytes),
 	}, nil)
-	return s.failureOf(ctx, err)
+	return s, s.failureOf(ctx, err)
 }
 
 // leave ends the session in the background, which takes at most five seconds.
@@ -201,7 +198,8 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = res.Body.Close()
 		res.Body = io.NopCloser(bytes.NewReader(body))
 		// If the body is an error of the protocol, the MCP client returns it.
-		if message, err := jsonrpc.DecodeMessage(body); err != nil || !isResponse(message) {
+		message, _ := jsonrpc.DecodeMessage(body)
+		if _, isResponse := message.(*jsonrpc.Response); !isResponse {
 			_ = s.recordFailure(s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
 				http.StatusText(res.StatusCode), s.excerpt(body, int64(len(body)) == most)))
 		}
@@ -213,11 +211,6 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	res.Body, res.ContentLength = body, -1
 	return res, nil
-}
-
-func isResponse(message jsonrpc.Message) bool {
-	_, ok := message.(*jsonrpc.Response)
-	return ok
 }
 
 // forgetFailure forgets the latest failure after a success. It keeps that an answer was too large, because the MCP

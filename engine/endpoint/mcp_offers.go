@@ -123,22 +123,13 @@ func (s *mcpSession) takeListed() []json.RawMessage {
 	return taken
 }
 
-// hasNewList reports whether the server has said that its list of tools changed.
-func (s *mcpSession) hasNewList() bool {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	return s.isListChanged
-}
-
 // noteListChanged reads a notification that the list of tools changed. A handler of the MCP client could run after the
 // call, and would make the client open a stream for each session.
 func (s *mcpSession) noteListChanged(message []byte) {
 	var sent struct{ Method string }
 	if bytes.Contains(message, []byte("list_changed")) && json.Unmarshal(message, &sent) == nil &&
 		sent.Method == "notifications/tools/list_changed" {
-		s.mutex.Lock()
-		s.isListChanged = true
-		s.mutex.Unlock()
+		s.isListChanged.Store(true)
 	}
 }
 

@@ -2,6 +2,7 @@ package evaluation
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -39,8 +40,7 @@ type modelRole struct {
 
 // fault returns the failure of the role. Clients may read the formatted text, but not err.
 func (p modelRole) fault(err error, format string, args ...any) *rules.Fault {
-	message := content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage)
-	return &rules.Fault{RunError: model.RunError{Cause: p.cause, Message: message}, Err: err}
+	return rules.NewFault(p.cause, err, content.Cut(p.name+": "+fmt.Sprintf(format, args...), maxMessage))
 }
 
 // unusable says why an answer cannot be used. It completes "Your answer cannot be used: ".
@@ -49,6 +49,12 @@ type unusable string
 func (u unusable) Error() string { return string(u) }
 
 func unusablef(format string, args ...any) error { return unusable(fmt.Sprintf(format, args...)) }
+
+// requestFor returns the request for an answer with the schema. The model gets the input as JSON.
+func requestFor(system string, schema json.RawMessage, input any) llm.Request {
+	return llm.Request{System: system, Schema: schema,
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(input)}}}
+}
 
 // requestAnswer asks a model for an answer that the function read accepts. If read rejects the answer, the model sees
 // the reason and gets one more try. The error is a *rules.Fault, or ctx's error once ctx has ended.

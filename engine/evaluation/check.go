@@ -57,11 +57,8 @@ func checkFilled(index int, given, filled *model.TestExpectation) error {
 	sought := filled.Sought()
 	for i, text := range given.Sought() {
 		if text != "" && sought[i] == "" {
-			return &rules.Fault{RunError: model.RunError{
-				Cause: model.RunErrorCauseInfrastructure,
-				Message: fmt.Sprintf("check %d (%s) cannot be decided, because the value of %s is empty", index+1, given,
-					content.Clip(text, maxVariable)),
-			}}
+			return rules.NewFault(model.RunErrorCauseInfrastructure, nil, fmt.Sprintf("check %d (%s) cannot be decided, "+
+				"because the value of %s is empty", index+1, given, content.Clip(text, maxVariable)))
 		}
 	}
 	return nil
@@ -81,11 +78,8 @@ func faultOfCheck(err error) error {
 	case errors.As(err, &fault):
 		return fault
 	case errors.Is(err, context.DeadlineExceeded):
-		return &rules.Fault{Err: err, RunError: model.RunError{
-			Cause: model.RunErrorCauseInfrastructure, Message: fmt.Sprintf("the checks took longer than %v, the limit: "+
-				"simplify their regular expressions",
-				checksTimeout),
-		}}
+		return rules.NewFault(model.RunErrorCauseInfrastructure, err, fmt.Sprintf("the checks took longer than %v, the "+
+			"limit: simplify their regular expressions", checksTimeout))
 	}
 	return rules.FaultOfGateway(err)
 }

@@ -49,14 +49,9 @@ func classify(
 		asked.Tags = append(asked.Tags, classifiableTag{tag.Name, tag.Definition})
 		names = append(names, tag.Name)
 	}
-	req := llm.Request{
-		System: classifyInstruction, Schema: tagSchema(append(names, nil)),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(asked)}},
-	}
-	chosen, err := requestAnswer(ctx, p, req, func(a llm.Answer) (*model.ClassificationResult,
-		error) {
-		return readTag(a.Text, tags)
-	})
+	req := requestFor(classifyInstruction, tagSchema(append(names, nil)), asked)
+	chosen, err := requestAnswer(ctx, p, req,
+		func(a llm.Answer) (*model.ClassificationResult, error) { return readTag(a.Text, tags) })
 	if err != nil {
 		return nil, err
 	}

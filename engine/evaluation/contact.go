@@ -106,8 +106,7 @@ func readContact(answer llm.Answer) (contactMessage, error) {
 			return said, unusable(err.Error())
 		}
 		reason, _ := given.Text("reason")
-		reason = content.Cut(strings.TrimSpace(reason), maxMessage)
-		said.endReason = &reason
+		said.endReason = new(content.Cut(strings.TrimSpace(reason), maxMessage))
 	}
 	switch {
 	case said.text == "" && said.endReason == nil:

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/db"
-	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/rules"
 	"github.com/agentgraph/agentgraph/model"
@@ -50,11 +49,7 @@ func (v *Evaluator) DraftLabelledQuestions(ctx context.Context, t *db.Tenant,
 	for i, d := range drafts {
 		passages[i] = numbered{i, d.Passage}
 	}
-	req := llm.Request{
-		System: draftInstruction, Schema: json.RawMessage(draftSchema),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(passages)}},
-	}
-	questions, err := requestAnswer(ctx, v.writer, req,
+	questions, err := requestAnswer(ctx, v.writer, requestFor(draftInstruction, json.RawMessage(draftSchema), passages),
 		func(a llm.Answer) ([]string, error) { return readDrafts(a.Text, len(passages)) })
 	if fault, ok := errors.AsType[*rules.Fault](err); ok {
 		return nil, errors.Join(model.Errorf(model.UpstreamFailed, "%s", fault.Message), fault.Err)

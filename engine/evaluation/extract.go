@@ -48,11 +48,7 @@ func extract(
 		Values: values, Date: at.Format("2006-01-02, Monday"),
 		Conversation: transcriptOf(held, 0, ending{}).bounded(maxTranscript).Messages,
 	}
-	req := llm.Request{
-		System: extractInstruction, Schema: extractedSchema(values),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(asked)}},
-	}
-	return requestAnswer(ctx, p, req,
+	return requestAnswer(ctx, p, requestFor(extractInstruction, extractedSchema(values), asked),
 		func(a llm.Answer) (*model.JSONObject, error) { return readExtracted(a.Text, values) })
 }
 

@@ -106,10 +106,8 @@ func judgeOne(ctx context.Context, p modelRole, criterion string, t transcript,
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	req := llm.Request{
-		System: judgeInstruction, Schema: json.RawMessage(verdictSchema), Settings: settings,
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(question{t, t.values.Filled(criterion)})}},
-	}
+	req := requestFor(judgeInstruction, json.RawMessage(verdictSchema), question{t, t.values.Filled(criterion)})
+	req.Settings = settings
 	return requestAnswer(ctx, p, req, func(a llm.Answer) (*model.CriterionResult, error) {
 		return readVerdict(a.Text, criterion, t)
 	})

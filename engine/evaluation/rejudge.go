@@ -77,8 +77,7 @@ const (
 // shows who ended it.
 func conversationOf(run *model.AgentTestRun) *model.HeldConversation {
 	if run.Held != nil {
-		kept := *run.Held
-		return &kept
+		return new(*run.Held)
 	}
 	kept := &model.HeldConversation{EndedBy: rules.Agent}
 	switch {

@@ -62,11 +62,7 @@ func (t *tester) review(ctx context.Context, run *model.AgentTestRun, givenCount
 		return nil
 	}
 	shown = shown.bounded(maxTranscript)
-	req := llm.Request{
-		System: reviewInstruction, Schema: json.RawMessage(reviewSchema),
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: content.Encode(performance{roleDescription(test, values),
-			shown})}},
-	}
+	req := requestFor(reviewInstruction, json.RawMessage(reviewSchema), performance{roleDescription(test, values), shown})
 	// Code, not the judge, detects that the patience has run out, which is a reason to leave.
 	mayLeave := end.By != rules.Contact || isPatienceExhausted(test.Persona, run.Messages[givenCount:])
 	fault, err := requestAnswer(ctx, t.judge, req,

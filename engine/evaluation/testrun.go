@@ -282,8 +282,7 @@ func (t *tester) endByContact(run *model.AgentTestRun, reason string) (*ending, 
 }
 
 func (t *tester) addMessage(run *model.AgentTestRun, role model.MessageRole, text string) {
-	at := t.now()
-	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: &at})
+	run.Messages = append(run.Messages, model.TestMessage{Role: role, Text: text, Timestamp: new(t.now())})
 	t.size += len(text)
 }
 
@@ -324,8 +323,7 @@ func faultOfAgent(err error) *rules.Fault {
 	if known, ok := errors.AsType[*model.Error](err); ok {
 		switch known.Code {
 		case model.UpstreamFailed, model.Unprocessable, model.NotFound, model.BadInput:
-			return &rules.Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent, Message: "the agent: " +
-				known.Message}, Err: err}
+			return rules.NewFault(model.RunErrorCauseAgent, err, "the agent: "+known.Message)
 		}
 	}
 	return rules.FaultOfGateway(err)

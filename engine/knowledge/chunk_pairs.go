@@ -71,9 +71,6 @@ func (p *pairing) closePair() {
 	case p.hasQuestion:
 		p.between.WriteString(p.question.String())
 	}
-	if !p.hasQuestion && !p.hasAnswer {
-		return
-	}
 	p.question.Reset()
 	p.answer.Reset()
 	p.hasQuestion, p.hasAnswer = false, false

@@ -187,7 +187,7 @@ func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 		if label == "" {
 			continue
 		}
-		short := utf8.RuneCountInString(text) <= maxHeading && !endsSentence(text)
+		short := utf8.RuneCountInString(text) <= maxHeading && strings.TrimRight(text, ".;,!") == text
 		switch {
 		case r.isNumber:
 			// Items of a list are numbered too, but follow each other.
@@ -200,20 +200,10 @@ func match(entries []entry, i int, rules []rule) (level int, inline bool) {
 		case r.leads:
 			// "Article 5. The customer may …" is a heading. A sentence that begins with "Article 5 of" is not.
 			rest := strings.TrimSpace(text[len(strings.TrimRight(label, ".:–—- \t")):])
-			return r.level, rest == "" || strings.ContainsAny(rest[:1], ".:(") || startsDash(rest)
+			return r.level, rest == "" || strings.IndexAny(rest, ".:(–—-") == 0
 		}
 	}
 	return 0, false
-}
-
-func startsDash(text string) bool {
-	first, _ := utf8.DecodeRuneInString(text)
-	return strings.ContainsRune("–—-", first)
-}
-
-func endsSentence(text string) bool {
-	last, _ := utf8.DecodeLastRuneInString(text)
-	return strings.ContainsRune(".;,!", last)
 }
 
 // isListed reports whether a neighboring line has a number of the same depth.

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // Options tune a Base. The zero value works.
@@ -36,7 +38,7 @@ type Base struct {
 	// window is how many chunks are scored for their terms, and how many for their vectors. visits bounds the chunks that
 	// each kind of term search reads.
 	window, visits int
-	vectors        vectorCache
+	vectors        *cache.Cache[indexing, []*model.Chunk]
 	vocabularies   *vocabularyCache
 	outage         *atomic.Pointer[outage]
 	// files limits the files that are read and cut at a time: each takes a core and many times its size in memory.

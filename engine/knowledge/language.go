@@ -60,8 +60,10 @@ func languageOf(text string) string {
 		return ""
 	}
 	switch detected := whatlanggo.Detect(text); {
+	case detected.IsReliable() && (detected.Lang == whatlanggo.Nob || detected.Lang == whatlanggo.Nno):
+		return "no" // both forms of Norwegian have the same stemmer
 	case detected.IsReliable():
-		return codeOf(detected.Lang)
+		return detected.Lang.Iso6391()
 	case detected.Script == unicode.Cyrillic:
 		return "ru"
 	case detected.Script == unicode.Arabic:
@@ -70,12 +72,4 @@ func languageOf(text string) string {
 		return "hi"
 	}
 	return ""
-}
-
-// codeOf returns the code of a language. Both forms of Norwegian have the same stemmer.
-func codeOf(language whatlanggo.Lang) string {
-	if language == whatlanggo.Nob || language == whatlanggo.Nno {
-		return "no"
-	}
-	return language.Iso6391()
 }

@@ -21,7 +21,10 @@ const (
 // likely returns the ids of the chunks with the highest total weight of the question's tokens, up to the window. If all
 // is true, it adds chunks without a token.
 func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
-	window, visits := s.bounds()
+	// window is how many chunks are scored, and visits how many are read. Long questions need more, because the words that
+	// a chunk contains decide less about its score.
+	window := min(s.base.window, max(minWindow, windowPerToken*len(s.tokens)))
+	visits := s.base.visits * window / s.base.window
 	searched, other := s.planSearch(window, visits)
 	switch {
 	case all:
@@ -30,13 +33,6 @@ func (s *search) likely(ctx context.Context, all bool) ([]string, error) {
 		return nil, nil
 	}
 	return s.tenant.LikelyChunks(ctx, s.datasets, searched, other, visits, window)
-}
-
-// bounds returns how many chunks are scored, and how many are read. Long questions need more, because the words that a
-// chunk contains decide less about its score.
-func (s *search) bounds() (window, visits int) {
-	window = min(s.base.window, max(minWindow, windowPerToken*len(s.tokens)))
-	return window, s.base.visits * window / s.base.window
 }
 
 // planSearch plans the search for a question's tokens. It searches the rarest tokens, until their chunks are too many

@@ -25,8 +25,8 @@ type formatSection struct {
 	// letters are the letters of a date or time, in lower case. isElapsed is set for durations, such as [h]:mm.
 	letters   string
 	isElapsed bool
-	// isGeneral is set if the section contains General, and isText if it contains a cell's text, @.
-	isGeneral, isText, isExponent, isFraction bool
+	// isText is set if the section contains a cell's text, @, or General.
+	isText, isExponent, isFraction bool
 	// percents counts percent signs. thousands counts the trailing commas, each of which divides by 1,000.
 	percents, thousands int
 	// digits counts the placeholders before the decimal point, and decimals the ones after it. fixed counts the decimals
@@ -37,7 +37,8 @@ type formatSection struct {
 	point, group string
 }
 
-// formatPart is literal text, or one placeholder: '0', '#', '?', '.' for the decimal point, or '@' for a cell's text.
+// formatPart is literal text, or one placeholder: '0', '#', '?', '.' for the decimal point, or '@' for a cell's text or
+// General.
 type formatPart struct {
 	placeholder byte
 	literal     string
@@ -86,7 +87,8 @@ func (p *formatParser) parse() {
 		case next == '\\', next == '_', next == '*':
 			p.escape(next)
 		case len(p.rest) >= 7 && strings.EqualFold(p.rest[:7], "general"):
-			p.section.isGeneral, p.rest = true, p.rest[7:]
+			p.section.parts = append(p.section.parts, formatPart{placeholder: '@'})
+			p.section.isText, p.rest = true, p.rest[7:]
 		case (next == 'E' || next == 'e') && p.isNumber && len(p.rest) > 1 && (p.rest[1] == '+' || p.rest[1] == '-'):
 			p.section.isExponent, p.rest = true, p.rest[2:]
 		default:
@@ -234,11 +236,9 @@ func (s formatSection) negative() formatSection {
 func (s formatSection) number(value float64) string {
 	switch {
 	case s.isText:
-		return s.ofText(general(value))
+		return strings.Join(strings.Fields(s.ofText(general(value))), " ")
 	case s.isExponent:
 		return strconv.FormatFloat(value, 'E', min(s.decimals, maxDecimals), 64)
-	case s.isGeneral && s.digits == 0:
-		return strings.Join(strings.Fields(s.around(general(value))), " ")
 	case s.isFraction:
 		return general(value)
 	}
@@ -261,14 +261,6 @@ func (s formatSection) number(value float64) string {
 		sign = "-"
 	}
 	return strings.Join(strings.Fields(sign+s.fill(whole, decimals)), " ")
-}
-
-// around returns text between the literals of the section.
-func (s formatSection) around(text string) string {
-	for _, part := range s.parts {
-		text += part.literal
-	}
-	return text
 }
 
 // ofText returns a text between the literals of the section.

@@ -191,22 +191,17 @@ func renderScans(ctx context.Context, content []byte, limits scanLimits) ([][]by
 
 func renderPages(ctx context.Context, reader pdfium.Pdfium, content []byte,
 	limits scanLimits) (pictures [][]byte, warning string, err error) {
-	document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),
-		FileReaderSize: int64(len(content))})
-	if err != nil {
-		return nil, "", unreadable("the PDF is damaged")
-	}
-	count, err := reader.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document.Document})
+	document, count, err := openPDF(reader, content)
 	if err != nil {
 		return nil, "", unreadable("the PDF is damaged")
 	}
 	size := 0
-	for i := range count.PageCount {
+	for i := range count {
 		if i == limits.pages || size > limits.bytes {
 			return pictures, fmt.Sprintf("; only the first %d pages were read", i), nil
 		}
 		earn(ctx, scanWork)
-		page := requests.Page{ByIndex: &requests.PageByIndex{Document: document.Document, Index: i}}
+		page := requests.Page{ByIndex: &requests.PageByIndex{Document: document, Index: i}}
 		shown, err := reader.RenderPageInPixels(&requests.RenderPageInPixels{Page: page, Width: scanWidth,
 			Height: scanHeight})
 		if err != nil {

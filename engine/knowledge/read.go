@@ -119,7 +119,9 @@ func reader(name, contentType string, content []byte) readFunc {
 		case ".md", ".markdown", "text/markdown", "text/x-markdown":
 			return readMarkdown
 		case ".html", ".htm", ".xhtml", "text/html", "application/xhtml+xml":
-			return func(ctx context.Context, content []byte) (Text, error) { return readHTML(ctx, content, contentType) }
+			return func(ctx context.Context, content []byte) (Text, error) {
+				return readHTML(ctx, content, contentType, nil)
+			}
 		case ".csv", ".tsv", "text/csv", "text/tab-separated-values":
 			return readCSV
 		case ".json", ".jsonl", ".ndjson", "application/json", "application/x-ndjson", "application/jsonl":

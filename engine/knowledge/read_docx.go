@@ -16,10 +16,9 @@ const maxStyles, maxStyleDepth = 10_000, 20
 // headers, footers and notes.
 func (d *document) readDOCX() error {
 	word := docx{
-		flow: flow{document: d}, headings: map[string]int{}, hidden: map[string]bool{}, parents: map[string]string{},
-		tall: map[int]int{},
+		flow: flow{document: d}, styles: map[string]docxStyle{}, tall: map[int]int{},
 	}
-	if err := word.styles(); err != nil {
+	if err := word.readStyles(); err != nil {
 		return err
 	}
 	return word.readBody()
@@ -27,11 +26,7 @@ func (d *document) readDOCX() error {
 
 type docx struct {
 	flow
-	// headings are the levels of heading styles. hidden says whether a style hides its text. parents are the base
-	// styles of styles.
-	headings map[string]int
-	hidden   map[string]bool
-	parents  map[string]string
+	styles map[string]docxStyle
 	// skipped is the depth of open elements within one that is left out, including it.
 	skipped int
 	// inRun is set within a run, isHidden within a hidden run, and isHiddenStyle if the paragraph's style hides its
@@ -45,53 +40,55 @@ type docx struct {
 	tall     map[int]int
 }
 
+type docxStyle struct {
+	// level is the level of a heading style, or 0.
+	level int
+	// parent is the style that it is based on. hides says whether it hides its text; nil means as the parent.
+	parent string
+	hides  *bool
+}
+
 var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
 
-// styles finds the heading styles. They have the same names in every language, or an outline level.
-func (d *docx) styles() error {
-	style := ""
+// readStyles reads the styles. Those of headings have the same names in every language, or an outline level.
+func (d *docx) readStyles() error {
+	id := ""
 	return d.visitElements("word/styles.xml", func(element xml.StartElement) {
+		style := d.styles[id]
 		switch value := xmlAttr(element, "val"); element.Name.Local {
 		case "style":
-			style = xmlAttr(element, "styleId")
+			id = xmlAttr(element, "styleId")
+			return
 		case "name":
 			if found := headingName().FindStringSubmatch(value); found != nil {
-				d.heading(style, min(int(found[1][0]-'0'), 6))
+				style.level = min(int(found[1][0]-'0'), 6)
 			} else if strings.EqualFold(value, "title") {
-				d.heading(style, 1)
+				style.level = 1
 			}
 		case "outlineLvl":
-			if level := outline(value); level > 0 {
-				d.heading(style, level)
-			}
+			style.level = cmp.Or(outline(value), style.level)
 		case "basedOn":
-			if len(d.parents) < maxStyles {
-				d.parents[style] = value
-			}
+			style.parent = value
 		case "vanish":
-			if len(d.hidden) < maxStyles {
-				d.hidden[style] = value == "" || isOn(value)
-			}
+			style.hides = new(value == "" || isOn(value))
+		}
+		// Word itself writes at most about four thousand styles.
+		if len(d.styles) < maxStyles {
+			d.styles[id] = style
 		}
 	})
 }
 
 // isHiddenBy reports whether a style, or one that it is based on, hides its text.
-func (d *docx) isHiddenBy(style string) bool {
+func (d *docx) isHiddenBy(id string) bool {
 	for range maxStyleDepth {
-		if hides, known := d.hidden[style]; known || style == "" {
-			return hides
+		style := d.styles[id]
+		if style.hides != nil || id == "" {
+			return style.hides != nil && *style.hides
 		}
-		style = d.parents[style]
+		id = style.parent
 	}
 	return false
-}
-
-// heading records a heading style. Word itself writes at most about four thousand styles.
-func (d *docx) heading(style string, level int) {
-	if len(d.headings) < maxStyles {
-		d.headings[style] = level
-	}
 }
 
 // outline returns the heading level of an outline level. An outline level of 9 is body text.
@@ -147,7 +144,7 @@ func (d *docx) begin(element xml.StartElement) {
 		d.beginParagraph()
 		d.isHiddenStyle = false
 	case "pStyle":
-		d.setHeading(d.headings[value])
+		d.setHeading(d.styles[value].level)
 		d.isHiddenStyle = d.isHiddenBy(value)
 	case "outlineLvl":
 		d.setHeading(outline(value))

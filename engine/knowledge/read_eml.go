@@ -94,7 +94,7 @@ func (e *email) body(header textproto.MIMEHeader, content io.Reader, depth int) 
 		return Text{}, unreadable("the message is damaged")
 	}
 	if media == "text/html" {
-		return readHTML(e.ctx, decoded, header.Get("Content-Type"))
+		return readHTML(e.ctx, decoded, header.Get("Content-Type"), nil)
 	}
 	if from, name := charset.Lookup(parameters["charset"]); from != nil && name != "utf-8" {
 		if decoded, err = from.NewDecoder().Bytes(decoded); err != nil {

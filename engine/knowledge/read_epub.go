@@ -104,7 +104,7 @@ func (d *document) chapter(name string, styles hidingStyles) error {
 			styles.addSheet(string(sheet[1]))
 		}
 	}
-	text, err := readStyledHTML(d.ctx, page, "application/xhtml+xml; charset=utf-8", styles)
+	text, err := readHTML(d.ctx, page, "application/xhtml+xml; charset=utf-8", styles)
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/lazyregexp"
 )
 
-// readHTML reads the blocks of a page without scripts, styles and navigation.
-func readHTML(ctx context.Context, content []byte, contentType string) (Text, error) {
-	return readStyledHTML(ctx, content, contentType, nil)
-}
-
-// readStyledHTML reads a page without elements that the styles hide.
-func readStyledHTML(ctx context.Context, content []byte, contentType string, styles hidingStyles) (Text, error) {
+// readHTML reads the blocks of a page without scripts, styles and navigation. It leaves out elements that the styles
+// hide.
+func readHTML(ctx context.Context, content []byte, contentType string, styles hidingStyles) (Text, error) {
 	var source io.Reader = bytes.NewReader(content)
 	p := page{text: newText(content)}
 	head := content[:min(len(content), 1024)]
@@ -193,9 +189,7 @@ func headingLevel(tag atom.Atom) int {
 func (p *page) start(tag html.Token) {
 	switch name := tag.DataAtom; name {
 	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Iframe, atom.Nav, atom.Select:
-		if tag.Type == html.StartTagToken {
-			p.skipped, p.depth = tag.Data, 1
-		}
+		p.hide(tag)
 	case atom.Br:
 		p.line.WriteByte('\n')
 	case atom.Img:

@@ -47,7 +47,7 @@ func readMarkdown(ctx context.Context, content []byte) (Text, error) {
 			text.addBlock(Block{Text: segment})
 			continue
 		}
-		part, err := readHTML(ctx, page.Bytes(), "text/html; charset=utf-8")
+		part, err := readHTML(ctx, page.Bytes(), "text/html; charset=utf-8", nil)
 		if err != nil {
 			return Text{}, err
 		}
@@ -71,10 +71,8 @@ func segmentEnd(source string) int {
 		switch {
 		case fence != "" && strings.HasPrefix(trimmed, fence):
 			fence = ""
-		case fence == "" && strings.HasPrefix(trimmed, "```"):
-			fence = "```"
-		case fence == "" && strings.HasPrefix(trimmed, "~~~"):
-			fence = "~~~"
+		case fence == "" && (strings.HasPrefix(trimmed, "```") || strings.HasPrefix(trimmed, "~~~")):
+			fence = trimmed[:3]
 		}
 		at += len(line)
 	}

@@ -147,19 +147,14 @@ func (d *document) readBodyOfODF(styles *odfStyles, r odfReader) error {
 			}
 		case xml.CharData:
 			if skipped == 0 && r.takesText() {
-				r.write(strings.Map(oneSpace, string(t)))
+				r.write(whiteSpace.Replace(string(t)))
 			}
 		}
 	})
 }
 
-// oneSpace replaces a white space character of XML. Longer spaces are elements of their own.
-func oneSpace(r rune) rune {
-	if r == '\n' || r == '\t' || r == '\r' {
-		return ' '
-	}
-	return r
-}
+// whiteSpace replaces the white space of XML. Longer spaces are elements of their own.
+var whiteSpace = strings.NewReplacer("\n", " ", "\t", " ", "\r", " ")
 
 func (o *odt) isLeftOut(t xml.StartElement) bool {
 	switch name := t.Name.Local; name {

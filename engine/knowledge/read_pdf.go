@@ -132,36 +132,38 @@ type line struct {
 	table                  tablePart
 }
 
-func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
+// openPDF opens a PDF and counts its pages.
+func openPDF(reader pdfium.Pdfium, content []byte) (document references.FPDF_DOCUMENT, pages int, err error) {
 	// PDFium reads only what it needs from a reader. From bytes it would make a full copy.
-	open := func() (references.FPDF_DOCUMENT, error) {
-		document, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),
-			FileReaderSize: int64(len(content))})
-		if err != nil {
-			return "", err
-		}
-		return document.Document, nil
+	opened, err := reader.OpenDocument(&requests.OpenDocument{FileReader: bytes.NewReader(content),
+		FileReaderSize: int64(len(content))})
+	if err != nil {
+		return "", 0, err
 	}
-	document, err := open()
+	count, err := reader.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: opened.Document})
+	if err != nil {
+		return "", 0, err
+	}
+	return opened.Document, count.PageCount, nil
+}
+
+func pdfPages(ctx context.Context, reader pdfium.Pdfium, content []byte) ([][]line, error) {
+	document, count, err := openPDF(reader, content)
 	if err != nil {
 		return nil, err
 	}
-	count, err := reader.FPDF_GetPageCount(&requests.FPDF_GetPageCount{Document: document})
-	if err != nil {
-		return nil, err
-	}
-	if count.PageCount > maxPages {
+	if count > maxPages {
 		return nil, unreadable("the PDF has more than 5,000 pages")
 	}
 	var pages [][]line
 	// A PDF contains less text than other files of its size, and reading it takes longer.
 	text := Text{limit: min(1<<20+4*len(content), maxText)}
-	for i := range count.PageCount {
+	for i := range count {
 		if i > 0 && i%pagesAtOnce == 0 {
 			if _, err := reader.FPDF_CloseDocument(&requests.FPDF_CloseDocument{Document: document}); err != nil {
 				return nil, err
 			}
-			if document, err = open(); err != nil {
+			if document, _, err = openPDF(reader, content); err != nil {
 				return nil, err
 			}
 		}

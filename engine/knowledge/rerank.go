@@ -85,13 +85,6 @@ func (b *Base) reranked(ctx context.Context, name, question string,
 		func(a, b *model.RetrievedChunk) int { return cmp.Compare(rankOf[b], rankOf[a]) })
 }
 
-type rerankRequest struct {
-	Model     string   `json:"model"`
-	Query     string   `json:"query"`
-	Documents []string `json:"documents"`
-	TopN      int      `json:"top_n"`
-}
-
 // rank returns the relevance of each document. Documents that the service omits have the lowest.
 func (r Reranker) rank(ctx context.Context, name, question string, documents []string) (ranks []float64, err error) {
 	if r.Observe != nil {
@@ -101,7 +94,9 @@ func (r Reranker) rank(ctx context.Context, name, question string, documents []s
 	}
 	ctx, cancel := context.WithTimeout(ctx, rerankTimeout)
 	defer cancel()
-	body, _ := json.Marshal(rerankRequest{name, question, documents, len(documents)}) // strings cannot fail to marshal
+	body, _ := json.Marshal(map[string]any{ // strings cannot fail to marshal
+		"model": name, "query": question, "documents": documents, "top_n": len(documents),
+	})
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, errors.New("the reranker's address is wrong")

@@ -25,7 +25,7 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 		return ids, err
 	}
 	best := nearestFirst{limit: s.base.window}
-	for c, err := range s.base.vectors.allChunks(ctx, s.tenant, s.datasets) {
+	for c, err := range s.base.allChunks(ctx, s.tenant, s.datasets) {
 		if err != nil {
 			return nil, err
 		}
@@ -115,17 +115,13 @@ type indexing struct {
 	at         time.Time
 }
 
-type vectorCache struct {
-	*cache.Cache[indexing, []*model.Chunk]
-}
-
-func newVectorCache() vectorCache {
-	return vectorCache{cache.New(maxVectors, func(_ indexing, part []*model.Chunk) int { return sizeOf(part...) })}
+func newVectorCache() *cache.Cache[indexing, []*model.Chunk] {
+	return cache.New(maxVectors, func(_ indexing, part []*model.Chunk) int { return sizeOf(part...) })
 }
 
 // allChunks yields every chunk of the datasets that has a vector, up to the first error. It reads missing ones from the
 // database, and caches them if the vectors of all the datasets fit.
-func (c vectorCache) allChunks(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
+func (b *Base) allChunks(ctx context.Context, t *db.Tenant, datasets []string) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		documents, err := t.EmbeddedDocuments(ctx, datasets)
 		if err != nil {
@@ -136,7 +132,7 @@ func (c vectorCache) allChunks(ctx context.Context, t *db.Tenant, datasets []str
 		// memory of the chunks of all documents.
 		read, size := map[string][]*model.Chunk{}, 0
 		for _, d := range documents {
-			part, isCached := c.Get(indexing{d.ID, *d.IndexedAt})
+			part, isCached := b.vectors.Get(indexing{d.ID, *d.IndexedAt})
 			if !isCached {
 				read[d.ID] = nil
 				continue
@@ -163,7 +159,7 @@ func (c vectorCache) allChunks(ctx context.Context, t *db.Tenant, datasets []str
 		}
 		for _, d := range documents {
 			if part, isRead := read[d.ID]; isRead {
-				c.Add(indexing{d.ID, *d.IndexedAt}, part)
+				b.vectors.Add(indexing{d.ID, *d.IndexedAt}, part)
 			}
 		}
 	}

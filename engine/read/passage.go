@@ -58,7 +58,7 @@ type passageBuilder struct {
 
 // addUnit folds the characters of the source from start to end, which form one unit of normalization.
 func (f *passageBuilder) addUnit(segment string, start, end int) {
-	if strings.ContainsFunc(segment, isMark) || strings.ContainsFunc(segment, isOtherNumber) {
+	if strings.ContainsFunc(segment, func(r rune) bool { return isMark(r) || unicode.Is(unicode.No, r) }) {
 		// NFKC would make another number (10² is not 102), or a blank with an accent (´).
 		for at := start; at < end; {
 			r, width := utf8.DecodeRuneInString(f.source[at:])
@@ -186,9 +186,6 @@ func latinDigit(r rune) rune {
 	}
 	return r
 }
-
-// isOtherNumber reports whether a character such as ² or ½ is a number by its form.
-func isOtherNumber(r rune) bool { return unicode.Is(unicode.No, r) }
 
 // isInvisible reports whether a character is invisible, such as a joiner, a soft hyphen, a byte order mark or a
 // variation selector.

@@ -62,10 +62,8 @@ func (c *Checker) Check(ctx context.Context, e *model.TestExpectation, conversat
 
 // errNotMeasured returns the fault of a conversation whose time and cost are not known.
 func errNotMeasured() error {
-	return &Fault{RunError: model.RunError{
-		Cause:   model.RunErrorCauseInfrastructure,
-		Message: "the conversation is from an older server version, which did not record the agent's time and cost",
-	}}
+	return NewFault(model.RunErrorCauseInfrastructure, nil, "the conversation is from an older server version, which "+
+		"did not record the agent's time and cost")
 }
 
 // firstTokens decides whether each answer began within the seconds. It cites the slowest answer.
@@ -179,8 +177,7 @@ func saidIn(cited []model.Evidence) string {
 func (c *Checker) checkExtracted(ctx context.Context, e *model.ExtractsExpectation,
 	conversation *Conversation) (Finding, error) {
 	if conversation.ExtractionError != nil {
-		return Finding{}, &Fault{RunError: model.RunError{Cause: model.RunErrorCauseAgent,
-			Message: *conversation.ExtractionError}}
+		return Finding{}, NewFault(model.RunErrorCauseAgent, nil, *conversation.ExtractionError)
 	}
 	value, known := conversation.Extracted[e.Name]
 	switch {

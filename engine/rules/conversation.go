@@ -133,12 +133,11 @@ func (c *Conversation) quote(message int, text string) model.Evidence {
 // arguments, and points at the agent's message after the call.
 func (c *Conversation) citeCalls(calls []*model.ToolCall) []model.Evidence {
 	var cited []model.Evidence
-	agent := model.MessageRoleAssistant
 	for _, call := range calls[:min(len(calls), MaxEvidence)] {
 		cited = append(cited, model.Evidence{
 			MessageIndex: min(call.MessageSequence+1, int32(len(c.messages)-1)),
 			Quote:        content.Clip(call.TechnicalName+" "+content.Encode(call.Arguments), MaxQuote),
-			ToolCallID:   &call.ID, Speaker: &agent, Kind: new(model.EvidenceKindCalled),
+			ToolCallID:   &call.ID, Speaker: new(model.MessageRoleAssistant), Kind: new(model.EvidenceKindCalled),
 		})
 	}
 	return cited

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -26,10 +27,6 @@ const (
 	afterCalls = 1 << 20
 	atEnd      = math.MaxInt
 )
-
-func (e event) isBefore(other event) bool {
-	return e.message < other.message || e.message == other.message && e.step < other.step
-}
 
 // truth is whether a claim holds. The zero value means that only the judge can decide.
 type truth int
@@ -162,7 +159,7 @@ func (c *Conversation) decideOrder(claim *claim, happened []event) (truth, Findi
 	case then:
 		other = others[len(others)-1]
 	}
-	isBefore := one.isBefore(other)
+	isBefore := cmp.Or(cmp.Compare(one.message, other.message), cmp.Compare(one.step, other.step)) < 0
 	found := Finding{isBefore != claim.isNegated, claim.described(1) + " " + claim.relatedClaim.described(1),
 		append(slices.Clone(one.cited), other.cited...)}
 	if isBefore {

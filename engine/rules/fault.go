@@ -22,13 +22,13 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
+// NewFault returns a Fault. err may be nil.
+func NewFault(cause model.RunErrorCause, err error, message string) *Fault {
+	return &Fault{model.RunError{Cause: cause, Message: message}, err}
+}
+
 // FaultOfGateway returns the Fault for a failure of the gateway itself. err is only for the log.
 func FaultOfGateway(err error) *Fault {
-	return &Fault{
-		Err: err,
-		RunError: model.RunError{
-			Cause:   model.RunErrorCauseInfrastructure,
-			Message: "something went wrong on the server, which is not the agent's fault",
-		},
-	}
+	return NewFault(model.RunErrorCauseInfrastructure, err, "something went wrong on the server, which is not the "+
+		"agent's fault")
 }

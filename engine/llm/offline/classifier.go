@@ -49,23 +49,17 @@ type gain struct {
 	log   float64
 }
 
-// newClassifier learns from the variants, answers and questions of exchanges and of their replies.
+// newClassifier learns from the variants, answers and questions of exchanges.
 func newClassifier(exchanges []*exchange) *classifier {
-	c := &classifier{features: map[string]*feature{}}
+	c := &classifier{classes: exchanges, features: map[string]*feature{}}
 	var texts []map[string]float64
 	var classes []int
-	var collect func(group []*exchange)
-	collect = func(group []*exchange) {
-		for _, e := range group {
-			e.class = len(c.classes)
-			c.classes = append(c.classes, e)
-			for _, text := range e.texts() {
-				texts, classes = append(texts, featuresOf(wordsOf(text))), append(classes, e.class)
-			}
-			collect(e.replies)
+	for class, e := range exchanges {
+		e.class = class
+		for _, text := range e.texts() {
+			texts, classes = append(texts, featuresOf(wordsOf(text))), append(classes, class)
 		}
 	}
-	collect(exchanges)
 	c.texts = float64(len(texts))
 	for _, text := range texts {
 		for name := range text {

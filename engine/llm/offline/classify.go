@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 const (
@@ -59,7 +59,7 @@ func chosenTag(tags []tag, said []string) classification {
 	for i, t := range tags {
 		score := 0.0
 		var found []string
-		for _, word := range subjectWords(spread(t.Name) + " " + t.Definition) {
+		for _, word := range subjectWords(strings.Join(read.NameWords(t.Name), " ") + " " + t.Definition) {
 			if weight := words[i][word]; hasWord(said, word) {
 				score += weight / having[word]
 				found = append(found, word)
@@ -89,22 +89,8 @@ func (t tag) words() map[string]float64 {
 	for _, word := range subjectWords(t.Definition) {
 		weights[word] = definitionWeight
 	}
-	for _, word := range subjectWords(spread(t.Name)) {
+	for _, word := range subjectWords(strings.Join(read.NameWords(t.Name), " ")) {
 		weights[word] = nameWeight
 	}
 	return weights
-}
-
-// spread separates the words of a name: "appointmentBooked" has two.
-func spread(name string) string {
-	var spread strings.Builder
-	small := false
-	for _, r := range name {
-		if small && unicode.IsUpper(r) {
-			spread.WriteRune(' ')
-		}
-		small = unicode.IsLower(r)
-		spread.WriteRune(r)
-	}
-	return spread.String()
 }

@@ -117,7 +117,8 @@ func (v wantedValue) questionIn(conversation []saidMessage) string {
 	}
 	question, _ := read.LastQuestion(conversation[len(conversation)-1].Text)
 	words := subjectWords(question)
-	if !slices.ContainsFunc(subjectWords(spread(v.Name)), func(word string) bool { return hasWord(words, word) }) {
+	named := subjectWords(strings.Join(read.NameWords(v.Name), " "))
+	if !slices.ContainsFunc(named, func(word string) bool { return hasWord(words, word) }) {
 		return ""
 	}
 	return question

@@ -122,32 +122,31 @@ func pairs(text string) map[string]string {
 	return byFirst
 }
 
-// newLexicon numbers and weighs the words of exchanges in one language.
+// newLexicon numbers and weighs the words of exchanges in one language, and of their replies.
 func newLexicon(exchanges []*exchange) *lexicon {
 	l := &lexicon{number: map[string]int{}}
+	var all []*exchange
 	var holders []int
 	variants := 0
-	var collect func(group []*exchange)
-	collect = func(group []*exchange) {
-		for _, e := range group {
-			for i := range e.variants {
-				v := &e.variants[i]
-				variants++
-				for _, word := range wordsOf(v.text) {
-					n, known := l.number[word]
-					if !known {
-						n = len(l.words)
-						l.number[word], l.words, holders = n, append(l.words, word), append(holders, 0)
-					}
-					holders[n]++
-					v.words = append(v.words, n)
+	for _, e := range exchanges {
+		all = append(append(all, e), e.replies...)
+	}
+	for _, e := range all {
+		for i := range e.variants {
+			v := &e.variants[i]
+			variants++
+			for _, word := range wordsOf(v.text) {
+				n, known := l.number[word]
+				if !known {
+					n = len(l.words)
+					l.number[word], l.words, holders = n, append(l.words, word), append(holders, 0)
 				}
+				holders[n]++
+				v.words = append(v.words, n)
 			}
-			collect(e.replies)
 		}
 	}
-	collect(exchanges)
-	l.classifier = newClassifier(exchanges)
+	l.classifier = newClassifier(all)
 	contents, sum := 0, 0.0
 	for n, word := range l.words {
 		weight := lettersWeight(word) * math.Log(1+(float64(variants-holders[n])+0.5)/(float64(holders[n])+0.5))

@@ -212,9 +212,10 @@ func sentencesOf(e llm.Excerpt, owner int) []passage {
 	}
 	lines := read.Sentences(text)
 	for i, line := range lines {
-		sentence, isItem := read.CutListMark(strings.TrimSpace(line))
+		trimmed := strings.TrimSpace(line)
+		sentence, isItem := read.CutListMark(trimmed)
 		isHeading := strings.HasPrefix(line, "#") ||
-			i == 0 && len(lines) > 1 && !isItem && !strings.ContainsAny(lastOf(line), ".!?;:")
+			i == 0 && len(lines) > 1 && !isItem && strings.TrimRight(trimmed, ".!?;:") == trimmed
 		switch {
 		case sentence == "" || strings.HasSuffix(sentence, ":"):
 		case isHeading:
@@ -227,9 +228,4 @@ func sentencesOf(e llm.Excerpt, owner int) []passage {
 		}
 	}
 	return passages
-}
-
-func lastOf(text string) string {
-	text = strings.TrimSpace(text)
-	return text[max(0, len(text)-1):]
 }

@@ -32,7 +32,7 @@ var errorWord = lazyregexp.New(
 // option is an object of a result that contains a value for a property.
 type option struct {
 	value  any
-	object json.RawMessage
+	object ordered.Object
 	// turn is the number of messages that the contact had sent when the result came.
 	turn int
 }
@@ -84,8 +84,7 @@ func collect(found []option, value any, names []string) []option {
 			switch held := members[name].(type) {
 			case string, float64:
 				if !slices.ContainsFunc(found, func(o option) bool { return isSameJSON(o.value, held) }) {
-					object, _ := value.MarshalJSON() // came from JSON
-					found = append(found, option{value: held, object: object})
+					found = append(found, option{value: held, object: value})
 				}
 				return found
 			}
@@ -120,7 +119,8 @@ func chosen(p slot.Property, options []option, text string) (any, bool) {
 	best, most, tied := 0, 0, false
 	for i, o := range options {
 		score := 0
-		meanings := read.Meanings(read.Words(string(o.object)))
+		object, _ := o.object.MarshalJSON() // came from JSON
+		meanings := read.Meanings(read.Words(string(object)))
 		for _, word := range said {
 			if (read.HasDigits(word) || len(read.Content([]string{word})) > 0) &&
 				read.ContainsForm(meanings, read.ConceptOf(word)) {
@@ -204,11 +204,11 @@ func fieldOf(value any, name string) (any, bool) {
 
 // formatResult writes a result for the contact: text as it is, an object as names and values, a list with numbers.
 func formatResult(result string, phrases *phrasebook) string {
-	raw := json.RawMessage(strings.TrimSpace(result))
-	if !json.Valid(raw) {
-		return read.Shorten(strings.TrimSpace(result), maxResult)
+	value, err := ordered.Decode([]byte(result), ordered.AsSpelled)
+	if err != nil {
+		return read.Shorten(result, maxResult)
 	}
-	fields, options := describeFields(raw, "", phrases)
+	fields, options := describeFields(value, "", phrases)
 	fields = fields[:min(len(fields), maxFields)]
 	if len(options) > 0 {
 		return strings.Join(append([]string{strings.Join(fields, ", ")}, options...), "\n")
@@ -217,37 +217,31 @@ func formatResult(result string, phrases *phrasebook) string {
 }
 
 // describeFields returns a text for each field of a value, including nested ones, and for each item of its lists.
-func describeFields(raw json.RawMessage, label string, phrases *phrasebook) (fields, options []string) {
-	var value any
-	_ = json.Unmarshal(raw, &value) // the caller knows that it is JSON
+func describeFields(value any, label string, phrases *phrasebook) (fields, options []string) {
 	switch value := value.(type) {
-	case map[string]any:
-		members, _ := ordered.Members(raw)
-		for _, m := range members {
-			key := m.Name
-			if text, isText := value[key].(string); isText && key == "status" && isFine(text) && len(value) > 1 {
+	case ordered.Object:
+		for _, m := range value {
+			if text, isText := m.Value.(string); isText && m.Name == "status" && isFine(text) && len(value) > 1 {
 				continue
 			}
-			name := strings.Join(read.NameWords(key), " ")
-			if key == "message" || key == "result" {
+			name := strings.Join(read.NameWords(m.Name), " ")
+			if m.Name == "message" || m.Name == "result" {
 				name = ""
 			}
-			more, listed := describeFields(m.Value.(json.RawMessage), name, phrases)
+			more, listed := describeFields(m.Value, name, phrases)
 			fields, options = append(fields, more...), append(options, listed...)
 		}
 		return fields, options
 	case []any:
-		var items []json.RawMessage
-		_ = json.Unmarshal(raw, &items)
 		var texts []string
-		for i, item := range items[:min(len(items), maxOptions)] {
+		for i, item := range value[:min(len(value), maxOptions)] {
 			texts = append(texts, itemInWords(item, phrases))
 			options = append(options, fmt.Sprintf("%d) %s", i+1, texts[i]))
 		}
-		if len(items) == 0 {
+		if len(value) == 0 {
 			return labelled(label, "–"), nil
 		}
-		if members, _ := ordered.Members(items[0]); len(members) > 0 {
+		if object, _ := value[0].(ordered.Object); len(object) > 0 {
 			return nil, options
 		}
 		return labelled(label, strings.Join(texts, ", ")), nil
@@ -260,7 +254,8 @@ func describeFields(raw json.RawMessage, label string, phrases *phrasebook) (fie
 	case string:
 		return labelled(label, value), nil
 	}
-	return labelled(label, string(raw)), nil
+	number, _ := json.Marshal(value) // came from JSON
+	return labelled(label, string(number)), nil
 }
 
 func labelled(label, text string) []string {
@@ -273,27 +268,25 @@ func labelled(label, text string) []string {
 // itemInWords writes an item of a list in one line, in the order of its members. Numbers are written before their
 // names, texts without their names, and other values after their names. The identifier is omitted if there is anything
 // else.
-func itemInWords(item json.RawMessage, phrases *phrasebook) string {
-	members, _ := ordered.Members(item)
+func itemInWords(item any, phrases *phrasebook) string {
+	object, _ := item.(ordered.Object)
 	var parts, ids []string
-	for _, m := range members {
-		raw := m.Value.(json.RawMessage)
-		var text string
+	for _, m := range object {
 		name := read.NameWords(m.Name)
-		if json.Unmarshal(raw, &text) == nil {
+		switch value := m.Value.(type) {
+		case string:
 			if slices.Contains(name, "id") {
-				ids = append(ids, text)
-			} else if text != "" {
-				parts = append(parts, phrases.formatValue(text))
+				ids = append(ids, value)
+			} else if value != "" {
+				parts = append(parts, phrases.formatValue(value))
 			}
-			continue
+		case float64, json.Number:
+			number, _ := json.Marshal(value) // came from JSON
+			parts = append(parts, string(number)+" "+strings.Join(name, " "))
+		default:
+			fields, _ := describeFields(value, strings.Join(name, " "), phrases)
+			parts = append(parts, fields...)
 		}
-		if number := string(raw); json.Unmarshal(raw, new(float64)) == nil {
-			parts = append(parts, number+" "+strings.Join(name, " "))
-			continue
-		}
-		fields, _ := describeFields(raw, strings.Join(name, " "), phrases)
-		parts = append(parts, fields...)
 	}
 	switch {
 	case len(parts) > 0:

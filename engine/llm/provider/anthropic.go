@@ -30,8 +30,8 @@ type messageRequest struct {
 	System       []block       `json:"system,omitempty"`
 	Messages     []blocks      `json:"messages"`
 	Tools        []messageTool `json:"tools,omitempty"`
-	OutputConfig *outputConfig `json:"output_config,omitempty"`
-	CacheControl *cacheControl `json:"cache_control,omitempty"`
+	OutputConfig object        `json:"output_config,omitempty"`
+	CacheControl object        `json:"cache_control,omitempty"`
 	Temperature  *float64      `json:"temperature,omitempty"`
 	TopP         *float64      `json:"top_p,omitempty"`
 	Stream       bool          `json:"stream"`
@@ -51,7 +51,7 @@ type block struct {
 	Input        json.RawMessage `json:"input,omitempty"`
 	ToolUseID    string          `json:"tool_use_id,omitempty"`
 	Content      string          `json:"content,omitempty"`
-	CacheControl *cacheControl   `json:"cache_control,omitempty"`
+	CacheControl object          `json:"cache_control,omitempty"`
 }
 
 // thought is a block of thinking. The provider wants it back unchanged, before the calls that follow it.
@@ -69,32 +69,18 @@ type messageTool struct {
 	InputSchema json.RawMessage `json:"input_schema"`
 }
 
-type outputConfig struct {
-	Format outputFormat `json:"format"`
-}
-
-type outputFormat struct {
-	Type   string          `json:"type"`
-	Schema json.RawMessage `json:"schema"`
-}
-
-type cacheControl struct {
-	Type string `json:"type"`
-}
-
 func messagesOf(c *Config, req llm.Request) *messageRequest {
 	body := &messageRequest{
 		Model: c.Model, MaxTokens: cmp.Or(c.MaxOutputTokens, defaultMaxTokens), Stream: true, TopP: req.TopP,
 	}
 	// The highest temperature is 1. Recent models refuse a temperature together with top_p.
 	if req.Temperature != nil {
-		temperature := min(*req.Temperature, 1)
-		body.Temperature, body.TopP = &temperature, nil
+		body.Temperature, body.TopP = new(min(*req.Temperature, 1)), nil
 	}
 	// Later requests of a conversation have the same beginning. Requests without tools rarely belong to a conversation,
 	// and would pay for a cache that nobody reads.
 	if len(req.Tools) > 0 {
-		body.CacheControl = &cacheControl{Type: "ephemeral"}
+		body.CacheControl = object{"type": "ephemeral"}
 	}
 	if req.System != "" {
 		// A mark here also caches the tools, which come first.
@@ -108,7 +94,7 @@ func messagesOf(c *Config, req llm.Request) *messageRequest {
 			InputSchema: parametersOf(offered)})
 	}
 	if len(req.Schema) > 0 {
-		body.OutputConfig = &outputConfig{outputFormat{Type: "json_schema", Schema: req.Schema}}
+		body.OutputConfig = object{"format": object{"type": "json_schema", "schema": req.Schema}}
 	}
 	return body
 }
@@ -144,26 +130,18 @@ func blocksOf(c *Config, turn []llm.Message) blocks {
 
 type messageEvent struct {
 	failing
-	Index   int `json:"index"`
-	Message struct {
-		Usage messageUsage `json:"usage"`
-	} `json:"message"`
+	Index        int
+	Message      struct{ Usage messageUsage }
 	ContentBlock struct {
-		Type  string          `json:"type"`
-		ID    string          `json:"id"`
-		Name  string          `json:"name"`
-		Input json.RawMessage `json:"input"`
-		Text  string          `json:"text"`
-		Data  string          `json:"data"`
+		Type, ID, Name, Text, Data string
+		Input                      json.RawMessage
 	} `json:"content_block"`
 	Delta struct {
-		Text        string `json:"text"`
-		PartialJSON string `json:"partial_json"`
-		Thinking    string `json:"thinking"`
-		Signature   string `json:"signature"`
-		StopReason  string `json:"stop_reason"`
-	} `json:"delta"`
-	Usage messageUsage `json:"usage"`
+		Text, Thinking, Signature string
+		PartialJSON               string `json:"partial_json"`
+		StopReason                string `json:"stop_reason"`
+	}
+	Usage messageUsage
 }
 
 type messageUsage struct {

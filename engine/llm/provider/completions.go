@@ -10,21 +10,17 @@ import (
 // completion is the body of a request in OpenAI's protocol. Nil pointers are omitted, and pointers to 0 are sent.
 // MaxTokens is omitted if it is 0.
 type completion struct {
-	Model            string          `json:"model"`
-	Messages         []message       `json:"messages"`
-	Tools            []tool          `json:"tools,omitempty"`
-	ResponseFormat   *responseFormat `json:"response_format,omitempty"`
-	MaxTokens        int             `json:"max_completion_tokens,omitempty"`
-	Temperature      *float64        `json:"temperature,omitempty"`
-	TopP             *float64        `json:"top_p,omitempty"`
-	PresencePenalty  *float64        `json:"presence_penalty,omitempty"`
-	FrequencyPenalty *float64        `json:"frequency_penalty,omitempty"`
-	Stream           bool            `json:"stream"`
-	StreamOptions    streamOptions   `json:"stream_options"`
-}
-
-type streamOptions struct {
-	IncludeUsage bool `json:"include_usage"`
+	Model            string    `json:"model"`
+	Messages         []message `json:"messages"`
+	Tools            []object  `json:"tools,omitempty"`
+	ResponseFormat   object    `json:"response_format,omitempty"`
+	MaxTokens        int       `json:"max_completion_tokens,omitempty"`
+	Temperature      *float64  `json:"temperature,omitempty"`
+	TopP             *float64  `json:"top_p,omitempty"`
+	PresencePenalty  *float64  `json:"presence_penalty,omitempty"`
+	FrequencyPenalty *float64  `json:"frequency_penalty,omitempty"`
+	Stream           bool      `json:"stream"`
+	StreamOptions    object    `json:"stream_options"`
 }
 
 type message struct {
@@ -70,9 +66,9 @@ func (d *reasoningDetail) continueWith(piece reasoningDetail) bool {
 }
 
 type toolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function functionCall `json:"function"`
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function object `json:"function"`
 	// ExtraContent has the signature of Gemini's thinking.
 	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
 }
@@ -83,31 +79,10 @@ type callState struct {
 	ExtraContent json.RawMessage `json:"extra_content,omitempty"`
 }
 
-type functionCall struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
-
-type tool struct {
-	Type     string   `json:"type"`
-	Function function `json:"function"`
-}
-
 type function struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
-}
-
-type responseFormat struct {
-	Type       string     `json:"type"`
-	JSONSchema jsonSchema `json:"json_schema"`
-}
-
-type jsonSchema struct {
-	Name   string          `json:"name"`
-	Strict bool            `json:"strict"`
-	Schema json.RawMessage `json:"schema"`
 }
 
 var completions = &format{
@@ -127,7 +102,7 @@ func completionOf(c *Config, req llm.Request) *completion {
 		PresencePenalty:  req.PresencePenalty,
 		FrequencyPenalty: req.FrequencyPenalty,
 		Stream:           true,
-		StreamOptions:    streamOptions{IncludeUsage: true},
+		StreamOptions:    object{"include_usage": true},
 	}
 	if req.System != "" {
 		body.Messages = append(body.Messages, message{Role: "system", Content: &req.System})
@@ -136,12 +111,11 @@ func completionOf(c *Config, req llm.Request) *completion {
 		body.Messages = append(body.Messages, messageOf(c, said))
 	}
 	for _, offered := range req.Tools {
-		body.Tools = append(body.Tools, tool{Type: "function", Function: function{Name: offered.Name,
-			Description: offered.Description, Parameters: offered.Parameters}})
+		body.Tools = append(body.Tools, object{"type": "function", "function": function(offered)})
 	}
 	if len(req.Schema) > 0 {
-		body.ResponseFormat = &responseFormat{Type: "json_schema", JSONSchema: jsonSchema{Name: "answer", Strict: true,
-			Schema: req.Schema}}
+		body.ResponseFormat = object{"type": "json_schema",
+			"json_schema": object{"name": "answer", "strict": true, "schema": req.Schema}}
 	}
 	return body
 }
@@ -155,7 +129,7 @@ func messageOf(c *Config, said llm.Message) message {
 			converted.reasoning = state.reasoning
 		}
 		converted.ToolCalls = append(converted.ToolCalls, toolCall{
-			ID: call.ID, Type: "function", Function: functionCall{Name: call.Name, Arguments: call.Arguments},
+			ID: call.ID, Type: "function", Function: object{"name": call.Name, "arguments": call.Arguments},
 			ExtraContent: state.ExtraContent,
 		})
 	}

@@ -29,17 +29,11 @@ type Embedder struct {
 	model *Model
 }
 
-type embedding struct {
-	Model          string   `json:"model"`
-	Input          []string `json:"input"`
-	EncodingFormat string   `json:"encoding_format"`
-}
-
 type vectorList struct {
 	Data []struct {
-		Index     int       `json:"index"`
-		Embedding []float32 `json:"embedding"`
-	} `json:"data"`
+		Index     int
+		Embedding []float32
+	}
 }
 
 // NewEmbedder returns the embedding model of config, or an error that names the invalid setting. It does not call the
@@ -114,7 +108,7 @@ func (e *Embedder) embed(ctx context.Context, texts []string) ([][]float32, erro
 
 func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, error) {
 	a := attempt{model: e.model}
-	answer, err := a.vectors(ctx, embedding{Model: e.model.config.Model, Input: texts, EncodingFormat: "float"})
+	answer, err := a.vectors(ctx, object{"model": e.model.config.Model, "input": texts, "encoding_format": "float"})
 	if err != nil {
 		return nil, a.vectorsFailure(ctx, err)
 	}
@@ -131,11 +125,8 @@ func (e *Embedder) embedOnce(ctx context.Context, texts []string) ([][]float32, 
 	return vectors, nil
 }
 
-// errTooLong is returned for a response of more than maxVectorBytes.
-var errTooLong = errors.New("the answer is too long")
-
 // vectors requests vectors. It records the status and bounds the read, like open.
-func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorList, err error) {
+func (a *attempt) vectors(ctx context.Context, body object) (answer vectorList, err error) {
 	res, err := a.model.client.post(ctx, "embeddings", "application/json", body)
 	if err != nil {
 		return answer, err
@@ -149,7 +140,7 @@ func (a *attempt) vectors(ctx context.Context, body embedding) (answer vectorLis
 		return answer, err
 	}
 	if len(text) > maxVectorBytes {
-		return answer, errTooLong
+		return answer, a.answered(llm.TooLong, " with more than %d bytes", maxVectorBytes)
 	}
 	return answer, json.Unmarshal(text, &answer)
 }
@@ -163,8 +154,6 @@ func (a *attempt) vectorsFailure(ctx context.Context, err error) error {
 		return known
 	case context.Cause(ctx) != nil:
 		return a.model.newError(llm.TimedOut, a.status, "the provider did not answer in time")
-	case errors.Is(err, errTooLong):
-		return a.answered(llm.TooLong, " with more than %d bytes", maxVectorBytes)
 	case a.status == 0:
 		return a.unreached(err)
 	case errors.As(err, &syntax):

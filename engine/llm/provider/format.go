@@ -27,14 +27,15 @@ const (
 )
 
 // Formats returns the names of all formats.
-func Formats() []string {
-	var names []string
-	for name := range maps.Keys(formats) {
+func Formats() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(formats)) {
 		names = append(names, string(name))
 	}
-	slices.Sort(names)
 	return names
 }
+
+// object is a part of a request whose members are always the same.
+type object map[string]any
 
 // format is how a protocol differs from the others.
 type format struct {

@@ -28,7 +28,7 @@ const anySignature = "skip_thought_signature_validator"
 type contentRequest struct {
 	SystemInstruction *content         `json:"systemInstruction,omitempty"`
 	Contents          []content        `json:"contents"`
-	Tools             []functions      `json:"tools,omitempty"`
+	Tools             []object         `json:"tools,omitempty"`
 	GenerationConfig  generationConfig `json:"generationConfig"`
 }
 
@@ -56,10 +56,6 @@ type functionResponse struct {
 	ID       string          `json:"id,omitempty"`
 	Name     string          `json:"name"`
 	Response json.RawMessage `json:"response"`
-}
-
-type functions struct {
-	Declarations []functionDeclaration `json:"functionDeclarations"`
 }
 
 type functionDeclaration struct {
@@ -91,11 +87,11 @@ func contentsOf(c *Config, req llm.Request) *contentRequest {
 		body.Contents = append(body.Contents, contentOf(c, turn, names))
 	}
 	if len(req.Tools) > 0 {
-		offered := functions{}
+		var offered []functionDeclaration
 		for _, t := range req.Tools {
-			offered.Declarations = append(offered.Declarations, functionDeclaration(t))
+			offered = append(offered, functionDeclaration(t))
 		}
-		body.Tools = []functions{offered}
+		body.Tools = []object{{"functionDeclarations": offered}}
 	}
 	if len(req.Schema) > 0 {
 		body.GenerationConfig.ResponseMimeType, body.GenerationConfig.ResponseJSONSchema = "application/json", req.Schema
@@ -134,18 +130,13 @@ func contentOf(c *Config, turn []llm.Message, names map[string]string) content {
 type contentEvent struct {
 	failing
 	Candidates []struct {
-		Content      content `json:"content"`
-		FinishReason string  `json:"finishReason"`
-	} `json:"candidates"`
-	PromptFeedback struct {
-		BlockReason string `json:"blockReason"`
-	} `json:"promptFeedback"`
-	UsageMetadata *struct {
-		PromptTokenCount        int `json:"promptTokenCount"`
-		CachedContentTokenCount int `json:"cachedContentTokenCount"`
-		CandidatesTokenCount    int `json:"candidatesTokenCount"`
-		ThoughtsTokenCount      int `json:"thoughtsTokenCount"`
-	} `json:"usageMetadata"`
+		Content      content
+		FinishReason string
+	}
+	PromptFeedback struct{ BlockReason string }
+	UsageMetadata  *struct {
+		PromptTokenCount, CachedContentTokenCount, CandidatesTokenCount, ThoughtsTokenCount int
+	}
 }
 
 func readContent(a *answer, data []byte) (string, error) {

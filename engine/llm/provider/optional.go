@@ -68,14 +68,6 @@ func (m *Model) refusedFields() []string {
 	return names
 }
 
-// addRefused records fields that the model has refused. They are recorded after a success without them, because a
-// refusal may name fields for another reason.
-func (m *Model) addRefused(names []string) {
-	for _, name := range names {
-		m.refused.Store(name, true)
-	}
-}
-
 // refusedFieldsOf returns the fields of the attempt's body that its refusal names.
 func (a *attempt) refusedFieldsOf(body any) []string {
 	if len(a.named) == 0 {

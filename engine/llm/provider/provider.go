@@ -120,7 +120,10 @@ func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 			body := m.bodyOf(req, without)
 			err := a.run(whole, body)
 			if a.status == http.StatusOK {
-				m.addRefused(without)
+				// A refusal may name fields for another reason, so only a success without them shows that they were refused.
+				for _, name := range without {
+					m.refused.Store(name, true)
+				}
 			}
 			if err == nil || a.hasCallerLeft {
 				return

@@ -25,7 +25,7 @@ type response struct {
 	Instructions    string         `json:"instructions,omitempty"`
 	Input           []inputItem    `json:"input"`
 	Tools           []responseTool `json:"tools,omitempty"`
-	Text            *responseText  `json:"text,omitempty"`
+	Text            object         `json:"text,omitempty"`
 	MaxOutputTokens int            `json:"max_output_tokens,omitempty"`
 	Temperature     *float64       `json:"temperature,omitempty"`
 	TopP            *float64       `json:"top_p,omitempty"`
@@ -58,17 +58,6 @@ type responseTool struct {
 	Strict      bool            `json:"strict"`
 }
 
-type responseText struct {
-	Format responseSchema `json:"format"`
-}
-
-type responseSchema struct {
-	Type   string          `json:"type"`
-	Name   string          `json:"name"`
-	Strict bool            `json:"strict"`
-	Schema json.RawMessage `json:"schema"`
-}
-
 func responseOf(c *Config, req llm.Request) *response {
 	body := &response{
 		Model: c.Model, Instructions: req.System, Input: []inputItem{}, MaxOutputTokens: c.MaxOutputTokens,
@@ -96,7 +85,7 @@ func responseOf(c *Config, req llm.Request) *response {
 			Description: offered.Description, Parameters: parametersOf(offered)})
 	}
 	if len(req.Schema) > 0 {
-		body.Text = &responseText{responseSchema{Type: "json_schema", Name: "answer", Strict: true, Schema: req.Schema}}
+		body.Text = object{"format": object{"type": "json_schema", "name": "answer", "strict": true, "schema": req.Schema}}
 	}
 	if len(req.Tools) > 0 {
 		body.Include = []string{"reasoning.encrypted_content"}
@@ -118,10 +107,7 @@ type outputItem struct {
 	Summary          json.RawMessage `json:"summary"`
 	EncryptedContent string          `json:"encrypted_content"`
 
-	Content []struct {
-		Text    string `json:"text"`
-		Refusal string `json:"refusal"`
-	} `json:"content"`
+	Content []struct{ Text, Refusal string }
 }
 
 type responseEvent struct {

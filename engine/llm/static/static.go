@@ -40,9 +40,7 @@ type Model struct {
 // the model is used.
 func Open(folder string) (*Model, error) {
 	m := &Model{}
-	var config struct {
-		Normalize bool `json:"normalize"`
-	}
+	var config struct{ Normalize bool }
 	text, err := os.ReadFile(filepath.Join(folder, configFile))
 	if err == nil {
 		err = json.Unmarshal(text, &config)

@@ -100,21 +100,10 @@ func readTensors(file *os.File) (*tensors, error) {
 	if _, err := file.ReadAt(text, int64(len(length))); err != nil {
 		return nil, err
 	}
-	var header map[string]json.RawMessage
-	if err := json.Unmarshal(text, &header); err != nil {
-		return nil, err
-	}
-	delete(header, "__metadata__")
-	t := &tensors{file: file, header: map[string]tensor{}, start: int64(len(length) + len(text))}
+	t := &tensors{file: file, start: int64(len(length) + len(text))}
 	t.size = info.Size() - t.start
-	for name, description := range header {
-		var one tensor
-		if err := json.Unmarshal(description, &one); err != nil {
-			return nil, err
-		}
-		t.header[name] = one
-	}
-	return t, nil
+	// Metadata in the header becomes an array that nobody asks for.
+	return t, json.Unmarshal(text, &t.header)
 }
 
 // find returns an array with the given number of dimensions, with its kind. It returns an error if the array does not

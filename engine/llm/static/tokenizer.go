@@ -25,9 +25,8 @@ type tokenizer struct {
 // names the part.
 func readTokenizer(text []byte) (*tokenizer, error) {
 	var file struct {
-		Normalizer   json.RawMessage `json:"normalizer"`
-		PreTokenizer json.RawMessage `json:"pre_tokenizer"`
-		Model        json.RawMessage `json:"model"`
+		Normalizer, Model json.RawMessage
+		PreTokenizer      json.RawMessage `json:"pre_tokenizer"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, err
@@ -40,9 +39,7 @@ func readTokenizer(text []byte) (*tokenizer, error) {
 	if t.split, err = readSplitter(file.PreTokenizer); err != nil {
 		return nil, err
 	}
-	var model struct {
-		Type string `json:"type"`
-	}
+	var model struct{ Type string }
 	if err := json.Unmarshal(file.Model, &model); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

@@ -59,14 +59,25 @@ type Property struct {
 
 // schema has the parts of a JSON Schema that the rules use.
 type schema struct {
-	Type, Const                         any
-	Title, Description, Format, Pattern string
-	Examples, Enum                      []any
-	Minimum, Maximum, ExclusiveMinimum  *float64
-	MaxLength, MinProperties            int
-	Items, Properties                   json.RawMessage
-	Required                            []string
-	AnyOf                               []struct{ Required []string }
+	Type             any             `json:"type"`
+	Title            string          `json:"title"`
+	Description      string          `json:"description"`
+	Examples         []any           `json:"examples"`
+	Format           string          `json:"format"`
+	Pattern          string          `json:"pattern"`
+	Enum             []any           `json:"enum"`
+	Const            any             `json:"const"`
+	Minimum          *float64        `json:"minimum"`
+	Maximum          *float64        `json:"maximum"`
+	ExclusiveMinimum *float64        `json:"exclusiveMinimum"`
+	MaxLength        int             `json:"maxLength"`
+	Items            json.RawMessage `json:"items"`
+	Properties       json.RawMessage `json:"properties"`
+	Required         []string        `json:"required"`
+	AnyOf            []struct {
+		Required []string `json:"required"`
+	} `json:"anyOf"`
+	MinProperties int `json:"minProperties"`
 }
 
 // anySentence is a sentence that patterns of codes, such as order numbers, do not match.

@@ -130,18 +130,26 @@ func blocksOf(c *Config, turn []llm.Message) blocks {
 
 type messageEvent struct {
 	failing
-	Index        int
-	Message      struct{ Usage messageUsage }
+	Index   int `json:"index"`
+	Message struct {
+		Usage messageUsage `json:"usage"`
+	} `json:"message"`
 	ContentBlock struct {
-		Type, ID, Name, Text, Data string
-		Input                      json.RawMessage
+		Type  string          `json:"type"`
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Input json.RawMessage `json:"input"`
+		Text  string          `json:"text"`
+		Data  string          `json:"data"`
 	} `json:"content_block"`
 	Delta struct {
-		Text, Thinking, Signature string
-		PartialJSON               string `json:"partial_json"`
-		StopReason                string `json:"stop_reason"`
-	}
-	Usage messageUsage
+		Text        string `json:"text"`
+		PartialJSON string `json:"partial_json"`
+		Thinking    string `json:"thinking"`
+		Signature   string `json:"signature"`
+		StopReason  string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage messageUsage `json:"usage"`
 }
 
 type messageUsage struct {

@@ -31,9 +31,9 @@ type Embedder struct {
 
 type vectorList struct {
 	Data []struct {
-		Index     int
-		Embedding []float32
-	}
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	} `json:"data"`
 }
 
 // NewEmbedder returns the embedding model of config, or an error that names the invalid setting. It does not call the

@@ -130,13 +130,18 @@ func contentOf(c *Config, turn []llm.Message, names map[string]string) content {
 type contentEvent struct {
 	failing
 	Candidates []struct {
-		Content      content
-		FinishReason string
-	}
-	PromptFeedback struct{ BlockReason string }
-	UsageMetadata  *struct {
-		PromptTokenCount, CachedContentTokenCount, CandidatesTokenCount, ThoughtsTokenCount int
-	}
+		Content      content `json:"content"`
+		FinishReason string  `json:"finishReason"`
+	} `json:"candidates"`
+	PromptFeedback struct {
+		BlockReason string `json:"blockReason"`
+	} `json:"promptFeedback"`
+	UsageMetadata *struct {
+		PromptTokenCount        int `json:"promptTokenCount"`
+		CachedContentTokenCount int `json:"cachedContentTokenCount"`
+		CandidatesTokenCount    int `json:"candidatesTokenCount"`
+		ThoughtsTokenCount      int `json:"thoughtsTokenCount"`
+	} `json:"usageMetadata"`
 }
 
 func readContent(a *answer, data []byte) (string, error) {

@@ -107,7 +107,10 @@ type outputItem struct {
 	Summary          json.RawMessage `json:"summary"`
 	EncryptedContent string          `json:"encrypted_content"`
 
-	Content []struct{ Text, Refusal string }
+	Content []struct {
+		Text    string `json:"text"`
+		Refusal string `json:"refusal"`
+	} `json:"content"`
 }
 
 type responseEvent struct {

@@ -21,15 +21,16 @@ func readNormalizer(text json.RawMessage) (normalizer, error) {
 		return func(text string) string { return text }, nil
 	}
 	var part struct {
-		Type, Prepend string
-		Normalizers   []json.RawMessage
-		StripLeft     bool   `json:"strip_left"`
-		StripRight    bool   `json:"strip_right"`
-		CharsMap      []byte `json:"precompiled_charsmap"`
-		CleanText     bool   `json:"clean_text"`
-		Chinese       bool   `json:"handle_chinese_chars"`
-		StripAccents  *bool  `json:"strip_accents"`
-		Lowercase     bool
+		Type         string            `json:"type"`
+		Normalizers  []json.RawMessage `json:"normalizers"`
+		StripLeft    bool              `json:"strip_left"`
+		StripRight   bool              `json:"strip_right"`
+		Prepend      string            `json:"prepend"`
+		CharsMap     []byte            `json:"precompiled_charsmap"`
+		CleanText    bool              `json:"clean_text"`
+		Chinese      bool              `json:"handle_chinese_chars"`
+		StripAccents *bool             `json:"strip_accents"`
+		Lowercase    bool              `json:"lowercase"`
 	}
 	if err := json.Unmarshal(text, &part); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
@@ -119,7 +120,9 @@ func readPattern(text json.RawMessage) (*regexp.Regexp, error) {
 }
 
 func readReplace(text json.RawMessage) (normalizer, error) {
-	var part struct{ Content string }
+	var part struct {
+		Content string `json:"content"`
+	}
 	if err := json.Unmarshal(text, &part); err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
 	}

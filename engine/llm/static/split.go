@@ -18,12 +18,14 @@ func readSplitter(text json.RawMessage) (splitter, error) {
 		return func(pieces []string) []string { return pieces }, nil
 	}
 	var part struct {
-		Type, Behavior, Replacement string
-		PreTokenizers               []json.RawMessage
-		Individual                  bool   `json:"individual_digits"`
-		Scheme                      string `json:"prepend_scheme"`
-		AddPrefix                   *bool  `json:"add_prefix_space"`
-		Split                       *bool
+		Type          string            `json:"type"`
+		PreTokenizers []json.RawMessage `json:"pretokenizers"`
+		Behavior      string            `json:"behavior"`
+		Individual    bool              `json:"individual_digits"`
+		Replacement   string            `json:"replacement"`
+		Scheme        string            `json:"prepend_scheme"`
+		AddPrefix     *bool             `json:"add_prefix_space"`
+		Split         *bool             `json:"split"`
 	}
 	if err := json.Unmarshal(text, &part); err != nil {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)

@@ -40,7 +40,9 @@ type Model struct {
 // the model is used.
 func Open(folder string) (*Model, error) {
 	m := &Model{}
-	var config struct{ Normalize bool }
+	var config struct {
+		Normalize bool `json:"normalize"`
+	}
 	text, err := os.ReadFile(filepath.Join(folder, configFile))
 	if err == nil {
 		err = json.Unmarshal(text, &config)

@@ -25,8 +25,9 @@ type tokenizer struct {
 // names the part.
 func readTokenizer(text []byte) (*tokenizer, error) {
 	var file struct {
-		Normalizer, Model json.RawMessage
-		PreTokenizer      json.RawMessage `json:"pre_tokenizer"`
+		Normalizer   json.RawMessage `json:"normalizer"`
+		PreTokenizer json.RawMessage `json:"pre_tokenizer"`
+		Model        json.RawMessage `json:"model"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		return nil, err
@@ -39,7 +40,9 @@ func readTokenizer(text []byte) (*tokenizer, error) {
 	if t.split, err = readSplitter(file.PreTokenizer); err != nil {
 		return nil, err
 	}
-	var model struct{ Type string }
+	var model struct {
+		Type string `json:"type"`
+	}
 	if err := json.Unmarshal(file.Model, &model); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

@@ -26,14 +26,12 @@ func (t *Tenant) CompareAgentTestExecutions(
 	if err != nil {
 		return nil, err
 	}
-	byID := rowsByID(executions)
-	for _, id := range ids {
-		if byID[id] == nil {
-			return nil, model.Missing(agentTestExecution, id)
-		}
+	if executions, err = inOrder(agentTestExecution, ids, executions); err != nil {
+		return nil, err
 	}
-	for _, id := range baseIDs {
-		if err := variants.Check(byID[id], byID[headID]); err != nil {
+	executions, head := executions[:len(baseIDs)], executions[len(baseIDs)]
+	for _, base := range executions {
+		if err := variants.Check(base, head); err != nil {
 			return nil, err
 		}
 	}
@@ -42,12 +40,12 @@ func (t *Tenant) CompareAgentTestExecutions(
 		return nil, err
 	}
 	bases, inBases := []*model.AgentTestExecution{}, []*model.AgentTestExecutionTest{}
-	for _, id := range baseIDs {
-		if !slices.Contains(bases, byID[id]) {
-			bases, inBases = append(bases, byID[id]), append(inBases, tests[id]...)
+	for _, base := range executions {
+		if !slices.Contains(bases, base) {
+			bases, inBases = append(bases, base), append(inBases, tests[base.ID]...)
 		}
 	}
-	comparison := model.CompareExecutions(bases, byID[headID], model.LimitTests(inBases, variants.Base),
+	comparison := model.CompareExecutions(bases, head, model.LimitTests(inBases, variants.Base),
 		model.LimitTests(tests[headID], variants.Head), correction)
 	pg.JoinBatch(comparison.Tests)
 	return comparison, nil

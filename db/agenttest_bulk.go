@@ -106,7 +106,8 @@ func (t tenantTx) lockFolders(ctx context.Context, tests []*model.AgentTestRow) 
 	return foreign, nil
 }
 
-// checkerOf returns a function that checks whether an agent has everything that one of its tests expects and mocks.
+// checkerOf returns a function that returns UNPROCESSABLE when an agent lacks a tag that one of its tests expects, or a
+// tool or sub-agent that the test mocks. The agents must be locked.
 func (t *Tenant) checkerOf(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error,
 	error) {
 	tools, err := t.ToolsOfAgents(ctx, agentIDs, "technical_name")

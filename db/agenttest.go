@@ -40,7 +40,8 @@ func (t *Tenant) AgentTests(
 		append(WhereAgent(agentID), TestsMatching(wanted)...))
 }
 
-// isFlaky is the condition of FlakyTests, for one test. ?1 is the company.
+// isFlaky is the condition of FlakyTests, for one test. ?1 is the company. All runs of an execution have the same time
+// of creation. So the index on that time finds them.
 const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 	WHERE run.company_id = ?1 AND run.test_id = ?TableAlias.id AND (run.execution_id,
 		run.created_at) = (

@@ -33,26 +33,32 @@ const eventsPerRead = 1_000
 // AuditLog reads the audit events with from <= CreatedAt < end. It reads them oldest first, in parts. Events that are
 // recorded during the read may be missing.
 func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*model.AuditEvent, error] {
-	return func(yield func(*model.AuditEvent, error) bool) {
-		after := &model.AuditEvent{CreatedAt: from}
-		for {
+	return inParts(&model.AuditEvent{CreatedAt: from}, eventsPerRead,
+		func(after *model.AuditEvent) ([]*model.AuditEvent, error) {
 			events := []*model.AuditEvent{}
-			err := t.db.Select(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).
-				Where("created_at < ?", end).
-				Order("created_at", "id").Limit(eventsPerRead).Scan(ctx)
+			return events, t.db.Select(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).
+				Where("created_at < ?", end).Order("created_at", "id").Limit(eventsPerRead).Scan(ctx)
+		})
+}
+
+// inParts yields all rows that read returns: each call returns the next rows after the given one, and fewer than limit
+// at the end. The first call gets begin. If reading fails, the last pair is an error.
+func inParts[R any](begin *R, limit int, read func(after *R) ([]*R, error)) iter.Seq2[*R, error] {
+	return func(yield func(*R, error) bool) {
+		for after := begin; ; {
+			rows, err := read(after)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, event := range events {
-				if !yield(event, nil) {
+			for _, after = range rows {
+				if !yield(after, nil) {
 					return
 				}
 			}
-			if len(events) < eventsPerRead {
+			if len(rows) < limit {
 				return
 			}
-			after = events[len(events)-1]
 		}
 	}
 }

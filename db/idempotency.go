@@ -94,27 +94,14 @@ func errUnderWay() error {
 // newClaim returns the claim of a request, and renews its lease until the claim ends.
 func (t *Tenant) newClaim(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
 	// This does not use the company's own connections: the lease would expire while they are all busy.
-	ctx, cancel := context.WithCancel(pg.WithConnectionsOf(context.WithoutCancel(ctx), ""))
-	stopped := make(chan struct{})
-	claim := &RequestClaim{tenant: t, request: request, stop: func() {
-		cancel()
-		<-stopped
-	}}
-	go func() {
-		defer close(stopped)
-		beat := time.NewTicker(requestLease / 3)
-		defer beat.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-beat.C:
-				// After a failure, try again at the next tick.
-				_, _ = t.db.Update((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
-					ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
-			}
-		}
-	}()
+	ctx = pg.WithConnectionsOf(context.WithoutCancel(ctx), "")
+	claim := &RequestClaim{tenant: t, request: request}
+	_, claim.stop = onBeat(ctx, requestLease/3, nil, func(ctx context.Context) error {
+		// After a failure, try again at the next beat.
+		_, _ = t.db.Update((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
+			ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
+		return nil
+	})
 	return claim
 }
 

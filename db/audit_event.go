@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -63,19 +62,12 @@ func inParts[R any](begin *R, limit int, read func(after *R) ([]*R, error)) iter
 	}
 }
 
-// forgetAuditEvents removes events that are past their retention, in batches.
+// forgetAuditEvents removes events that are past their retention.
 func (s *Store) forgetAuditEvents(ctx context.Context) error {
 	if s.auditRetention == 0 {
 		return nil
 	}
-	before := now().Add(-s.auditRetention)
-	companies, err := s.companiesWith(ctx, (*model.AuditEvent)(nil), "created_at < ?", before)
-	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
-		oldest := t.db.Select((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).
-			Order("created_at", "id").Limit(eventsPerRead)
-		result, err := t.db.Delete((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
-		return isFull(result, err, eventsPerRead)
-	}))
+	return s.deleteOldest(ctx, (*model.AuditEvent)(nil), "created_at", now().Add(-s.auditRetention))
 }
 
 // audit records the action of the transaction on each target, and the principal.

@@ -161,14 +161,3 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.StoredResponse) er
 	}
 	return err
 }
-
-func (s *Store) forgetRequests(ctx context.Context) error {
-	companies, err := s.companiesWith(ctx, (*model.IdempotentRequest)(nil), "until < now()")
-	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
-		oldest := t.db.Select((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").
-			Limit(rowsPerRemoval)
-		result, err := t.db.Delete((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").
-			Exec(ctx)
-		return isFull(result, err, rowsPerRemoval)
-	}))
-}

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
@@ -126,8 +128,9 @@ func (s *Store) sweeper() func(context.Context) error {
 		if len(old) == 0 && time.Since(lastCleanup) >= cleanupInterval {
 			var err error
 			old, err = s.retentions(ctx)
-			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
-				s.deleteExpiredDeliveries(ctx))
+			errs = append(errs, err, s.deleteOldest(ctx, (*model.IdempotentRequest)(nil), "until", bun.Safe("now()")),
+				s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
+				s.deleteOldest(ctx, (*model.WebhookDelivery)(nil), "created_at", model.DeliveriesStoredSince(now())))
 			lastCleanup = time.Now()
 		}
 		var err error

@@ -58,7 +58,7 @@ var importTable = map[string]string{
 	"gateway":                       "model live gateway/console gateway/form cache",
 	"gateway/auth":                  "model db",
 	"gateway/console":               "",
-	"gateway/form":                  "",
+	"gateway/form":                  "model",
 	"gateway/mcp":                   "model gateway/form gateway/stored",
 	"gateway/rest":                  "model gateway/form gateway/stored",
 	"gateway/rest/openapi":          "model gateway/rest gateway/stored",

@@ -220,7 +220,7 @@ func assistantOptions(o Options, closing func() <-chan struct{}) mcp.Options {
 		Version: o.Version, Status: gateway.StatusOf, Explain: gateway.ExplainVariables, Unrecorded: gateway.WithoutRecord,
 		Closing: closing, Origins: s.CORSOrigins, IsReadOnly: o.MCPReadOnly,
 		HasSchema: s.Introspection, HasQuery: o.TrustedDocuments == nil, MaxBody: s.BodyBytes,
-		RequestTimeout: s.RequestTimeout, WriteTimeout: s.WriteTimeout, Log: o.Log,
+		WriteTimeout: s.WriteTimeout, Log: o.Log,
 	}
 	if o.Console != nil {
 		options.Console = s.BasePath + console.Path

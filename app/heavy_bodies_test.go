@@ -34,7 +34,7 @@ func serveSlots(t *testing.T, slots gateway.Slots) *gatewayUnderTest {
 	}
 	assistants, err := mcp.New(schema.Schema(), mcp.Options{Status: gateway.StatusOf, Explain: gateway.ExplainVariables,
 		Unrecorded: gateway.WithoutRecord, HasSchema: true, HasQuery: true, MaxBody: settings.BodyBytes,
-		WaitToDecode: waitToDecode, RequestTimeout: settings.RequestTimeout, WriteTimeout: settings.WriteTimeout})
+		WaitToDecode: waitToDecode, WriteTimeout: settings.WriteTimeout})
 	require.NoError(t, err)
 	v1, err := rest.New(schema.Schema(), rest.Options{Status: gateway.StatusOf, TraceID: gateway.TraceID,
 		MaxBody: settings.BodyBytes, WaitToDecode: waitToDecode})

@@ -4,9 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
-
-	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
@@ -62,17 +59,11 @@ func (t *Tenant) requireAgents(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	found := []string{}
-	if err := t.db.Select((*model.Agent)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
-		Scan(ctx, &found); err != nil {
-		return err
+	found, err := t.AgentsByID(ctx, ids, "id")
+	if err == nil {
+		_, err = inOrder("agent", ids, found)
 	}
-	for _, id := range ids {
-		if !slices.Contains(found, id) {
-			return model.Missing("agent", id)
-		}
-	}
-	return nil
+	return err
 }
 
 // RevokeAccessToken removes the token with the hash, if it belongs to the API key of the request and has not expired.

@@ -258,11 +258,11 @@ func (t tenantTx) wakeChatsOfAgent(ctx context.Context, id string) error {
 
 // delete removes the row with the id and the rows that reference it, and records the deletion in the audit log.
 func (t tenantTx) delete(ctx context.Context, typeName, id string, row any) error {
-	result, err := t.db.Delete(row).Where("id = ?", id).Exec(ctx)
+	isDeleted, err := pg.Affects(t.db.Delete(row).Where("id = ?", id).Exec(ctx))
 	if err != nil {
 		return err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
+	if !isDeleted {
 		return model.Missing(typeName, id)
 	}
 	return t.audit(ctx, deletions[typeName], id)

@@ -40,7 +40,8 @@ func (t *Tenant) AgentTests(
 		append(WhereAgent(agentID), TestsMatching(wanted)...))
 }
 
-// isFlaky is the condition of FlakyTests, for one test. ?1 is the company.
+// isFlaky is the condition of FlakyTests, for one test. ?1 is the company. All runs of an execution have the same time
+// of creation. So the index on that time finds them.
 const isFlaky = `SELECT count(*) > 0 FROM (SELECT 1 FROM agent_test_runs AS run
 	WHERE run.company_id = ?1 AND run.test_id = ?TableAlias.id AND (run.execution_id,
 		run.created_at) = (
@@ -207,7 +208,11 @@ func (t *Tenant) updateTest(
 			test.FolderID, test.UpdatedAt = folder, model.NextUpdatedAt(test.UpdatedAt, now())
 		}
 		if check {
-			if err := t.checkTest(ctx, test, agent); err != nil {
+			checkTest, err := t.checkerOf(ctx, []string{agent.ID})
+			if err == nil {
+				err = checkTest(test, agent)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -219,23 +224,6 @@ func (t *Tenant) updateTest(
 		// The columns of the last run are left out: runs and their deletion write them.
 		return exec(ctx, t.db.Update(test).ExcludeColumn("last_run_id", "last_run_status", "last_run_at").WherePK())
 	})
-}
-
-// checkTest returns UNPROCESSABLE when the agent lacks a tag that the test expects, or a tool or sub-agent that the
-// test mocks. The agent must be locked.
-func (t *Tenant) checkTest(ctx context.Context, test *model.AgentTestRow, agent *model.Agent) error {
-	if test.Kind == model.AgentTestKindClassification {
-		return checkTags(test, agent)
-	}
-	tools, err := t.ToolsOfAgents(ctx, []string{agent.ID}, "technical_name")
-	if err != nil {
-		return err
-	}
-	subAgents, err := t.SubAgentsOfAgents(ctx, []string{agent.ID}, "technical_name")
-	if err != nil {
-		return err
-	}
-	return test.ToolMocking.Check(tools, subAgents)
 }
 
 func checkTags(test *model.AgentTestRow, agent *model.Agent) error {
@@ -287,12 +275,9 @@ func (t tenantTx) deleteTestsOfAgent(ctx context.Context, agentID string) error 
 const executionsPerRequest = 2_000
 
 // detachExecutions removes the agent from at most the given number of executions, and returns how many it changed.
-func (t tenantTx) detachExecutions(ctx context.Context, agentID string, limit int64) (int, error) {
-	ids := []string{}
-	if err := t.db.NewSelect().TableExpr("agent_test_executions AS part").Column("id").
-		Where("part.company_id = ?", t.CompanyID()).
-		Where("part.agent_id = ?", agentID).OrderExpr("part.created_at DESC, part.id DESC").Limit(limit).
-		Scan(ctx, &ids); err != nil || len(ids) == 0 {
+func (t tenantTx) detachExecutions(ctx context.Context, agentID string, limit int) (int, error) {
+	ids, err := t.childIDs(ctx, "agent_test_executions", "part.agent_id = ?", agentID, limit)
+	if err != nil || len(ids) == 0 {
 		return 0, err
 	}
 	executions := []*model.AgentTestExecution{}
@@ -300,8 +285,6 @@ func (t tenantTx) detachExecutions(ctx context.Context, agentID string, limit in
 		Scan(ctx); err != nil {
 		return 0, err
 	}
-	_, err := t.db.NewUpdate().Model((*model.AgentTestExecution)(nil)).Where(pg.CompanyCondition,
-		t.CompanyID()).Set("agent_id = NULL").
-		Where("id IN (?)", bun.List(ids)).Exec(ctx)
-	return len(ids), err
+	return len(ids), exec(ctx, t.db.UpdateAll((*model.AgentTestExecution)(nil)).Set("agent_id = NULL").
+		Where("id IN (?)", bun.List(ids)))
 }

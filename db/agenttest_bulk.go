@@ -58,8 +58,7 @@ func (t tenantTx) lockAndCheckTests(ctx context.Context, tests []*model.AgentTes
 		return err
 	}
 	for i, test := range tests {
-		agent := slices.IndexFunc(agents, func(a *model.Agent) bool { return a.ID == test.AgentID })
-		err := check(test, agents[agent])
+		err := check(test, agents[i])
 		var known *model.Error
 		switch {
 		case err == nil:
@@ -107,7 +106,8 @@ func (t tenantTx) lockFolders(ctx context.Context, tests []*model.AgentTestRow) 
 	return foreign, nil
 }
 
-// checkerOf returns a function that checks whether an agent has everything that one of its tests expects and mocks.
+// checkerOf returns a function that returns UNPROCESSABLE when an agent lacks a tag that one of its tests expects, or a
+// tool or sub-agent that the test mocks. The agents must be locked.
 func (t *Tenant) checkerOf(ctx context.Context, agentIDs []string) (func(*model.AgentTestRow, *model.Agent) error,
 	error) {
 	tools, err := t.ToolsOfAgents(ctx, agentIDs, "technical_name")
@@ -193,7 +193,7 @@ func (t *Tenant) CopyAgentTests(ctx context.Context, in model.CopyAgentTestsInpu
 		if err := t.db.Select(&found).Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
 			return err
 		}
-		originals, err := testsInOrder(ids, found)
+		originals, err := inOrder(agentTest, ids, found)
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := testsInOrder(ids, held); err != nil {
+		if _, err := inOrder(agentTest, ids, held); err != nil {
 			return err
 		}
 		return t.markTestsDeleted(ctx, ids)
@@ -281,20 +281,7 @@ func (t tenantTx) lockAgentsAndTests(ctx context.Context, ids []string) ([]*mode
 	if err != nil {
 		return nil, err
 	}
-	return testsInOrder(ids, held)
-}
-
-// testsInOrder returns the tests in the order of their ids. If a test does not exist, it returns NOT_FOUND with the
-// test's id.
-func testsInOrder(ids []string, found []*model.AgentTestRow) ([]*model.AgentTestRow, error) {
-	byID := rowsByID(found)
-	ordered := make([]*model.AgentTestRow, len(ids))
-	for i, id := range ids {
-		if ordered[i] = byID[id]; ordered[i] == nil {
-			return nil, model.Missing(agentTest, id)
-		}
-	}
-	return ordered, nil
+	return inOrder(agentTest, ids, held)
 }
 
 func toAgentTests(rows []*model.AgentTestRow) []model.AgentTest {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun"
 
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
@@ -26,14 +26,12 @@ func (t *Tenant) CompareAgentTestExecutions(
 	if err != nil {
 		return nil, err
 	}
-	byID := rowsByID(executions)
-	for _, id := range ids {
-		if byID[id] == nil {
-			return nil, model.Missing(agentTestExecution, id)
-		}
+	if executions, err = inOrder(agentTestExecution, ids, executions); err != nil {
+		return nil, err
 	}
-	for _, id := range baseIDs {
-		if err := variants.Check(byID[id], byID[headID]); err != nil {
+	executions, head := executions[:len(baseIDs)], executions[len(baseIDs)]
+	for _, base := range executions {
+		if err := variants.Check(base, head); err != nil {
 			return nil, err
 		}
 	}
@@ -42,12 +40,12 @@ func (t *Tenant) CompareAgentTestExecutions(
 		return nil, err
 	}
 	bases, inBases := []*model.AgentTestExecution{}, []*model.AgentTestExecutionTest{}
-	for _, id := range baseIDs {
-		if !slices.Contains(bases, byID[id]) {
-			bases, inBases = append(bases, byID[id]), append(inBases, tests[id]...)
+	for _, base := range executions {
+		if !slices.Contains(bases, base) {
+			bases, inBases = append(bases, base), append(inBases, tests[base.ID]...)
 		}
 	}
-	comparison := model.CompareExecutions(bases, byID[headID], model.LimitTests(inBases, variants.Base),
+	comparison := model.CompareExecutions(bases, head, model.LimitTests(inBases, variants.Base),
 		model.LimitTests(tests[headID], variants.Head), correction)
 	pg.JoinBatch(comparison.Tests)
 	return comparison, nil
@@ -56,22 +54,9 @@ func (t *Tenant) CompareAgentTestExecutions(
 // FlakyTests returns which tests are flaky. In the newest finished execution of a flaky test, some of its runs passed
 // and others failed. If the test has rows, these are runs of one row. Drafts and rejudgments do not count.
 func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool, error) {
-	newest := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
-		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
-			"?TableAlias.execution_id").
-		Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.test_id = parent.id").
-		Where("execution.finished_at IS NOT NULL").Where(countsInHistory).
-		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	flaky := []string{}
-	// All runs of an execution have the same time of creation. So the index on that time finds them.
-	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").
-		Join("JOIN unnest(?::text[]) AS parent (id) ON parent.id = ?TableAlias.test_id", pgdialect.Array(ids)).
-		Join("JOIN LATERAL (?) AS newest ON newest.execution_id = ?TableAlias.execution_id AND newest.created_at = "+
-			"?TableAlias.created_at", newest).
-		GroupExpr("parent.id, ?TableAlias.row_key").
-		Having("bool_or(?TableAlias.status = ?) AND bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusPassed,
-			model.AgentTestRunStatusFailed).
-		Scan(ctx, &flaky)
+	err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).
+		Apply(TestsMatching(model.AgentTestFilter{IsFlaky: new(true)}).Apply(t.CompanyID())).Scan(ctx, &flaky)
 	is := make(map[string]bool, len(flaky))
 	for _, id := range flaky {
 		is[id] = true

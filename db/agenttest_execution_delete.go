@@ -40,20 +40,16 @@ func (t tenantTx) deleteExecutions(ctx context.Context, ids []string) error {
 		Order("id").For(string(forDelete)).Scan(ctx); err != nil {
 		return err
 	}
-	known := map[string]bool{}
-	marked := make([]string, len(executions))
-	for i, e := range executions {
+	for _, e := range executions {
 		if !e.IsFinished() {
 			return model.Errorf(model.Conflict, "agent test execution %q is not finished", e.ID)
 		}
-		known[e.ID], marked[i] = true, e.ID
 		t.wake(e.ID)
 	}
-	for _, id := range ids {
-		if !known[id] {
-			return model.Missing(agentTestExecution, id)
-		}
+	if _, err := inOrder(agentTestExecution, ids, executions); err != nil {
+		return err
 	}
+	marked := idsOf(executions)
 	if _, err := t.db.Update((*model.AgentTestExecution)(nil)).Set("retry_of_id = NULL").
 		Where("retry_of_id IN (?)", bun.List(marked)).Exec(ctx); err != nil {
 		return err

@@ -2,12 +2,10 @@ package db
 
 import (
 	"context"
-	"io"
 	"math"
 
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -61,7 +59,9 @@ type executionReader struct {
 func newExecutionReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &executionReader{tenant: t, id: id}
-		r.executions, r.runs = newLog(t, budget, r.readStored), newLog(t, budget, r.readRuns)
+		r.executions = newLog(t, budget, readCurrent(t.AgentTestExecution, id,
+			func(e *model.AgentTestExecution) live.Position { return live.Position(e.Version) }))
+		r.runs = newLog(t, budget, r.readRuns)
 		return r
 	}
 }
@@ -90,19 +90,6 @@ func (r *executionReader) poll(ctx context.Context, p *topic, isWoken bool) (pol
 func (r *executionReader) closeFollowers() {
 	r.executions.Close()
 	r.runs.Close()
-}
-
-func (r *executionReader) readStored(ctx context.Context, after,
-	_ live.Position) ([]live.Stored[*model.AgentTestExecution], live.Position, error) {
-	execution, err := r.tenant.AgentTestExecution(ctx, r.id)
-	if pg.IsMissing(err) {
-		return nil, after, io.EOF
-	}
-	if err != nil || live.Position(execution.Version) <= after {
-		return nil, after, err
-	}
-	at := live.Position(execution.Version)
-	return []live.Stored[*model.AgentTestExecution]{{Value: execution, At: at}}, at, nil
 }
 
 // maxRuns bounds the runs that readRuns returns at once.

@@ -56,7 +56,7 @@ func (t *Tenant) TestsToRun(ctx context.Context, in model.StartAgentTestExecutio
 		Scan(ctx); err != nil {
 		return nil, err
 	}
-	return testsInOrder(ids, rows)
+	return inOrder(agentTest, ids, rows)
 }
 
 // idsToRun returns the ids of the tests that the input names, in the order of the input's ids. The tests of a folder or

@@ -80,19 +80,14 @@ func (h AgentTestHistory) agentIDs() []string {
 	return slices.Compact(ids)
 }
 
-// lockAgents locks agents until the end of the transaction and returns them, or NOT_FOUND.
+// lockAgents locks agents until the end of the transaction and returns them in the order of the ids, or NOT_FOUND.
 func (t tenantTx) lockAgents(ctx context.Context, ids []string, strength rowLock) ([]*model.Agent, error) {
 	held := []*model.Agent{}
 	err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, id := range ids {
-		if !slices.ContainsFunc(held, func(a *model.Agent) bool { return a.ID == id }) {
-			return nil, model.Missing("agent", id)
-		}
-	}
-	return held, nil
+	return inOrder("agent", ids, held)
 }
 
 // importLastRuns makes the newest run of each test its last run.

@@ -217,7 +217,7 @@ func (t *Tenant) AgreementsOfExecutions(ctx context.Context, ids []string) (map[
 		ExecutionID string
 		Agreement   model.JudgeAgreement `bun:"embed:"`
 	}{}
-	both := bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
+	both := bun.List(judgedStatuses)
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id").
 		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status IN (?)) AS runs", both, both).
 		ColumnExpr("count(*) FILTER (WHERE ?TableAlias.status IN (?) AND held.status = ?TableAlias.status) AS same_runs",

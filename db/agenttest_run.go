@@ -9,7 +9,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -222,32 +221,8 @@ const runPollInterval = time.Second
 // WatchRun watches a run that the caller has claimed until the returned function is called. The returned context ends
 // with ctx, or with ErrRunCancelled or ErrRunLost as its cause.
 func (t *Tenant) WatchRun(ctx context.Context, run *model.AgentTestRun) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := t.store.hub.Subscribe(t.signalOf(run.ID))
-	id, held := run.ID, stateOf(run)
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		t.watchRun(ctx, id, held, signals, cancel)
-	}()
-	return ctx, func() {
-		cancel(nil)
-		<-stopped
-	}
-}
-
-func (t *Tenant) watchRun(ctx context.Context, id string, claimedState runState, signals *notify.Subscription,
-	cancel context.CancelCauseFunc) {
-	defer signals.Close()
-	beat := time.NewTicker(runPollInterval)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-beat.C:
-		case <-signals.Woken():
-		}
+	id, claimedState := run.ID, stateOf(run)
+	return onBeat(ctx, runPollInterval, t.store.hub.Subscribe(t.signalOf(id)), func(ctx context.Context) error {
 		states := []struct {
 			Status          model.AgentTestRunStatus
 			Claim           int32
@@ -258,14 +233,13 @@ func (t *Tenant) watchRun(ctx context.Context, id string, claimedState runState,
 			Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = "+
 				"?TableAlias.execution_id").
 			Where("execution.company_id = ?", t.CompanyID()).Where("?TableAlias.id = ?", id).Scan(ctx, &states)
-		switch {
-		case err != nil: // try again at the next tick
-		case len(states) == 0 || claimedState != runState{states[0].Status, states[0].Claim}:
-			cancel(ErrRunLost)
-			return
-		case states[0].ExecutionStatus == model.AgentTestExecutionStatusCancelled:
-			cancel(ErrRunCancelled)
-			return
+		// The database may answer at the next beat.
+		if err == nil && (len(states) == 0 || claimedState != runState{states[0].Status, states[0].Claim}) {
+			return ErrRunLost
 		}
-	}
+		if err == nil && states[0].ExecutionStatus == model.AgentTestExecutionStatusCancelled {
+			return ErrRunCancelled
+		}
+		return nil
+	})
 }

@@ -120,7 +120,12 @@ func (t *Tenant) commitTransitions(ctx context.Context, transitions []*runTransi
 		for _, e := range m.executions {
 			t.wake(e.ID)
 		}
-		return t.recordRunSpending(ctx, m.changed)
+		// Other transactions that record usage wait for the sums that this locks.
+		spent := map[string]*model.UsageEntry{}
+		for _, run := range m.changed {
+			spent[spendingKey(run)] = run.Spent
+		}
+		return t.recordSpending(ctx, spent)
 	})
 }
 
@@ -232,14 +237,4 @@ func (t tenantTx) writeTransitions(ctx context.Context, b *transitionBatch, at t
 		batch.Queue(t.updateProgress(execution).String())
 	}
 	return t.db.Send(ctx, batch)
-}
-
-// recordRunSpending records the cost of the runs that have ended. Call it last: other transactions that record usage
-// wait for the sums that it locks.
-func (t tenantTx) recordRunSpending(ctx context.Context, runs []*model.AgentTestRun) error {
-	spent := map[string]*model.UsageEntry{}
-	for _, run := range runs {
-		spent[spendingKey(run)] = run.Spent
-	}
-	return t.recordSpending(ctx, spent)
 }

@@ -141,7 +141,7 @@ func (t tenantTx) resolveSchedule(ctx context.Context, s *model.AgentTestSchedul
 			return err
 		}
 		s.AgentID = nil
-		if _, err := testsInOrder(s.TestIds, tests); err != nil {
+		if _, err := inOrder(agentTest, s.TestIds, tests); err != nil {
 			return err
 		}
 		if !slices.ContainsFunc(tests, func(test *model.AgentTestRow) bool { return test.AgentID != tests[0].AgentID }) {

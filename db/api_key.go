@@ -85,8 +85,7 @@ func (s *Store) ImportedKey(ctx context.Context, secret string) (*Tenant, *model
 
 // HasImportedKeys reports whether any company has an imported key.
 func (s *Store) HasImportedKeys(ctx context.Context) (bool, error) {
-	isThere, err := s.db.Program().NewSelect().TableExpr("imported_key_hashes").Exists(ctx)
-	return isThere, err
+	return s.db.Program().NewSelect().TableExpr("imported_key_hashes").Exists(ctx)
 }
 
 // addAPIKey adds a key. It first calls prepare in the same transaction, unless prepare is nil.

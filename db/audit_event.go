@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
 
@@ -33,43 +32,42 @@ const eventsPerRead = 1_000
 // AuditLog reads the audit events with from <= CreatedAt < end. It reads them oldest first, in parts. Events that are
 // recorded during the read may be missing.
 func (t *Tenant) AuditLog(ctx context.Context, from, end time.Time) iter.Seq2[*model.AuditEvent, error] {
-	return func(yield func(*model.AuditEvent, error) bool) {
-		after := &model.AuditEvent{CreatedAt: from}
-		for {
+	return inParts(&model.AuditEvent{CreatedAt: from}, eventsPerRead,
+		func(after *model.AuditEvent) ([]*model.AuditEvent, error) {
 			events := []*model.AuditEvent{}
-			err := t.db.Select(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).
-				Where("created_at < ?", end).
-				Order("created_at", "id").Limit(eventsPerRead).Scan(ctx)
+			return events, t.db.Select(&events).Where("(created_at, id) > (?, ?)", after.CreatedAt, after.ID).
+				Where("created_at < ?", end).Order("created_at", "id").Limit(eventsPerRead).Scan(ctx)
+		})
+}
+
+// inParts yields all rows that read returns: each call returns the next rows after the given one, and fewer than limit
+// at the end. The first call gets begin. If reading fails, the last pair is an error.
+func inParts[R any](begin *R, limit int, read func(after *R) ([]*R, error)) iter.Seq2[*R, error] {
+	return func(yield func(*R, error) bool) {
+		for after := begin; ; {
+			rows, err := read(after)
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, event := range events {
-				if !yield(event, nil) {
+			for _, after = range rows {
+				if !yield(after, nil) {
 					return
 				}
 			}
-			if len(events) < eventsPerRead {
+			if len(rows) < limit {
 				return
 			}
-			after = events[len(events)-1]
 		}
 	}
 }
 
-// forgetAuditEvents removes events that are past their retention, in batches.
+// forgetAuditEvents removes events that are past their retention.
 func (s *Store) forgetAuditEvents(ctx context.Context) error {
 	if s.auditRetention == 0 {
 		return nil
 	}
-	before := now().Add(-s.auditRetention)
-	companies, err := s.companiesWith(ctx, (*model.AuditEvent)(nil), "created_at < ?", before)
-	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
-		oldest := t.db.Select((*model.AuditEvent)(nil)).Column("id").Where("created_at < ?", before).
-			Order("created_at", "id").Limit(eventsPerRead)
-		result, err := t.db.Delete((*model.AuditEvent)(nil)).Where("id IN (?)", oldest).Exec(ctx)
-		return isFull(result, err, eventsPerRead)
-	}))
+	return s.deleteOldest(ctx, (*model.AuditEvent)(nil), "created_at", now().Add(-s.auditRetention))
 }
 
 // audit records the action of the transaction on each target, and the principal.

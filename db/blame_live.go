@@ -2,9 +2,7 @@ package db
 
 import (
 	"context"
-	"io"
 
-	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/live"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -14,7 +12,8 @@ import (
 func (t *Tenant) FollowBlameSearch(ctx context.Context, id string) (<-chan *model.BlameSearch, error) {
 	p := t.acquireTopic(followedBlameSearches, id, func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &blameReader{tenant: t, id: id}
-		r.searches = newLog(t, budget, r.readStored)
+		r.searches = newLog(t, budget, readCurrent(t.BlameSearch, id,
+			func(s *model.BlameSearch) live.Position { return live.Position(s.Version) }))
 		return r
 	})
 	search, err := t.BlameSearch(ctx, id)
@@ -52,16 +51,3 @@ func (r *blameReader) poll(ctx context.Context, p *topic, isWoken bool) (pollRes
 }
 
 func (r *blameReader) closeFollowers() { r.searches.Close() }
-
-func (r *blameReader) readStored(ctx context.Context, after,
-	_ live.Position) ([]live.Stored[*model.BlameSearch], live.Position, error) {
-	search, err := r.tenant.BlameSearch(ctx, r.id)
-	if pg.IsMissing(err) {
-		return nil, after, io.EOF
-	}
-	if err != nil || live.Position(search.Version) <= after {
-		return nil, after, err
-	}
-	at := live.Position(search.Version)
-	return []live.Stored[*model.BlameSearch]{{Value: search, At: at}}, at, nil
-}

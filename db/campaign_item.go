@@ -240,19 +240,8 @@ func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string
 	if err != nil {
 		return nil, err
 	}
-	byID := rowsByID(held)
-	items := make([]*model.CampaignItem, 0, len(held))
-	seen := make(map[string]bool, len(held))
-	for _, id := range ids {
-		if byID[id] == nil {
-			return nil, model.Missing(campaignItem, id)
-		}
-		if !seen[id] {
-			seen[id] = true
-			items = append(items, byID[id])
-		}
-	}
-	return pg.JoinBatch(items), nil
+	items, err := inOrder(campaignItem, model.Unique(ids), held)
+	return pg.JoinBatch(items), err
 }
 
 // changeItems runs fn in a transaction that locks the campaign, and then notifies the followers. fn gets the campaign,

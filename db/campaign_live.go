@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"io"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db/pg"
@@ -57,7 +56,8 @@ type campaignReader struct {
 func newCampaignReader(id string) func(*Tenant, *live.MemoryBudget) reader {
 	return func(t *Tenant, budget *live.MemoryBudget) reader {
 		r := &campaignReader{tenant: t, id: id}
-		r.campaigns, r.items = newLog(t, budget, r.readStored), newLog(t, budget, r.readItems)
+		r.campaigns = newLog(t, budget, readCurrent(t.Campaign, id, campaignPosition))
+		r.items = newLog(t, budget, r.readItems)
 		return r
 	}
 }
@@ -120,18 +120,4 @@ func (r *campaignReader) count() (*model.CampaignItemCounts, error) {
 func (r *campaignReader) closeFollowers() {
 	r.campaigns.Close()
 	r.items.Close()
-}
-
-func (r *campaignReader) readStored(ctx context.Context, after,
-	_ live.Position) ([]live.Stored[*model.Campaign], live.Position,
-	error) {
-	campaign, err := r.tenant.Campaign(ctx, r.id)
-	if pg.IsMissing(err) {
-		return nil, after, io.EOF
-	}
-	if err != nil || campaignPosition(campaign) <= after {
-		return nil, after, err
-	}
-	at := campaignPosition(campaign)
-	return []live.Stored[*model.Campaign]{{Value: campaign, At: at}}, at, nil
 }

@@ -108,26 +108,11 @@ const filesPage = 500
 // Files yields the documents with the columns that CopyFile needs, in the order of their ids. If reading fails, the
 // last pair is an error.
 func (p *Snapshot) Files(ctx context.Context) iter.Seq2[*model.Document, error] {
-	return func(yield func(*model.Document, error) bool) {
-		for after := ""; ; {
-			documents := []*model.Document{}
-			err := p.tenant.db.Select(&documents).Column("id", "size", "digest", "object_id").Where("id > ?", after).
-				Order("id").Limit(filesPage).Scan(ctx)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, d := range documents {
-				if !yield(d, nil) {
-					return
-				}
-				after = d.ID
-			}
-			if len(documents) < filesPage {
-				return
-			}
-		}
-	}
+	return inParts(&model.Document{}, filesPage, func(after *model.Document) ([]*model.Document, error) {
+		documents := []*model.Document{}
+		return documents, p.tenant.db.Select(&documents).Column("id", "size", "digest", "object_id").
+			Where("id > ?", after.ID).Order("id").Limit(filesPage).Scan(ctx)
+	})
 }
 
 // CopyFile writes the uploaded file of a document. The snapshot does not contain the objects of the bucket, so

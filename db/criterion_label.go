@@ -136,15 +136,16 @@ func (t tenantTx) runsToLabel(ctx context.Context,
 	if err := read(ids).Scan(ctx); err != nil {
 		return nil, err
 	}
-	byID, held := rowsByID(runs), []string{}
-	for _, id := range ids {
-		if byID[id] == nil {
-			return nil, model.Missing(agentTestRun, id)
-		}
-		held = append(held, byID[id].ConversationID())
+	found, err := inOrder(agentTestRun, ids, runs)
+	if err != nil {
+		return nil, err
+	}
+	byID, held := rowsByID(found), make([]string, len(found))
+	for i, run := range found {
+		held[i] = run.ConversationID()
 	}
 	runs = []*model.AgentTestRun{}
-	err := read(held).For(string(forUpdate)).Scan(ctx)
+	err = read(held).For(string(forUpdate)).Scan(ctx)
 	for _, run := range runs {
 		byID[run.ID] = run
 	}

@@ -51,8 +51,7 @@ func (t *Tenant) queue(ctx context.Context, args model.CriterionQueueArgs,
 		ColumnExpr("coalesce(?TableAlias.is_doubtful, false) AS is_doubtful, md5(?TableAlias.id) AS hash").
 		Where("execution_id = ANY (ARRAY(?))", executions).Where("rejudge_of_id IS NULL").
 		Where(fmt.Sprintf(testsAgent, "?TableAlias"), args.AgentID, t.CompanyID()).
-		Where("status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
-			model.AgentTestRunStatusFailed})).
+		Where("status IN (?)", bun.List(judgedStatuses)).
 		Where("(judge_model IS NOT NULL OR is_doubtful IS NULL)").OrderExpr("created_at DESC, id DESC").Limit(queuedRuns)
 	labels := t.db.Select((*model.CriterionLabel)(nil)).Column("run_id", "criterion", "person", "is_sampled").
 		Where("run_id IN (SELECT id FROM judged)")

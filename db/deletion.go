@@ -82,6 +82,18 @@ func (s *Store) roundRobin(companies []string, part func(*Tenant) (hasMore bool,
 	return err
 }
 
+// deleteOldest deletes the rows of every company whose column is before end, the oldest first.
+func (s *Store) deleteOldest(ctx context.Context, nilRow any, column string, end any) error {
+	before := column + " < ?"
+	companies, err := s.companiesWith(ctx, nilRow, before, end)
+	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
+		oldest := t.db.Select(nilRow).Column("id").Where(before, end).Order(column, "id").Limit(rowsPerRemoval)
+		// The second condition keeps rows that were changed after their ids were read.
+		result, err := t.db.Delete(nilRow).Where("id IN (?)", oldest).Where(before, end).Exec(ctx)
+		return isFull(result, err, rowsPerRemoval)
+	}))
+}
+
 // roundRobin calls part for each element in turn while part reports more. It returns the elements that remain when the
 // time is over. An error of one element does not stop the others.
 func roundRobin[T any](waiting []T, limit time.Duration, part func(T) (hasMore bool, err error)) ([]T, error) {

@@ -108,8 +108,7 @@ func (t *Tenant) ClaimDocument(ctx context.Context, indexingID string, attempt i
 	t.wake(claimed[0].DatasetID)
 	if claimed[0].Status == model.DocumentStatusFailed {
 		return nil, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-			return t.enqueueDocumentEvent(ctx,
-				claimed[0])
+			return t.enqueueDocumentEvent(ctx, claimed[0])
 		})
 	}
 	return claimed[0], nil
@@ -200,12 +199,12 @@ func (t *Tenant) FinishDocument(ctx context.Context, d *model.Document, chunks [
 
 // saveIndexResult writes the result of an indexing, if the claim is still valid.
 func (t *Tenant) saveIndexResult(ctx context.Context, d *model.Document, columns ...string) error {
-	result, err := t.db.Update(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
-		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx)
+	isSaved, err := pg.Affects(t.db.Update(d).Column(columns...).WherePK().Where("indexing_id = ?", d.IndexingID).
+		Where("claim = ?", d.Claim).Where("status = ?", model.DocumentStatusIndexing).Exec(ctx))
 	if err != nil {
 		return err
 	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
+	if !isSaved {
 		return claimLost(d)
 	}
 	t.wake(d.DatasetID)

@@ -29,7 +29,8 @@ func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (
 	if err != nil {
 		return erased, err
 	}
-	e := erasure{number: number, pattern: pattern, ending: ending, nines: ninesFor(strings.TrimPrefix(number, "+"))}
+	e := erasure{number: number, pattern: pattern, ending: ending,
+		nines: strings.Repeat("9", len(strings.TrimPrefix(number, "+")))}
 	if !in.IsDryRun {
 		return e.erase(ctx, t)
 	}
@@ -60,31 +61,20 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 	if erased.OtherItems, err = e.eraseFromItems(ctx, t); err != nil {
 		return erased, err
 	}
-	erased.Chats, err = t.forEachBatch(ctx, (*model.SimulationChat)(nil), func(ctx context.Context, ids []string) (int64,
-		error) {
-		return e.eraseChats(ctx, t, ids)
-	})
-	if err != nil {
-		return erased, err
-	}
-	erased.Runs, err = t.forEachBatch(ctx, (*model.AgentTestRun)(nil), func(ctx context.Context, ids []string) (int64,
-		error) {
-		return e.eraseFromRuns(ctx, t, ids)
-	})
-	if err != nil {
-		return erased, err
-	}
-	_, err = t.forEachBatch(ctx, (*model.AgentTestExecution)(nil), func(ctx context.Context, ids []string) (int64, error) {
-		return 0, e.eraseFromExecutions(ctx, t, ids)
-	})
-	if err != nil {
-		return erased, err
-	}
-	_, err = t.forEachBatch(ctx, (*model.CriterionLabel)(nil), func(ctx context.Context, ids []string) (int64, error) {
-		return 0, e.eraseFromLabels(ctx, t, ids)
-	})
-	if err != nil {
-		return erased, err
+	var other int64 // labels and executions are not counted
+	for _, part := range []struct {
+		nilRow any
+		erase  func(ctx context.Context, t *Tenant, ids []string) (int64, error)
+		erased *int64
+	}{
+		{(*model.SimulationChat)(nil), e.eraseChats, &erased.Chats},
+		{(*model.AgentTestRun)(nil), e.eraseFromRuns, &erased.Runs},
+		{(*model.AgentTestExecution)(nil), e.eraseFromExecutions, &other},
+		{(*model.CriterionLabel)(nil), e.eraseFromLabels, &other},
+	} {
+		if *part.erased, err = t.forEachBatch(ctx, part.nilRow, part.erase); err != nil {
+			return erased, err
+		}
 	}
 	erased.Left, err = e.remaining(ctx, t)
 	return erased, err
@@ -116,22 +106,19 @@ func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (int64
 }
 
 // eraseFromExecutions replaces the number by nines in the snapshots of finished executions.
-func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []string) error {
+func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	finished := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
 		Where("finished_at IS NOT NULL")
 	_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = regexp_replace(definition::text, ?1, ?2, 'g')::json
 		WHERE company_id = ?0 AND execution_id IN (?3) AND ?4`,
 		t.CompanyID(), e.pattern, e.nines, finished, e.in("definition::text")).Exec(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = t.db.Update((*model.AgentTestExecution)(nil)).Set("left_out_tests = regexp_replace(left_out_tests::text, "+
-		"?, ?, 'g')::jsonb", e.pattern, e.nines).
-		Where("id IN (?)", finished).Where("?", e.in("left_out_tests::text")).Exec(ctx)
-	return err
+	return 0, exec(ctx, t.db.Update((*model.AgentTestExecution)(nil)).
+		Set("left_out_tests = regexp_replace(left_out_tests::text, ?, ?, 'g')::jsonb", e.pattern, e.nines).
+		Where("id IN (?)", finished).Where("?", e.in("left_out_tests::text")))
 }
-
-func ninesFor(digits string) string { return strings.Repeat("9", len(digits)) }
 
 // The columns of a run with conversation data, as JSON and as text.
 var (
@@ -207,15 +194,15 @@ func (t *Tenant) eraseItems(ctx context.Context, number string) (deleted int64, 
 
 // forEachBatch calls fn with the ids of all rows of a type, in parts, and adds up the results. nilRow is a nil pointer
 // to the struct of a row.
-func (t *Tenant) forEachBatch(ctx context.Context, nilRow any, fn func(ctx context.Context, ids []string) (int64,
-	error)) (sum int64, err error) {
+func (t *Tenant) forEachBatch(ctx context.Context, nilRow any,
+	fn func(ctx context.Context, t *Tenant, ids []string) (int64, error)) (sum int64, err error) {
 	for after := ""; ; {
 		ids := []string{}
 		if err := t.db.Select(nilRow).Column("id").Where("id > ?", after).Order("id").Limit(rowsPerSearch).
 			Scan(ctx, &ids); err != nil || len(ids) == 0 {
 			return sum, err
 		}
-		n, err := fn(ctx, ids)
+		n, err := fn(ctx, t, ids)
 		if sum += n; err != nil {
 			return sum, err
 		}

@@ -69,13 +69,12 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 
 // eraseFromLabels replaces the number by nines in labels. Their criteria are changed like those of their runs, so they
 // still match.
-func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) error {
+func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	update := t.db.Update((*model.CriterionLabel)(nil))
 	for _, column := range []string{"criterion", "note"} {
 		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
 	}
-	_, err := update.Where("id IN (?)", bun.List(ids)).Where("? OR ?", e.in("criterion"), e.in("note")).Exec(ctx)
-	return err
+	return 0, exec(ctx, update.Where("id IN (?)", bun.List(ids)).Where("? OR ?", e.in("criterion"), e.in("note")))
 }
 
 // remaining counts the rows of the company's tables whose texts still contain the number.

@@ -94,27 +94,14 @@ func errUnderWay() error {
 // newClaim returns the claim of a request, and renews its lease until the claim ends.
 func (t *Tenant) newClaim(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
 	// This does not use the company's own connections: the lease would expire while they are all busy.
-	ctx, cancel := context.WithCancel(pg.WithConnectionsOf(context.WithoutCancel(ctx), ""))
-	stopped := make(chan struct{})
-	claim := &RequestClaim{tenant: t, request: request, stop: func() {
-		cancel()
-		<-stopped
-	}}
-	go func() {
-		defer close(stopped)
-		beat := time.NewTicker(requestLease / 3)
-		defer beat.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-beat.C:
-				// After a failure, try again at the next tick.
-				_, _ = t.db.Update((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
-					ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
-			}
-		}
-	}()
+	ctx = pg.WithConnectionsOf(context.WithoutCancel(ctx), "")
+	claim := &RequestClaim{tenant: t, request: request}
+	_, claim.stop = onBeat(ctx, requestLease/3, nil, func(ctx context.Context) error {
+		// After a failure, try again at the next beat.
+		_, _ = t.db.Update((*model.IdempotentRequest)(nil)).Set("until = "+untilAfter, requestLease.Microseconds()).
+			ApplyQueryBuilder(claim.isHeld).Where("carried_out_at IS NULL").Exec(ctx)
+		return nil
+	})
 	return claim
 }
 
@@ -173,15 +160,4 @@ func (c *RequestClaim) End(ctx context.Context, answer *model.StoredResponse) er
 		err = errClaimLost
 	}
 	return err
-}
-
-func (s *Store) forgetRequests(ctx context.Context) error {
-	companies, err := s.companiesWith(ctx, (*model.IdempotentRequest)(nil), "until < now()")
-	return errors.Join(err, s.roundRobin(companies, func(t *Tenant) (bool, error) {
-		oldest := t.db.Select((*model.IdempotentRequest)(nil)).Column("id").Where("until < now()").Order("until", "id").
-			Limit(rowsPerRemoval)
-		result, err := t.db.Delete((*model.IdempotentRequest)(nil)).Where("id IN (?)", oldest).Where("until < now()").
-			Exec(ctx)
-		return isFull(result, err, rowsPerRemoval)
-	}))
 }

@@ -72,8 +72,7 @@ func (t *Tenant) labelledVerdicts(ctx context.Context, labels []*model.Criterion
 		"check_results", "judge_model", "judge_prompt", "is_doubtful"}).
 		ColumnExpr(bareResults).ColumnExpr(passAtOfRun, t.CompanyID()).
 		Where("(?TableAlias.id = ANY (?0) OR ?TableAlias.rejudge_of_id = ANY (?0))", pgdialect.Array(ids)).
-		Where("?TableAlias.status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
-			model.AgentTestRunStatusFailed})).
+		Where("?TableAlias.status IN (?)", bun.List(judgedStatuses)).
 		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(runsOfFigures).Scan(ctx, &rows)
 	runs := make([]*model.AgentTestRun, len(rows))
 	for i, row := range rows {
@@ -162,8 +161,7 @@ func (t *Tenant) verdictCounts(ctx context.Context, ids []string) ([]*model.Verd
 	err := t.db.Select((*model.AgentTestRun)(nil)).
 		ColumnExpr("execution_id, judge_model, judge_prompt, status, is_doubtful, count(*) AS runs").
 		Where("execution_id = ANY (?)", pgdialect.Array(ids)).
-		Where("status IN (?)", bun.List([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed,
-			model.AgentTestRunStatusFailed})).
+		Where("status IN (?)", bun.List(judgedStatuses)).
 		GroupExpr("execution_id, judge_model, judge_prompt, status, is_doubtful").Scan(ctx, &counts)
 	return counts, err
 }

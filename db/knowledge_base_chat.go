@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -134,12 +133,8 @@ func (t tenantTx) lockDatasets(ctx context.Context, ids []string) error {
 		Scan(ctx); err != nil {
 		return err
 	}
-	for _, id := range ids {
-		if !slices.ContainsFunc(found, func(d *model.Dataset) bool { return d.ID == id }) {
-			return model.Missing(dataset, id)
-		}
-	}
-	return nil
+	_, err := inOrder(dataset, ids, found)
+	return err
 }
 
 func (t *Tenant) connectDatasets(ctx context.Context, chatID string, datasetIDs []string) error {

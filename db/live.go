@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -302,6 +303,21 @@ func catchUp[V any](ctx context.Context, log *live.Log[V], known live.Position, 
 		log.Skip(upTo)
 	}
 	return nil
+}
+
+// readCurrent returns a function that reads the current state of the row with the id, if it is newer than the position.
+func readCurrent[R any](find func(ctx context.Context, id string) (R, error), id string,
+	positionOf func(R) live.Position) live.Read[R] {
+	return func(ctx context.Context, after, _ live.Position) ([]live.Stored[R], live.Position, error) {
+		row, err := find(ctx, id)
+		if pg.IsMissing(err) {
+			return nil, after, io.EOF
+		}
+		if err != nil || positionOf(row) <= after {
+			return nil, after, err
+		}
+		return []live.Stored[R]{{Value: row, At: positionOf(row)}}, positionOf(row), nil
+	}
 }
 
 // eventsOf returns events for rows that changed after the position, in the order of their changes, with the position of

@@ -53,6 +53,20 @@ func rowsByID[R model.Node](rows []R) map[string]R {
 	return byID
 }
 
+// inOrder returns the rows in the order of the ids. If no row has one of the ids, it returns NOT_FOUND with that id.
+func inOrder[R model.Node](typeName string, ids []string, rows []R) ([]R, error) {
+	byID := rowsByID(rows)
+	ordered := make([]R, len(ids))
+	for i, id := range ids {
+		row, found := byID[id]
+		if !found {
+			return nil, model.Missing(typeName, id)
+		}
+		ordered[i] = row
+	}
+	return ordered, nil
+}
+
 type node struct{ Type, ID string }
 
 var nodeTypesQuery = pg.NewQuery(func(t *pg.Tables) (string, []string) {

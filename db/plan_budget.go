@@ -1,7 +1,6 @@
 package db
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -34,26 +33,15 @@ const (
 
 // budgetWarnings sends warnings when budgets are nearly used up, once for each company, month, budget and status.
 type budgetWarnings struct {
-	log *slog.Logger
-	// subscription reads the current state of a company's plan.
-	subscription func(ctx context.Context, companyID string) (*model.CompanySubscription, error)
-	// enqueue writes messages to the company's webhooks. They are written once, even if several processes try.
-	enqueue func(ctx context.Context, companyID string, s *model.CompanySubscription) error
-	sent    sync.Map
+	store *Store
+	log   *slog.Logger
+	sent  sync.Map
 
 	mu sync.Mutex
 	// scheduled has the companies with a scheduled check. It is nil after close.
 	scheduled map[string]bool
 	closing   chan struct{}
 	checks    sync.WaitGroup
-}
-
-func newBudgetWarnings(
-	log *slog.Logger, subscription func(context.Context, string) (*model.CompanySubscription, error),
-	enqueue func(context.Context, string, *model.CompanySubscription) error,
-) *budgetWarnings {
-	return &budgetWarnings{log: cmp.Or(log, slog.Default()), subscription: subscription, enqueue: enqueue,
-		scheduled: map[string]bool{}, closing: make(chan struct{})}
 }
 
 // scheduleCheck schedules a check of the company's budget in the background.
@@ -75,7 +63,7 @@ func (b *budgetWarnings) scheduleCheck(companyID string) {
 		b.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), budgetCheckTimeout)
 		defer cancel()
-		subscription, err := b.subscription(ctx, companyID)
+		subscription, err := b.store.Tenant(companyID).Subscription(ctx, now())
 		if err != nil {
 			b.log.WarnContext(ctx, "could not check a company's budget after recording "+
 				"usage", "company", companyID, "error", err)
@@ -120,13 +108,13 @@ func (b *budgetWarnings) warn(ctx context.Context, companyID string, s *model.Co
 	if b.isSent(companyID, s) {
 		return
 	}
-	now := budgetWarning{companyID, s.PeriodStart, *s.Budget, s.Status()}
-	if _, isSent := b.sent.LoadOrStore(now, true); isSent {
+	warning := budgetWarning{companyID, s.PeriodStart, *s.Budget, s.Status()}
+	if _, isSent := b.sent.LoadOrStore(warning, true); isSent {
 		return
 	}
 	b.log.WarnContext(ctx, s.Warning(), "company", companyID, "used", s.CreditsUsed, "budget", *s.Budget)
-	if err := b.enqueue(ctx, companyID, s); err != nil {
-		b.sent.Delete(now)
+	if err := b.store.Tenant(companyID).enqueueBudgetEvent(ctx, s); err != nil {
+		b.sent.Delete(warning)
 		b.log.WarnContext(ctx, "could not send a budget warning to webhooks", "company", companyID, "error", err)
 	}
 }

@@ -3,10 +3,11 @@ package db
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/uptrace/bun"
 
-	"github.com/agentgraph/agentgraph/db/queue"
+	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -45,21 +46,16 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 		Where("jsonb_array_length(extracted_values) > 0").Scan(ctx, &agents); err != nil {
 		return err
 	}
-	extracts := make(map[string]bool, len(agents))
-	for _, id := range agents {
-		extracts[id] = true
-	}
 	wanted := []string{}
 	for _, chat := range ended {
-		if extracts[chat.AgentID] {
+		if slices.Contains(agents, chat.AgentID) {
 			wanted = append(wanted, chat.ID)
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
-	_, err = t.changeQueue(ctx, queue.Change{Enqueue: t.jobs(chatJob, wanted)})
-	return err
+	return t.enqueue(ctx, chatJob, wanted)
 }
 
 // SaveExtracted saves the data that was extracted from an ended chat with its cost, or the reason for a failure without
@@ -68,17 +64,12 @@ func (t tenantTx) enqueueExtractions(ctx context.Context) error {
 func (t *Tenant) SaveExtracted(ctx context.Context, chatID string, extracted *model.JSONObject, failure *string,
 	spent *model.UsageEntry) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		result, err := t.db.Update((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).
-			Set("extraction_error = ?", failure).
-			Where("id = ?", chatID).Where("extracted IS NULL").Exec(ctx)
-		if err != nil {
-			return err
-		}
-		n, err := result.RowsAffected()
-		if err == nil && n == 0 {
+		isSaved, err := pg.Affects(t.db.Update((*model.SimulationChat)(nil)).Set("extracted = ?", extracted).
+			Set("extraction_error = ?", failure).Where("id = ?", chatID).Where("extracted IS NULL").Exec(ctx))
+		if err == nil && !isSaved {
 			_, err = t.SimulationChat(ctx, chatID)
 		}
-		if err != nil || n == 0 || extracted == nil {
+		if err != nil || !isSaved || extracted == nil {
 			return err
 		}
 		return t.recordSpending(ctx, map[string]*model.UsageEntry{chatID + ":extracted": spent})

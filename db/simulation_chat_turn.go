@@ -131,34 +131,15 @@ func (t *Tenant) turnConflict(ctx context.Context, chatID string) error {
 // when the claim is lost, because the chat was ended or deleted, or another turn took it over. Its cause is then
 // CONFLICT or NOT_FOUND.
 func (u *ChatTurn) KeepAlive(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	signals := u.tenant.store.hub.Subscribe(u.signal)
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		defer signals.Close()
-		beat := time.NewTicker(u.lease/3 + 1)
-		defer beat.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-beat.C:
-			case <-signals.Woken():
-			}
-			w := u.tenant.db.Batch()
-			chats := u.addRenewal(w)
-			// The database may answer at the next beat.
-			if err := w.Send(ctx); err == nil && len(*chats) == 0 {
-				cancel(u.tenant.turnConflict(ctx, u.Chat.ID))
-				return
-			}
+	return onBeat(ctx, u.lease/3+1, u.tenant.store.hub.Subscribe(u.signal), func(ctx context.Context) error {
+		w := u.tenant.db.Batch()
+		chats := u.addRenewal(w)
+		// The database may answer at the next beat.
+		if err := w.Send(ctx); err == nil && len(*chats) == 0 {
+			return u.tenant.turnConflict(ctx, u.Chat.ID)
 		}
-	}()
-	return ctx, func() {
-		cancel(nil)
-		<-stopped
-	}
+		return nil
+	})
 }
 
 // Write streams the next piece of the reply to the chat's subscribers. The piece is not saved. Write is not safe for

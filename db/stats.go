@@ -34,6 +34,5 @@ func (s *Store) Stats() Stats {
 
 // Backlog counts the jobs of all companies.
 func (s *Store) Backlog(ctx context.Context) ([]Backlog, error) {
-	backlog, err := s.queue.Backlog(ctx)
-	return backlog, err
+	return s.queue.Backlog(ctx)
 }

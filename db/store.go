@@ -3,6 +3,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -108,12 +109,8 @@ func Open(ctx context.Context, address string, o Options) (*Store, error) {
 		bucket: o.Bucket, rerankModels: o.RerankModels, maxStored: o.MaxStored, auditRetention: o.AuditKept,
 	}
 	store.revocations = newRevocations(store.hub)
-	store.budgets = newBudgetWarnings(o.Log, func(ctx context.Context, companyID string) (*model.CompanySubscription,
-		error) {
-		return store.Tenant(companyID).Subscription(ctx, now())
-	}, func(ctx context.Context, companyID string, s *model.CompanySubscription) error {
-		return store.Tenant(companyID).enqueueBudgetEvent(ctx, s)
-	})
+	store.budgets = &budgetWarnings{store: store, log: cmp.Or(o.Log, slog.Default()), scheduled: map[string]bool{},
+		closing: make(chan struct{})}
 	store.topics = newTopics(store)
 	store.queue, err = queue.New(db.Sessions(), queue.Options{Window: o.RunsPerCompany, Sweep: store.sweeper(),
 		Tick: db.CheckRowSecurity, Log: o.Log})

@@ -214,15 +214,7 @@ func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock)
 		Scan(ctx); err != nil {
 		return nil, err
 	}
-	tools := make([]*model.Tool, len(ids))
-	for i, id := range ids {
-		at := slices.IndexFunc(held, func(tool *model.Tool) bool { return tool.ID == id })
-		if at < 0 {
-			return nil, model.Missing("tool", id)
-		}
-		tools[i] = held[at]
-	}
-	return tools, nil
+	return inOrder("tool", ids, held)
 }
 
 // checkSubAgents returns UNPROCESSABLE when a sub-agent of the agent has the technical name of one of the tools.

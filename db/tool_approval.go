@@ -61,15 +61,9 @@ func (t *Tenant) AnswerToolApproval(ctx context.Context, in model.AnswerToolAppr
 
 // saveAnswer saves the answer to a call, and returns whether the call was Pending.
 func (t *Tenant) saveAnswer(ctx context.Context, call *model.ToolCall) (bool, error) {
-	result, err := t.db.Update((*model.ToolCall)(nil)).Set("approval = ?", *call.Approval).
+	return pg.Affects(t.db.Update((*model.ToolCall)(nil)).Set("approval = ?", *call.Approval).
 		Set("approval_note = ?", call.ApprovalNote).Set("result = NULL").Set("error = ?", call.Error).
-		Where("id = ?", call.ID).
-		Where("approval = ?", model.ToolCallApprovalPending).Exec(ctx)
-	if err != nil {
-		return false, err
-	}
-	n, err := result.RowsAffected()
-	return n > 0, err
+		Where("id = ?", call.ID).Where("approval = ?", model.ToolCallApprovalPending).Exec(ctx))
 }
 
 // WaitingCalls returns the calls for which an earlier attempt at the turn requested approval. It leaves out calls that

@@ -273,26 +273,10 @@ const entriesPerRead = 1_000
 // UsageEntries reads the ledger's entries in the range, oldest first and in parts. Entries that are recorded during the
 // read may be missing.
 func (t *Tenant) UsageEntries(ctx context.Context, r model.ConsumptionRange) iter.Seq2[*model.UsageEntry, error] {
-	return func(yield func(*model.UsageEntry, error) bool) {
-		after := &model.UsageEntry{At: r.From}
-		for {
+	return inParts(&model.UsageEntry{At: r.From}, entriesPerRead,
+		func(after *model.UsageEntry) ([]*model.UsageEntry, error) {
 			entries := []*model.UsageEntry{}
-			err := t.db.Select(&entries).Where("(at, idempotency_key) > (?, ?)", after.At, after.IdempotencyKey).
-				Where("at < ?", r.End).
-				Order("at", "idempotency_key").Limit(entriesPerRead).Scan(ctx)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, entry := range entries {
-				if !yield(entry, nil) {
-					return
-				}
-			}
-			if len(entries) < entriesPerRead {
-				return
-			}
-			after = entries[len(entries)-1]
-		}
-	}
+			return entries, t.db.Select(&entries).Where("(at, idempotency_key) > (?, ?)", after.At, after.IdempotencyKey).
+				Where("at < ?", r.End).Order("at", "idempotency_key").Limit(entriesPerRead).Scan(ctx)
+		})
 }

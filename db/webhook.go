@@ -109,8 +109,7 @@ func (t *Tenant) RotateWebhookSecret(ctx context.Context,
 // DeleteWebhook deletes a webhook with its deliveries.
 func (t *Tenant) DeleteWebhook(ctx context.Context, id string) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		return t.delete(ctx, webhook, id,
-			(*model.Webhook)(nil))
+		return t.delete(ctx, webhook, id, (*model.Webhook)(nil))
 	})
 }
 

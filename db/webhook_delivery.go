@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -268,20 +267,4 @@ func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
 		Offset(model.MaxDeliveries).Limit(1)
 	return exec(ctx, t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
 		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesStoredSince(now()), last))
-}
-
-// deleteExpiredDeliveries deletes the oldest expired messages of each company, at most eventsPerRead.
-func (s *Store) deleteExpiredDeliveries(ctx context.Context) error {
-	before := model.DeliveriesStoredSince(now())
-	companies, err := s.companiesWith(ctx, (*model.WebhookDelivery)(nil), "created_at < ?", before)
-	errs := []error{err}
-	for _, id := range companies {
-		t := s.Tenant(id)
-		oldest := t.db.Select((*model.WebhookDelivery)(nil)).Column("id").Where("created_at < ?", before).Order("created_at").
-			Limit(eventsPerRead)
-		if _, err := t.db.Delete((*model.WebhookDelivery)(nil)).Where("id IN (?)", oldest).Exec(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("delete old deliveries of company %s: %w", id, err))
-		}
-	}
-	return errors.Join(errs...)
 }

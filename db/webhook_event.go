@@ -150,12 +150,11 @@ func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExe
 	for i, test := range failed {
 		ids[i] = test.ID
 	}
-	judged := pgdialect.Array([]model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed})
 	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Where("?TableAlias.test_id = parent.id").Where(countsInHistory).Where("?TableAlias.created_at < ?",
 		execution.CreatedAt).
-		Where("?TableAlias.status = ANY (?::text[])", judged).OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").
-		Limit(1)
+		Where("?TableAlias.status = ANY (?::text[])", pgdialect.Array(judgedStatuses)).
+		OrderExpr("?TableAlias.created_at DESC, ?TableAlias.id DESC").Limit(1)
 	passed := []string{}
 	// All runs of an execution have the same time of creation. So the index on that time finds them.
 	err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("parent.id").

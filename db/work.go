@@ -7,6 +7,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/uptrace/bun"
+
+	"github.com/agentgraph/agentgraph/db/notify"
 	"github.com/agentgraph/agentgraph/db/pg"
 	"github.com/agentgraph/agentgraph/db/queue"
 	"github.com/agentgraph/agentgraph/model"
@@ -125,8 +128,9 @@ func (s *Store) sweeper() func(context.Context) error {
 		if len(old) == 0 && time.Since(lastCleanup) >= cleanupInterval {
 			var err error
 			old, err = s.retentions(ctx)
-			errs = append(errs, err, s.forgetRequests(ctx), s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
-				s.deleteExpiredDeliveries(ctx))
+			errs = append(errs, err, s.deleteOldest(ctx, (*model.IdempotentRequest)(nil), "until", bun.Safe("now()")),
+				s.forgetAuditEvents(ctx), s.recountCampaigns(ctx),
+				s.deleteOldest(ctx, (*model.WebhookDelivery)(nil), "created_at", model.DeliveriesStoredSince(now())))
 			lastCleanup = time.Now()
 		}
 		var err error
@@ -190,4 +194,38 @@ func (s *Store) companiesWith(ctx context.Context, nilRow any, condition string,
 		return s.db.Program().NewSelect().Model(nilRow).Distinct().Column("company_id").Where(condition, args...).
 			Apply(ofCompany("?TableAlias.company_id"))
 	})
+}
+
+// onBeat calls beat at the interval, and after each signal if there are signals, until the returned function is
+// called. The returned context ends with ctx. It also ends when beat returns an error, which is its cause.
+func onBeat(ctx context.Context, interval time.Duration, signals *notify.Subscription, beat func(context.Context) error,
+) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		var woken <-chan struct{}
+		if signals != nil {
+			defer signals.Close()
+			woken = signals.Woken()
+		}
+		ticker := time.NewTicker(interval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			case <-woken:
+			}
+			if err := beat(ctx); err != nil {
+				cancel(err)
+				return
+			}
+		}
+	}()
+	return ctx, func() {
+		cancel(nil)
+		<-stopped
+	}
 }

@@ -84,7 +84,7 @@ func (s *Server) ServeHTTP(response http.ResponseWriter, r *http.Request) {
 	// An earlier request on this connection may have left a deadline.
 	_ = control.SetWriteDeadline(time.Time{})
 	if r.ContentLength != 0 {
-		// Code that reads the body replaces this deadline, and clears it.
+		// Code that reads the body clears this deadline. Forms replace it.
 		_ = control.SetReadDeadline(rec.begin.Add(s.settings.RequestTimeout))
 	}
 

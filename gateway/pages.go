@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,11 +85,8 @@ func handlerOf(page Page) http.Handler {
 		header.Set("ETag", `"`+tag+`"`)
 		content := page.Content
 		if page.Compressed != nil {
-			reader, err := gzip.NewReader(bytes.NewReader(page.Compressed))
-			if err == nil {
-				content, err = io.ReadAll(reader)
-			}
-			if err != nil {
+			var err error
+			if content, err = console.Unpack(page.Compressed); err != nil {
 				http.Error(w, "the file is damaged", http.StatusInternalServerError)
 				return
 			}

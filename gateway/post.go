@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"bytes"
-	"errors"
 	"mime"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -32,9 +29,13 @@ func (t postTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		x.deny(f)
 		return
 	}
-	body, f := t.readBody(w, r)
-	if f != nil {
-		x.deny(f)
+	body, status, err := form.ReadBody(w, r, t.settings.BodyBytes)
+	if err != nil {
+		x.deny(&fault{status, err})
+		return
+	}
+	if len(body) == 0 {
+		x.deny(refusal(http.StatusBadRequest, "the body is empty"))
 		return
 	}
 	if isBatch(body) {
@@ -63,32 +64,4 @@ func checkContent(h http.Header) *fault {
 		return refusal(http.StatusUnsupportedMediaType, "the body must be in utf-8")
 	}
 	return nil
-}
-
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *fault) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(s.settings.RequestTimeout))
-	// Most bodies are short and declare their length. For others the buffer grows as they arrive.
-	const few = 16 << 10
-	read := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(r.ContentLength, few))))
-	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, s.settings.BodyBytes))
-	body := read.Bytes()
-	if err == nil {
-		// Clear the deadline, which would otherwise cancel the request's context. After a failure the deadline must stay, or
-		// net/http would wait for the rest of the body before it responds.
-		_ = control.SetReadDeadline(time.Time{})
-	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		form.Discard(r.Body)
-		return nil, refusal(http.StatusRequestEntityTooLarge, "the body is larger than the limit of %d bytes", tooLarge.Limit)
-	case errors.Is(err, form.ErrBusy):
-		return nil, refusal(http.StatusServiceUnavailable, "%s", err)
-	case err != nil:
-		return nil, refusal(http.StatusBadRequest, "the body is incomplete: send the request again")
-	case len(body) == 0:
-		return nil, refusal(http.StatusBadRequest, "the body is empty")
-	}
-	return body, nil
 }

@@ -107,7 +107,7 @@ func (s *sessions) watch(heard uint64) {
 	defer ticker.Stop()
 	read := time.Now()
 	for at := range ticker.C {
-		credentials := s.expire(at)
+		credentials := s.expire(at, nil)
 		if credentials == nil {
 			return
 		}
@@ -123,15 +123,15 @@ func (s *sessions) watch(heard uint64) {
 			continue
 		}
 		heard, read = now, at
-		for _, credential := range revoked {
-			s.revoke(credential)
+		if len(revoked) > 0 && s.expire(at, revoked) == nil {
+			return
 		}
 	}
 }
 
-// expire ends the expired sessions and returns the credentials of the others. Nil means that no session is open and
-// watching stops.
-func (s *sessions) expire(at time.Time) []model.CredentialRef {
+// expire ends the sessions that are expired or have one of the revoked credentials, and returns the credentials of the
+// others. Nil means that no session is open and watching stops.
+func (s *sessions) expire(at time.Time, revoked []model.CredentialRef) []model.CredentialRef {
 	var expired []func()
 	defer func() {
 		for _, end := range expired {
@@ -143,7 +143,7 @@ func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	credentials := map[model.CredentialRef]struct{}{}
 	for key, open := range s.open {
 		for opened := range open {
-			if !opened.expires.IsZero() && !at.Before(opened.expires) {
+			if !opened.expires.IsZero() && !at.Before(opened.expires) || slices.Contains(revoked, opened.credential) {
 				expired = append(expired, opened.end)
 				s.forget(key, opened)
 				continue
@@ -153,19 +153,4 @@ func (s *sessions) expire(at time.Time) []model.CredentialRef {
 	}
 	s.isWatched = len(credentials) > 0
 	return slices.Collect(maps.Keys(credentials))
-}
-
-func (s *sessions) revoke(credential model.CredentialRef) {
-	var revoked []func()
-	s.mu.Lock()
-	for opened := range s.open[credential.KeyRef] {
-		if opened.credential == credential {
-			revoked = append(revoked, opened.end)
-			s.forget(credential.KeyRef, opened)
-		}
-	}
-	s.mu.Unlock()
-	for _, end := range revoked {
-		end()
-	}
 }

@@ -190,7 +190,7 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 		return nil
 	}
 	if rel.shape == toMany && !rel.isFirst {
-		return list(r.index, write)
+		return list(r, write)
 	}
 	return func(a *response, dst []byte, key int) []byte {
 		row := -1
@@ -207,15 +207,19 @@ func (c *compiler) leads(rel *relation, r *read, field graphql.CollectedField) w
 	}
 }
 
-func list(read int, write writeRow) writeKey {
+// list writes the rows of a list. Of a page, it leaves out the extra row that shows whether another page follows.
+func list(r *read, write writeRow) writeKey {
+	read, isPage := r.index, r.relation.shape == toPage
 	return func(a *response, dst []byte, key int) []byte {
 		dst = append(dst, '[')
 		found := &a.lookups[read]
-		for row, n := found.first(key), 0; row >= 0 && !a.isFallback; row, n = found.next(row), n+1 {
+		row := found.first(key)
+		for n := int32(0); row >= 0 && (!isPage || n < found.part.First) && !a.isFallback; n++ {
 			if n > 0 {
 				dst = append(dst, ',')
 			}
 			dst = a.reserveWritten(write(a, dst, row))
+			row = found.next(row)
 		}
 		return append(dst, ']')
 	}

@@ -27,7 +27,7 @@ func (c *compiler) connection(fieldType *ast.Type, r *read, field graphql.Collec
 		if row == nil {
 			return nil
 		}
-		return nodes(r.index, row)
+		return list(r, row)
 	})
 }
 
@@ -48,23 +48,6 @@ func total(r *read) writeKey {
 	r.wantsTotal = true
 	return func(a *response, dst []byte, key int) []byte {
 		return strconv.AppendInt(dst, a.lookups[r.index].total(key), 10)
-	}
-}
-
-// nodes writes the rows of a page, without the extra row that shows whether another page follows.
-func nodes(read int, write writeRow) writeKey {
-	return func(a *response, dst []byte, key int) []byte {
-		dst = append(dst, '[')
-		found := &a.lookups[read]
-		row := found.first(key)
-		for n := int32(0); row >= 0 && n < found.part.First && !a.isFallback; n++ {
-			if n > 0 {
-				dst = append(dst, ',')
-			}
-			dst = a.reserveWritten(write(a, dst, row))
-			row = found.next(row)
-		}
-		return append(dst, ']')
 	}
 }
 

@@ -55,7 +55,7 @@ func page(name string) func() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		text, err := unpacked(compressed)
+		text, err := Unpack(compressed)
 		return string(text), err
 	})
 }
@@ -142,7 +142,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name, caching string) {
 		header.Set("Content-Encoding", "gzip")
 	} else {
 		tag = `"` + name + `"`
-		if content, err = unpacked(compressed); err != nil {
+		if content, err = Unpack(compressed); err != nil {
 			http.Error(w, "the console's file is damaged", http.StatusInternalServerError)
 			return
 		}
@@ -176,7 +176,8 @@ func AcceptsGzip(h http.Header) bool {
 	return false
 }
 
-func unpacked(compressed []byte) ([]byte, error) {
+// Unpack returns the content of a file that is compressed with gzip.
+func Unpack(compressed []byte) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return nil, err

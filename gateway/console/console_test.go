@@ -86,7 +86,7 @@ func TestAssetsAreCachedForever(t *testing.T) {
 		plain := get(t, h, Path+name, "Accept-Encoding", "gzip;q=0, br")
 		require.Empty(t, plain.Header().Get("Content-Encoding"))
 		require.NotEqual(t, packed.Header().Get("ETag"), plain.Header().Get("ETag"))
-		text, err := unpacked(packed.Body.Bytes())
+		text, err := Unpack(packed.Body.Bytes())
 		require.NoError(t, err)
 		require.Equal(t, text, plain.Body.Bytes())
 
@@ -158,7 +158,7 @@ func isMade(t *testing.T, name string) bool {
 	for _, script := range scripts {
 		compressed, err := dist.ReadFile(script)
 		require.NoError(t, err)
-		text, err := unpacked(compressed)
+		text, err := Unpack(compressed)
 		require.NoError(t, err)
 		if regexp.MustCompile("['`\"]" + name + "['`\"]").Match(text) {
 			return true

@@ -1,7 +1,8 @@
-// Package form reads requests that carry files, as multipart/form-data.
+// Package form reads bodies of requests: whole ones, and forms that carry files, as multipart/form-data.
 package form
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // Limits are the bounds of a form.
@@ -184,6 +187,30 @@ func reason(err error, limits Limits) error {
 		return fmt.Errorf("save an uploaded file: %w", err)
 	}
 	return ErrMalformed
+}
+
+// ReadBody reads a whole body of at most limit bytes, until the read deadline. If that fails, it returns an error for
+// the client with its HTTP status.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) (body []byte, status int, _ *model.Error) {
+	// Most bodies are short and declare their length. For others the buffer grows as they arrive.
+	const few = 16 << 10
+	read := bytes.NewBuffer(make([]byte, 0, bytes.MinRead+max(0, min(r.ContentLength, few))))
+	_, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		Discard(r.Body)
+		return nil, http.StatusRequestEntityTooLarge,
+			model.Errorf(model.LimitExceeded, "the body is larger than the limit of %d bytes", tooLarge.Limit)
+	case errors.Is(err, ErrBusy):
+		return nil, http.StatusServiceUnavailable, model.Errorf(model.Unavailable, "%s", err)
+	case err != nil:
+		return nil, http.StatusBadRequest, model.Errorf(model.BadInput, "the body is incomplete: send the request again")
+	}
+	// Clear the deadline, which would otherwise cancel the request's context. After a failure the deadline must stay, or
+	// net/http would wait for the rest of the body before it responds.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return read.Bytes(), 0, nil
 }
 
 // Value returns the text with the name, or "". If several texts have the name, it returns the last one.

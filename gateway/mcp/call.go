@@ -11,7 +11,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
@@ -255,11 +254,5 @@ func failure(response *graphql.Response) *model.Error {
 	if len(response.Errors) == 0 {
 		return nil
 	}
-	return modelError(response.Errors[0])
-}
-
-func modelError(err *gqlerror.Error) *model.Error {
-	code, _ := err.Extensions["code"].(string)
-	fields, _ := err.Extensions["fields"].(model.Fields)
-	return &model.Error{Code: model.Code(cmp.Or(code, string(model.Internal))), Message: err.Message, Fields: fields}
+	return stored.ErrorOf(response.Errors[0])
 }

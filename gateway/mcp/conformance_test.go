@@ -55,7 +55,7 @@ func serveSuite(t *testing.T) string {
 	transport, err := New(schema.Schema(), Options{Version: "1", Status: gateway.StatusOf, Log: log,
 		Explain: gateway.ExplainVariables, Unrecorded: gateway.WithoutRecord,
 		Closing: func() <-chan struct{} { return closing }, MaxBody: settings.BodyBytes,
-		RequestTimeout: settings.RequestTimeout, WriteTimeout: settings.WriteTimeout})
+		WriteTimeout: settings.WriteTimeout})
 	require.NoError(t, err)
 	addSuite(transport.server)
 	return serveBehind(t, gateway.Options{Schema: schema, Settings: settings, Log: log}, transport)

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -42,8 +43,8 @@ func (e *rpcError) write(w http.ResponseWriter, status int, id json.RawMessage) 
 
 // Refuse writes the gateway's refusal of a request as a JSON-RPC error. The status follows from the error's code.
 func (t *Transport) Refuse(w http.ResponseWriter, _ *http.Request, err *gqlerror.Error) {
-	code, _ := err.Extensions["code"].(string)
-	t.refuse(w, t.Status(code), &model.Error{Code: model.Code(code), Message: err.Message})
+	refusal := stored.ErrorOf(err)
+	t.refuse(w, t.Status(string(refusal.Code)), refusal)
 }
 
 // refuse writes a refusal. Clients show the message, but not Retry-After, so a temporary refusal has both.

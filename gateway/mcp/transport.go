@@ -38,7 +38,7 @@ const Path = "/mcp"
 //go:embed operations/*.graphql
 var operations embed.FS
 
-// Options configures a Transport. Status, Explain, Closing, MaxBody, RequestTimeout and WriteTimeout are required.
+// Options configures a Transport. Status, Explain, Closing, MaxBody and WriteTimeout are required.
 type Options struct {
 	Version string
 	// Explain returns the executor's errors for the caller's operation, or clearer ones about its variables.
@@ -66,9 +66,8 @@ type Options struct {
 	// WaitToDecode waits until a body of that many bytes may be decoded. The Transport calls leave afterwards, before it
 	// executes an operation. If nil, nothing waits.
 	WaitToDecode func(w http.ResponseWriter, r *http.Request, bytes int) (leave func(), err *model.Error)
-	// RequestTimeout is how long the body may take to arrive. WriteTimeout is how long the client may take to receive one
-	// message.
-	RequestTimeout, WriteTimeout time.Duration
+	// WriteTimeout is how long the client may take to receive one message.
+	WriteTimeout time.Duration
 	// Log receives internal errors. Nil discards them.
 	Log *slog.Logger
 }
@@ -160,11 +159,12 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	}
 	out, leave := &writer{ResponseWriter: w, timeout: t.WriteTimeout}, func() {}
 	if r.Method == http.MethodPost {
-		body, status, fault := t.readBody(w, r)
+		body, status, fault := form.ReadBody(w, r, t.MaxBody)
 		if fault != nil {
 			t.refuse(w, status, fault)
 			return
 		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		if t.WaitToDecode != nil {
 			if leave, fault = t.WaitToDecode(w, r, len(body)); fault != nil {
 				t.refuse(w, http.StatusServiceUnavailable, fault)
@@ -214,28 +214,6 @@ func (t *Transport) checkOrigin(r *http.Request) *model.Error {
 func isLoopback(host string) bool {
 	address := net.ParseIP(host)
 	return host == "localhost" || address != nil && address.IsLoopback()
-}
-
-// readBody reads the body in time, and returns it.
-func (t *Transport) readBody(w http.ResponseWriter, r *http.Request) ([]byte, int, *model.Error) {
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(t.RequestTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, t.MaxBody))
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		form.Discard(r.Body)
-		return nil, http.StatusRequestEntityTooLarge,
-			model.Errorf(model.LimitExceeded, "the body is larger than the limit of %d bytes", tooLarge.Limit)
-	case errors.Is(err, form.ErrBusy):
-		return nil, http.StatusServiceUnavailable, model.Errorf(model.Unavailable, "%s", err)
-	case err != nil:
-		return nil, http.StatusBadRequest, model.Errorf(model.BadInput, "the body is incomplete: send the request again")
-	}
-	// Clear the deadline, which would otherwise cancel the request's context.
-	_ = control.SetReadDeadline(time.Time{})
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return body, 0, nil
 }
 
 // cacheScope lets a client keep an answer only for its own credential.

@@ -28,7 +28,7 @@ func TestPanicIsAnErrorWithoutALog(t *testing.T) {
 // Lists of tools reuse the encoded schemas, which are most of a list. Encoding them took 20,000 allocations.
 func TestListsReuseTheSchemas(t *testing.T) { //nolint:paralleltest // it counts allocations
 	transport, err := New(graph.NewExecutableSchema(graph.Config{}).Schema(), Options{MaxBody: 1 << 20,
-		RequestTimeout: time.Minute, WriteTimeout: time.Minute})
+		WriteTimeout: time.Minute})
 	require.NoError(t, err)
 	ctx := model.WithPrincipal(t.Context(), model.Principal{Scopes: []model.APIKeyScope{model.APIKeyScopeAdmin}})
 	require.Less(t, testing.AllocsPerRun(10, func() {
@@ -46,7 +46,7 @@ func TestListsReuseTheSchemas(t *testing.T) { //nolint:paralleltest // it counts
 func TestDeadlinesAreAnswered(t *testing.T) {
 	t.Parallel()
 	transport, err := New(graph.NewExecutableSchema(graph.Config{}).Schema(), Options{MaxBody: 1 << 20,
-		RequestTimeout: time.Minute, WriteTimeout: time.Minute})
+		WriteTimeout: time.Minute})
 	require.NoError(t, err)
 	transport.server.AddTool(&sdk.Tool{Name: "slow", InputSchema: map[string]any{"type": "object"}},
 		func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
-	"time"
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/gateway/form"
@@ -58,22 +56,9 @@ func (t *Transport) rawBody(w http.ResponseWriter, r *http.Request) ([]byte, *pr
 		return nil, problemf(http.StatusUnsupportedMediaType, model.BadInput,
 			"the body must be application/json, text/json or application/*+json, in UTF-8 and not compressed")
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, t.MaxBody))
-	if err == nil {
-		// Clear the deadline, which would otherwise cancel the request's context. After a failure the deadline must stay, or
-		// net/http would wait for the rest of the body before it responds.
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	}
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		form.Discard(r.Body)
-		return nil, problemf(http.StatusRequestEntityTooLarge, model.LimitExceeded,
-			"the body is larger than the limit of %d bytes", tooLarge.Limit)
-	case errors.Is(err, form.ErrBusy):
-		return nil, problemf(http.StatusServiceUnavailable, model.Unavailable, "%s", err)
-	case err != nil:
-		return nil, problemf(http.StatusBadRequest, model.BadInput, "the body is incomplete: send the request again")
+	text, status, err := form.ReadBody(w, r, t.MaxBody)
+	if err != nil {
+		return nil, problemf(status, err.Code, "%s", err.Message)
 	}
 	return text, nil
 }

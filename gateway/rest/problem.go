@@ -10,6 +10,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/agentgraph/agentgraph/gateway/stored"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -62,22 +63,12 @@ func (t *Transport) invalid(faults model.Fields, code model.Code) *problem {
 	return t.problem(faultsAs(faults, code))
 }
 
-// modelError converts an error of the executor's presenter. An error without a code becomes an internal error.
-func modelError(err *gqlerror.Error) *model.Error {
-	code, ok := err.Extensions["code"].(string)
-	if !ok {
-		return model.Errorf(model.Internal, "internal error")
-	}
-	fields, _ := err.Extensions["fields"].(model.Fields)
-	return &model.Error{Code: model.Code(code), Message: err.Message, Fields: fields}
-}
-
 // failure returns the problem for the most severe of an operation's errors, with the names that the route's clients
 // use.
 func (t *Transport) failure(e *endpoint, spelled map[string]string, errs gqlerror.List) *problem {
 	var worst *problem
 	for _, err := range errs {
-		known := modelError(err)
+		known := stored.ErrorOf(err)
 		if known.Code == model.BadInput && e.errorCode != "" {
 			known.Code = e.errorCode
 		}
@@ -108,7 +99,7 @@ func faultsAs(faults model.Fields, code model.Code) *model.Error {
 
 // Refuse writes the gateway's refusal of a request as problem details. The status follows from the error's code.
 func (t *Transport) Refuse(w http.ResponseWriter, r *http.Request, err *gqlerror.Error) {
-	t.refuse(w, r, t.problem(modelError(err)))
+	t.refuse(w, r, t.problem(stored.ErrorOf(err)))
 }
 
 func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {

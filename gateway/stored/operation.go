@@ -15,6 +15,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/formatter"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator"
 	"github.com/vektah/gqlparser/v2/validator/rules"
@@ -245,6 +246,16 @@ func Execute(ctx context.Context, exec graphql.GraphExecutor, params *graphql.Ra
 	}
 	next, ctx := exec.DispatchOperation(ctx, operation)
 	return next(ctx)
+}
+
+// ErrorOf converts an error of the executor's presenter. An error without a code becomes an internal error.
+func ErrorOf(err *gqlerror.Error) *model.Error {
+	code, ok := err.Extensions["code"].(string)
+	if !ok {
+		return model.Errorf(model.Internal, "internal error")
+	}
+	fields, _ := err.Extensions["fields"].(model.Fields)
+	return &model.Error{Code: model.Code(code), Message: err.Message, Fields: fields}
 }
 
 // FieldsOf returns the fields of a selection, including the fields of its fragments.

@@ -128,7 +128,7 @@ func showTests(out io.Writer, tests []listedTest) error {
 	for _, test := range tests {
 		idWidth = max(idWidth, len(test.ID))
 	}
-	nameWidth := max(client.Width(out)-statusWidth-idWidth-2*between, 16)
+	nameWidth := max(cli.Width(out)-statusWidth-idWidth-2*between, 16)
 	groupTitle := func(t listedTest) string {
 		if t.Folder == nil {
 			return t.Agent.String()
@@ -142,7 +142,7 @@ func showTests(out io.Writer, tests []listedTest) error {
 			if i > 0 {
 				text.WriteString("\n")
 			}
-			text.WriteString(style.Bold(strings.Join(cli.Wrap(groupTitle(test), client.Width(out)), "\n")) + "\n")
+			text.WriteString(style.Bold(strings.Join(cli.Wrap(groupTitle(test), cli.Width(out)), "\n")) + "\n")
 		}
 		status := orDash(test.LastRunStatus)
 		for j, line := range cli.Wrap(client.Printable(test.Name), nameWidth) {

@@ -17,8 +17,8 @@ type compareCommand struct {
 	client.Flags
 	Base        []string
 	With        string
-	BaseVariant string
-	WithVariant string
+	BaseVariant *string
+	WithVariant *string
 	Correction  string
 	cli.OutputFlag
 }
@@ -148,12 +148,7 @@ query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!,
 func (c *compareCommand) compare(ctx context.Context, server *client.Client) (*comparisonShown, error) {
 	variables := client.Variables{
 		"base": c.Base[0], "more": c.Base[1:], "head": c.With, "correction": corrections[c.Correction],
-	}
-	if c.BaseVariant != "" {
-		variables["baseVariant"] = c.BaseVariant
-	}
-	if c.WithVariant != "" {
-		variables["headVariant"] = c.WithVariant
+		"baseVariant": c.BaseVariant, "headVariant": c.WithVariant,
 	}
 	var read struct{ CompareAgentTestExecutions *comparisonShown }
 	err := server.Query(ctx, compareDocument, variables, &read)

@@ -174,18 +174,17 @@ var (
 
 const updatedColumn = "updated_at"
 
+// The texts of labels and entries are "" if the server sends null.
 type labelShown struct {
-	RunID, Criterion, Person string
-	Holds, IsSampled         bool
-	Note                     *string
-	UpdatedAt                time.Time
+	RunID, Criterion, Person, Note string
+	Holds, IsSampled               bool
+	UpdatedAt                      time.Time
 }
 
 type queuedShown struct {
-	RunID, Criterion, Expected string
-	Passed                     *bool
-	Rationale                  *string
-	Run                        runShown
+	RunID, Criterion, Expected, Rationale string
+	Passed                                *bool
+	Run                                   runShown
 }
 
 // Run prints the table.
@@ -201,11 +200,7 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 		var labels []labelShown
 		labels, err = client.ReadAll[labelShown](cmd.Context(), server, labelsDocument, client.Variables{"agent": agentID}, 0)
 		for _, l := range labels {
-			note := ""
-			if l.Note != nil {
-				note = *l.Note
-			}
-			rows = append(rows, []string{l.RunID, l.Criterion, yesOrNo(&l.Holds), l.Person, note, yesOrNo(&l.IsSampled),
+			rows = append(rows, []string{l.RunID, l.Criterion, yesOrNo(&l.Holds), l.Person, l.Note, yesOrNo(&l.IsSampled),
 				l.UpdatedAt.Format(time.RFC3339)})
 		}
 	}
@@ -238,12 +233,8 @@ func (c *labelsExport) readQueue(ctx context.Context, server *client.Client, age
 			return nil, err
 		}
 		for _, e := range read.CriterionQueue.Entries {
-			rationale := ""
-			if e.Rationale != nil {
-				rationale = *e.Rationale
-			}
-			rows = append(rows, []string{e.RunID, e.Criterion, "", person, "", "yes", e.Expected, yesOrNo(e.Passed), rationale,
-				e.Run.transcript()})
+			rows = append(rows, []string{e.RunID, e.Criterion, "", person, "", "yes", e.Expected, yesOrNo(e.Passed),
+				e.Rationale, e.Run.transcript()})
 		}
 		if len(read.CriterionQueue.Entries) < first {
 			break

@@ -55,7 +55,6 @@ type testShown struct {
 	Criteria             []string
 	CriteriaWeights      []*int
 	Checks               []describedCheck
-	PassAt               *float64
 	MaxTurns             int
 	Variables            json.RawMessage
 	ConversationMessages []messageShown

@@ -127,10 +127,12 @@ const maxBases = 5
 // corrections are the values of AgentTestCorrection, by the name that flags use.
 var corrections = map[string]string{"holm": "Holm", "benjamini-hochberg": "BenjaminiHochberg"}
 
-const compareDocument = `fragment counts on AgentTestRunCounts {
+const countsFields = `fragment counts on AgentTestRunCounts {
 	total queued running passed failed error cancelled skipped passRateInterval { low high }
 }
-query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!, $baseVariant: String,
+`
+
+const compareDocument = countsFields + `query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!, $baseVariant: String,
 		$headVariant: String) {
 	compareAgentTestExecutions(baseId: $base, moreBaseIds: $more, headId: $head, correction: $correction,
 			baseVariant: $baseVariant, headVariant: $headVariant) {

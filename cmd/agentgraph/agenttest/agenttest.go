@@ -93,16 +93,16 @@ func (c *listCommand) Run(cmd *cobra.Command) error {
 
 // tests reads the tests in the folders that the flags name, otherwise the tests of the agents, otherwise all tests.
 func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]listedTest, error) {
-	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
+	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := findAll(ctx, server, client.Folders, c.Folder, agents)
+	folders, err := server.FindAll(ctx, client.Folders, c.Folder, agents...)
 	if err != nil {
 		return nil, err
 	}
 	if len(folders) > 0 || len(agents) == 0 {
-		agents = []string{""} // findAll has found only folders of the agents
+		agents = []string{""} // FindAll has found only folders of the agents
 	}
 	if len(folders) == 0 {
 		folders = []string{""}

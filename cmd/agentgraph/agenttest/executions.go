@@ -82,7 +82,7 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 
 // newestExecutions returns the newest executions that match the flags.
 func (c *executionsCommand) newestExecutions(ctx context.Context, server *client.Client) ([]executionShown, error) {
-	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
+	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
 	if err != nil {
 		return nil, err
 	}

@@ -57,6 +57,19 @@ func (c *Client) Find(ctx context.Context, kind Kind, text string, agentIDs ...s
 	return c.find(ctx, kind, text, false, agentIDs)
 }
 
+// FindAll returns the ids of the objects that a flag names. It searches like Find.
+func (c *Client) FindAll(ctx context.Context, kind Kind, texts []string, agentIDs ...string) ([]string, error) {
+	ids := make([]string, len(texts))
+	for i, text := range texts {
+		found, err := c.Find(ctx, kind, text, agentIDs...)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = found.ID
+	}
+	return ids, nil
+}
+
 // FindByPart is like Find, but also accepts a part of a name if only one object matches.
 func (c *Client) FindByPart(ctx context.Context, kind Kind, text string) (Object, error) {
 	return c.find(ctx, kind, text, true, nil)

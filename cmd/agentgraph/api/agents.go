@@ -33,13 +33,8 @@ agentgraph agents --channel Phone --name clinic`,
 	})
 }
 
-const agentsDocument = `query ($filter: AgentFilter, $after: String) {
-	page: agents(filter: $filter, orderBy: Name, first: 100, after: $after) {
-		nodes { id name channel direction language tags updatedAt tools { technicalName } subAgents { name }
-			knowledgeBaseChatName }
-		pageInfo { hasNextPage endCursor }
-	}
-}`
+var agentsDocument = client.PageQuery("$filter: AgentFilter", "agents(filter: $filter, orderBy: Name, first: 100",
+	"id name channel direction language tags updatedAt tools { technicalName } subAgents { name } knowledgeBaseChatName")
 
 // agentShown has the columns of the table.
 type agentShown struct {

@@ -26,6 +26,13 @@ const embeddingTimeout = time.Minute
 // offlineProvider is the name of the offline model's provider in traces.
 const offlineProvider = "agentgraph.offline"
 
+// Roles of models, as errors name them.
+const (
+	agentRole   = "the language model"
+	judgeRole   = "the model of the judge"
+	contactRole = "the model of the contact"
+)
+
 // providerNames are the names of providers in traces, by their formats.
 var providerNames = map[provider.Format]string{
 	provider.Completions: "openai", provider.Responses: "openai", provider.Messages: "anthropic",
@@ -139,21 +146,21 @@ func (o EngineOptions) evaluationOptions() (parts evaluation.Options, err error)
 		parts.Classifier = o.Observer.Model(offline.Classifier(), offlineProvider)
 	}
 	if o.Judge.Model != "" {
-		if parts.Judge, err = o.roleModel("judge", o.Judge); err != nil {
+		if parts.Judge, err = o.roleModel(judgeRole, o.Judge); err != nil {
 			return parts, err
 		}
 	}
 	for _, name := range o.Judges {
 		other := o.Judge
 		other.Model = name
-		judge, err := o.roleModel("judge", other)
+		judge, err := o.roleModel(judgeRole, other)
 		if err != nil {
 			return parts, err
 		}
 		parts.Judges = append(parts.Judges, judge)
 	}
 	if o.Contact.Model != "" {
-		if parts.Contact, err = o.roleModel("contact", o.Contact); err != nil {
+		if parts.Contact, err = o.roleModel(contactRole, o.Contact); err != nil {
 			return parts, err
 		}
 	}
@@ -224,14 +231,7 @@ func (o EngineOptions) CheckModel(ctx context.Context) error {
 	if o.IsOffline() {
 		return nil
 	}
-	if listed := o.modelByName(o.Provider.Model); listed != nil {
-		return o.CheckListed(ctx, listed)
-	}
-	m, err := provider.New(o.Provider)
-	if err != nil {
-		return fmt.Errorf("choose the language model: %w", err)
-	}
-	return m.Check(ctx)
+	return o.checkRoleModel(ctx, agentRole, o.Provider)
 }
 
 // CheckListed is like CheckModel, for the provider of a model in the operator's list.
@@ -247,12 +247,12 @@ func (o EngineOptions) CheckListed(ctx context.Context, options *ModelOptions) e
 
 // CheckJudge is like CheckModel, for the judge's provider. It returns nil if the judge has no model of its own.
 func (o EngineOptions) CheckJudge(ctx context.Context) error {
-	return o.checkRoleModel(ctx, "judge", o.Judge)
+	return o.checkRoleModel(ctx, judgeRole, o.Judge)
 }
 
 // CheckContact is like CheckJudge, for the provider of the contacts in tests.
 func (o EngineOptions) CheckContact(ctx context.Context) error {
-	return o.checkRoleModel(ctx, "contact", o.Contact)
+	return o.checkRoleModel(ctx, contactRole, o.Contact)
 }
 
 func (o EngineOptions) checkRoleModel(ctx context.Context, role string, config provider.Config) error {
@@ -264,25 +264,24 @@ func (o EngineOptions) checkRoleModel(ctx context.Context, role string, config p
 	}
 	m, err := provider.New(o.withProviderDefaults(config))
 	if err != nil {
-		return fmt.Errorf("choose the model of the %s: %w", role, err)
+		return fmt.Errorf("choose %s: %w", role, err)
 	}
 	return m.Check(ctx)
 }
 
-// roleModel returns the model of a role that has its own model in tests.
+// roleModel returns the model of a role. An error names the role.
 func (o EngineOptions) roleModel(role string, config provider.Config) (llm.Model, error) {
 	if listed := o.modelByName(config.Model); listed != nil {
 		return o.modelWithFallback(listed)
 	}
 	if config.BaseURL == "" && config.Key == "" && o.IsOffline() {
-		return nil, fmt.Errorf("the model of the %s, %s, has no provider: set its base URL or its API "+
-			"key", role, config.Model)
+		return nil, fmt.Errorf("%s, %s, has no provider: set its base URL or its API key", role, config.Model)
 	}
 	config = o.withProviderDefaults(config)
 	config.Timeout, config.IdleTimeout = o.Provider.Timeout, o.Provider.IdleTimeout
 	m, err := o.newObservedModel(config)
 	if err != nil {
-		return nil, fmt.Errorf("choose the model of the %s: %w", role, err)
+		return nil, fmt.Errorf("choose %s: %w", role, err)
 	}
 	return m, nil
 }
@@ -303,7 +302,7 @@ func (o EngineOptions) agentModels() (chats, tests llm.Model, err error) {
 		m := offline.New()
 		return o.Observer.Model(m.Paced(o.OfflinePause), offlineProvider), o.Observer.Model(m, offlineProvider), nil
 	}
-	m, err := o.providerModel(o.Provider.Model)
+	m, err := o.roleModel(agentRole, o.Provider)
 	return m, m, err
 }
 
@@ -312,21 +311,9 @@ func (o EngineOptions) rephraser() (llm.Model, error) {
 	if o.QuestionModel == "" || o.IsOffline() && o.modelByName(o.QuestionModel) == nil {
 		return nil, nil
 	}
-	return o.providerModel(o.QuestionModel)
-}
-
-// providerModel returns the model with the name: the one in the operator's list, or else the provider's.
-func (o EngineOptions) providerModel(name string) (llm.Model, error) {
-	if listed := o.modelByName(name); listed != nil {
-		return o.modelWithFallback(listed)
-	}
 	config := o.Provider
-	config.Model = name
-	m, err := o.newObservedModel(config)
-	if err != nil {
-		return nil, fmt.Errorf("choose the language model: %w", err)
-	}
-	return m, nil
+	config.Model = o.QuestionModel
+	return o.roleModel(agentRole, config)
 }
 
 // newObservedModel returns a model of a provider that the observer watches.

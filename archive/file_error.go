@@ -65,17 +65,12 @@ func entryError(name string, err error) error {
 	return fmt.Errorf("%s: %w", name, withFields(err))
 }
 
-// withFields returns an error with only the message of a model.Error. It adds the faults of all fields if there are
-// several.
+// withFields returns an error with only the text of a model.Error, which has the faults of all fields.
 func withFields(err error) error {
-	var known *model.Error
-	switch {
-	case !errors.As(err, &known):
-		return err
-	case len(known.Fields) < 2:
-		return errors.New(known.Message)
+	if known, isKnown := errors.AsType[*model.Error](err); isKnown {
+		return errors.New(known.Error())
 	}
-	return errors.New(known.Error())
+	return err
 }
 
 // maxRefused bounds the refused lines that an error lists. An import with more of them stops.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -162,9 +163,7 @@ func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 	seen := map[string]bool{}
 	for number := 1; ; number++ {
 		paged := url.Values{"pageNumber": {strconv.Itoa(number)}, "pageSize": {strconv.Itoa(v1PageSize)}}
-		for name, values := range query {
-			paged[name] = values
-		}
+		maps.Copy(paged, query)
 		var answer json.RawMessage
 		if err := c.get(ctx, path, paged, &answer); err != nil {
 			return all, total, err

@@ -63,14 +63,14 @@ func exitCode(ctx context.Context, err error, log io.Writer) int {
 		return client.ExitDone
 	}
 	code := client.ExitFailed
-	var coded client.ExitCoder
+	var coded *client.ExitError
 	var wrong *cli.UsageError
 	var known *model.Error
 	switch {
 	case errors.As(err, &wrong):
 		code = client.ExitUsage
 	case errors.As(err, &coded):
-		code = coded.ExitCode()
+		code = coded.Code
 	case pg.UnreachableNode(err) != "":
 		err = fmt.Errorf("the database node %s is not available: start it, then run the command again",
 			pg.UnreachableNode(err))

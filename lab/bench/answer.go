@@ -95,11 +95,7 @@ func quantile(sorted []time.Duration, part float64) time.Duration {
 }
 
 // spread summarizes the values of several rounds.
-type spread struct {
-	Median float64 `json:"median"`
-	Min    float64 `json:"min"`
-	Max    float64 `json:"max"`
-}
+type spread struct{ median, min, max float64 }
 
 func spreadOf(values []float64) spread {
 	if len(values) == 0 {
@@ -111,5 +107,5 @@ func spreadOf(values []float64) spread {
 	if len(sorted)%2 == 0 {
 		median = (sorted[middle-1] + sorted[middle]) / 2
 	}
-	return spread{Median: median, Min: sorted[0], Max: sorted[len(sorted)-1]}
+	return spread{median: median, min: sorted[0], max: sorted[len(sorted)-1]}
 }

@@ -53,10 +53,10 @@ func TestQuantileOfSortedDurations(t *testing.T) {
 
 func TestSpreadHasMedianAndExtremes(t *testing.T) {
 	t.Parallel()
-	if got, want := spreadOf([]float64{5, 1, 3}), (spread{Median: 3, Min: 1, Max: 5}); got != want {
+	if got, want := spreadOf([]float64{5, 1, 3}), (spread{median: 3, min: 1, max: 5}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got, want := spreadOf([]float64{4, 1, 3, 2}), (spread{Median: 2.5, Min: 1, Max: 4}); got != want {
+	if got, want := spreadOf([]float64{4, 1, 3, 2}), (spread{median: 2.5, min: 1, max: 4}); got != want {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

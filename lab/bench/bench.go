@@ -45,9 +45,8 @@ type round struct {
 
 // count has the statements and round trips of one request, and the size of its answer.
 type count struct {
-	Statements int64 `json:"statements"`
-	RoundTrips int64 `json:"roundTrips"`
-	Bytes      int   `json:"bytes"`
+	statements, roundTrips int64
+	bytes                  int
 }
 
 // run prepares everything, measures, and cleans up.

@@ -25,7 +25,6 @@ type options struct {
 	pool        int
 	old         string
 	chats       bool
-	out         string
 }
 
 func main() {
@@ -55,14 +54,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	b.markdown(os.Stdout)
-	if o.out == "" {
-		return nil
-	}
-	file, err := os.Create(o.out)
-	if err != nil {
-		return err
-	}
-	return errors.Join(b.json(file), file.Close())
+	return nil
 }
 
 func parseOptions(args []string) (options, error) {
@@ -72,7 +64,6 @@ func parseOptions(args []string) (options, error) {
 	flags.DurationVar(&o.duration, "duration", 3*time.Second, "how long each cell is measured in a round")
 	flags.IntVar(&o.pool, "pool", 20, "connections to Postgres at most, of each server")
 	flags.StringVar(&o.old, "old", "", "revision to compare the tree with, instead of the peers")
-	flags.StringVar(&o.out, "json", "", "file to write the figures to as JSON")
 	flags.BoolVar(&o.chats, "turns", false, "measure turns of chats, of the tree alone or beside -old")
 	connections := flags.String("connections", "1,16,64", "numbers of connections of the clients")
 	names := flags.String("servers", "raw,graphjin,postgraphile,mercurius", "servers beside agentgraph")

@@ -77,7 +77,7 @@ func (b *bench) checkServer(s *server, p *proxy, wanted map[string][]any) error 
 			}
 		}
 		// The median excludes work that a server does periodically or once per connection.
-		b.counts[workload+" "+s.name] = count{Statements: middle(statements), RoundTrips: middle(trips), Bytes: size}
+		b.counts[workload+" "+s.name] = count{middle(statements), middle(trips), size}
 	}
 	return nil
 }

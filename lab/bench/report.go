@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -125,14 +124,14 @@ func (b *bench) table(w io.Writer, g group) {
 		fmt.Fprintf(w, "| %s |", c.server)
 		for i, column := range columns {
 			s := c.spread(column.value)
-			text := fmt.Sprintf(column.format, s.Median)
+			text := fmt.Sprintf(column.format, s.median)
 			if i == 0 {
 				text = withSpread(column.format, s)
 			}
 			fmt.Fprintf(w, " %s |", text)
 		}
 		if n, isCounted := b.counts[c.workload+" "+c.server]; isCounted {
-			fmt.Fprintf(w, " %d | %d | %.1f |", n.Statements, n.RoundTrips, float64(n.Bytes)/1000)
+			fmt.Fprintf(w, " %d | %d | %.1f |", n.statements, n.roundTrips, float64(n.bytes)/1000)
 		}
 		fmt.Fprintln(w)
 	}
@@ -146,33 +145,5 @@ func plural(n int, noun string) string {
 }
 
 func withSpread(format string, s spread) string {
-	return fmt.Sprintf(format+" ["+format+"–"+format+"]", s.Median, s.Min, s.Max)
-}
-
-func (b *bench) json(w io.Writer) error {
-	type entry struct {
-		Workload    string            `json:"workload"`
-		Connections int               `json:"connections"`
-		Server      string            `json:"server"`
-		Ratio       spread            `json:"ratio"`    // the rate of the first server divided by this server's
-		CPURatio    spread            `json:"cpuRatio"` // the same for the CPU per request
-		Values      map[string]spread `json:"values"`
-		Asks        count             `json:"asks"`
-	}
-	var all []entry
-	for _, g := range b.groups() {
-		for _, c := range g.cells {
-			e := entry{
-				Workload: c.workload, Connections: c.connections, Server: c.server, Values: map[string]spread{},
-				Ratio: g.cells[0].ratio(c, perSecond), CPURatio: g.cells[0].ratio(c, cpu), Asks: b.counts[c.workload+" "+c.server],
-			}
-			for _, column := range columns {
-				e.Values[column.name] = c.spread(column.value)
-			}
-			all = append(all, e)
-		}
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(all)
+	return fmt.Sprintf(format+" ["+format+"–"+format+"]", s.median, s.min, s.max)
 }

@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -104,20 +104,12 @@ func (g *gateway) uses() (used [3]time.Duration, err error) {
 
 // startGateway starts the program with its demo company and a model that takes no time.
 func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
-	address, err := freeAddress(ctx)
-	if err != nil {
-		return nil, err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
 	log, err := os.CreateTemp(b.directory, s.name+"-*.log")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	command := exec.Command(s.command[0], "dev", "--ephemeral", "--port", port)
+	command := exec.Command(s.command[0], "dev", "--ephemeral", "--port", "0")
 	command.Stderr = log
 	command.Env = append(os.Environ(), "AGENTGRAPH_OFFLINE_PAUSE=0", "AGENTGRAPH_RATE_LIMIT=0",
 		"AGENTGRAPH_MODEL_RATE_LIMIT=0",
@@ -131,7 +123,7 @@ func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
 		return nil, err
 	}
 	g := &gateway{server: &server{
-		spec: s, process: command.Process, ended: make(chan struct{}), log: log.Name(), address: address,
+		spec: s, process: command.Process, ended: make(chan struct{}), log: log.Name(),
 	}}
 	defer context.AfterFunc(ctx, g.stop)()
 	words := bufio.NewReader(out)
@@ -151,15 +143,13 @@ func (b *bench) startGateway(ctx context.Context, s spec) (*gateway, error) {
 	return g, nil
 }
 
-// readStart reads the key from the program's first output, and the agents from its API.
+// readStart reads the address and the key from the program's first output, and the agents from its API.
 func (g *gateway) readStart(first []byte) error {
-	var ready struct {
-		APIKey string `json:"apiKey"`
-	}
+	var ready struct{ RestURL, APIKey string }
 	if err := json.Unmarshal(first, &ready); err != nil {
 		return fmt.Errorf("%q: %w", first, err)
 	}
-	g.key = ready.APIKey
+	g.address, g.key = strings.TrimPrefix(ready.RestURL, "http://"), ready.APIKey
 	a, err := newAsker(g.address)
 	if err != nil {
 		return err

@@ -38,7 +38,6 @@ type phase struct {
 	// skipped is the reason why the fault could not be injected.
 	skipped string
 	started time.Time
-	ended   time.Time
 	// lastAck is the time of the last acknowledgment. gap is the longest time between two acknowledgments.
 	lastAck time.Time
 	gap     time.Duration
@@ -66,7 +65,6 @@ func (b *ledger) beginPhase(name string) *phase {
 func (b *ledger) endPhase(s *phase) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.ended = time.Now()
 	s.gap = max(s.gap, time.Since(s.lastAck))
 }
 

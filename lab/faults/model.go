@@ -36,7 +36,7 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if n := p.asked.Add(1); p.isFaulty.Load() && n%3 != 0 {
-		modelFailures[int(n)%len(modelFailures)].fail(w, r)
+		modelFailures[int(n)%len(modelFailures)](w, r)
 		return
 	}
 	if !pause(r.Context(), answerTime) {
@@ -78,53 +78,43 @@ func send(w http.ResponseWriter, text string) {
 	_ = http.NewResponseController(w).Flush()
 }
 
-// modelFailure is one way in which a model can fail.
-type modelFailure struct {
-	name string
-	fail http.HandlerFunc
-}
-
 // open has the start of an answer.
 const open = `data: {"choices":[{"index":0,"delta":{"content":"I was about to"}}]}` + "\n\n"
 
-var modelFailures = []modelFailure{
-	{"400", status(http.StatusBadRequest)},
-	{"401", status(http.StatusUnauthorized)},
-	{"403", status(http.StatusForbidden)},
-	{"404", status(http.StatusNotFound)},
-	{"413", status(http.StatusRequestEntityTooLarge)},
-	{"429", status(http.StatusTooManyRequests)},
-	{"429 with Retry-After", status(http.StatusTooManyRequests, "Retry-After", "1")},
-	{"429 with a long Retry-After", status(http.StatusTooManyRequests, "Retry-After", "3600")},
-	{"500", status(http.StatusInternalServerError)},
-	{"502 of a proxy", func(w http.ResponseWriter, _ *http.Request) {
+// modelFailures are the ways in which a model can fail.
+var modelFailures = []http.HandlerFunc{
+	status(http.StatusBadRequest),
+	status(http.StatusUnauthorized),
+	status(http.StatusForbidden),
+	status(http.StatusNotFound),
+	status(http.StatusRequestEntityTooLarge),
+	status(http.StatusTooManyRequests),
+	status(http.StatusTooManyRequests, "Retry-After", "1"),
+	status(http.StatusTooManyRequests, "Retry-After", "3600"),
+	status(http.StatusInternalServerError),
+	func(w http.ResponseWriter, _ *http.Request) { // as proxies do
 		http.Error(w, "<html>Bad Gateway</html>", http.StatusBadGateway)
-	}},
-	{"503", status(http.StatusServiceUnavailable)},
-	{"a redirect", status(http.StatusFound, "Location", "http://192.0.2.1/")},
-	{"silence", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
-	{"silence after the first piece", func(w http.ResponseWriter, r *http.Request) {
+	},
+	status(http.StatusServiceUnavailable),
+	status(http.StatusFound, "Location", "http://192.0.2.1/"),
+	func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+	func(w http.ResponseWriter, r *http.Request) { // silence after the first piece
 		send(w, open)
-		<-r.Context().
-			Done()
-	}},
-	{"slow bytes", slowly},
-	{"a closed connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
-	{"a connection that is closed after the first piece",
-		func(w http.ResponseWriter, _ *http.Request) { send(w, open); panic(http.ErrAbortHandler) }},
-	{"a connection that is reset", reset},
-	{"an end without the end of the stream", sendsText(open)},
-	{"half an event", sendsText(open[:40])},
-	{"malformed JSON", sendsText("data: {\"choices\":[{]}\n\ndata: [DONE]\n\n")},
-	{"an error in the stream", sendsText(open + `data: {"error":{"message":"overloaded","type":"server_error"}}` + "\n\n")},
-	{"no choices", sendsText(`data: {"choices":[]}` + "\n\ndata: [DONE]\n\n")},
-	{"an empty answer", func(w http.ResponseWriter, _ *http.Request) { speak(w, "", "stop") }},
-	{"content_filter", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This goes", "content_filter") }},
-	{"length", func(w http.ResponseWriter, _ *http.Request) { speak(w, "This does not come to", "length") }},
-	{"a page of HTML with 200", func(w http.ResponseWriter, _ *http.Request) {
-		_,
-			_ = io.WriteString(w, "<html>Welcome</html>")
-	}},
+		<-r.Context().Done()
+	},
+	slowly,
+	func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, // closes the connection
+	func(w http.ResponseWriter, _ *http.Request) { send(w, open); panic(http.ErrAbortHandler) },
+	reset,
+	sendsText(open), // without the end of the stream
+	sendsText(open[:40]),
+	sendsText("data: {\"choices\":[{]}\n\ndata: [DONE]\n\n"),
+	sendsText(open + `data: {"error":{"message":"overloaded","type":"server_error"}}` + "\n\n"),
+	sendsText(`data: {"choices":[]}` + "\n\ndata: [DONE]\n\n"),
+	func(w http.ResponseWriter, _ *http.Request) { speak(w, "", "stop") },
+	func(w http.ResponseWriter, _ *http.Request) { speak(w, "This goes", "content_filter") },
+	func(w http.ResponseWriter, _ *http.Request) { speak(w, "This does not come to", "length") },
+	func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>Welcome</html>") },
 }
 
 func status(code int, header ...string) http.HandlerFunc {

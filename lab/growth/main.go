@@ -44,8 +44,8 @@ func (s size) scaled(by float64) size {
 	return size{part(s.companies), part(s.agents), part(s.runs), part(s.entries), part(s.messages), part(s.items)}
 }
 
-// fractions has the sizes of the small and the medium database, as fractions of the large one.
-var fractions = []float64{0.001, 0.075}
+// fractions has the sizes of the small, the medium and the large database, as fractions of the large one.
+var fractions = []float64{0.001, 0.075, 1}
 
 // itemsPerSample is the number of items for each measured claim. A claim takes ten pending items, and half of the items
 // are pending.
@@ -54,8 +54,6 @@ const itemsPerSample = 25
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("growth", flag.ExitOnError)
 	scale := flags.Float64("scale", 1, "size of the large database: 1 takes some ten minutes and ten GB")
-	runs := flags.Int("runs", 0, "runs of the largest company, whatever the scale")
-	items := flags.Int("items", 0, "items of its campaign, whatever the scale")
 	times := flags.Int("times", 1_000, "how often each query is measured")
 	dir := flags.String("dir", "", "directory for the databases, a new one without it; it is removed at the end")
 	if err := flags.Parse(args); err != nil {
@@ -64,19 +62,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *scale <= 0 || *times < 1 {
 		return errors.New("-scale and -times must be above 0")
 	}
-	large := fullSize.scaled(*scale)
-	if *runs > 0 {
-		large.runs = *runs
-	}
-	if *items > 0 {
-		large.items = *items
-	}
-	sizes := []size{}
-	for _, fraction := range fractions {
-		sizes = append(sizes, large.scaled(fraction))
-	}
 	var measured []*measurement
-	for _, s := range append(sizes, large) {
+	for _, fraction := range fractions {
+		s := fullSize.scaled(*scale).scaled(fraction)
 		s.items = max(s.items, itemsPerSample**times)
 		m, err := measure(ctx, *dir, s, *times)
 		if err != nil {

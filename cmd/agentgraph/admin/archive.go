@@ -155,7 +155,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	err = withStore(ctx, c.DatabaseFlag, secretKey, func(store *db.Store) error {
+	err = withStore(ctx, c.DatabaseFlag, db.Options{SecretKey: secretKey}, func(store *db.Store) error {
 		done := "imported"
 		if c.DryRun {
 			done = "checked"

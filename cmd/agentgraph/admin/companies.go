@@ -43,7 +43,7 @@ func newCompaniesCreate() *cobra.Command {
 // Run prints the id of the new company.
 func (c *companiesCreate) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseFlag, nil, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseFlag, db.Options{}, func(store *db.Store) error {
 		company, err := store.CreateCompany(ctx, c.Name)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ type companyShown struct {
 // Run prints one line for each company.
 func (c *companiesList) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseFlag, nil, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseFlag, db.Options{}, func(store *db.Store) error {
 		companies, err := store.Companies(ctx)
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func (c *companyCommand) Run(cmd *cobra.Command) error {
 
 // withTenant opens the database for one command about the company. The secret key may be empty.
 func (f companyFlag) withTenant(ctx context.Context, secretKey []byte, do func(*db.Tenant) error) error {
-	return withStore(ctx, f.DatabaseFlag, secretKey, func(store *db.Store) error {
+	return withStore(ctx, f.DatabaseFlag, db.Options{SecretKey: secretKey}, func(store *db.Store) error {
 		tenant, err := f.tenant(ctx, store)
 		if err != nil {
 			return err

@@ -92,22 +92,17 @@ func CheckSchema(ctx context.Context, f DatabaseFlag, migrate bool, progress fun
 	})
 }
 
-// withStore opens the database for one command. It returns an error if the schema does not fit. The secret key may be
-// empty.
-func withStore(ctx context.Context, f DatabaseFlag, secretKey []byte, do func(*db.Store) error) error {
-	return withOptions(ctx, f, db.Options{SecretKey: secretKey}, do)
-}
-
 // withBucket is withStore for commands that use the contents of documents.
 func withBucket(ctx context.Context, f DatabaseFlag, bucket BucketFlag, do func(*db.Store) error) error {
 	var o db.Options
 	if err := bucket.Use(&o); err != nil {
 		return err
 	}
-	return withOptions(ctx, f, o, do)
+	return withStore(ctx, f, o, do)
 }
 
-func withOptions(ctx context.Context, f DatabaseFlag, o db.Options, do func(*db.Store) error) error {
+// withStore opens the database for one command. It returns an error if the schema does not fit.
+func withStore(ctx context.Context, f DatabaseFlag, o db.Options, do func(*db.Store) error) error {
 	if err := CheckSchema(ctx, f, false, nil); err != nil {
 		return err
 	}

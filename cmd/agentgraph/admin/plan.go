@@ -155,7 +155,7 @@ func newPlanList() *cobra.Command {
 // Run prints one line for each company, oldest first.
 func (c *planList) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	return withStore(ctx, c.DatabaseFlag, nil, func(store *db.Store) error {
+	return withStore(ctx, c.DatabaseFlag, db.Options{}, func(store *db.Store) error {
 		type companyPlan struct {
 			Company string     `json:"company"`
 			Name    string     `json:"name"`

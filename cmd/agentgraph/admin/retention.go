@@ -22,49 +22,44 @@ func NewRetention() *cobra.Command {
 type retentionSet struct {
 	companyFlag
 	cli.OutputFlag
-	Chats         *int32
-	Executions    *int32
-	CampaignItems *int32
-	Tombstones    *int32
-	Ledger        *int32
+	days map[model.RetentionKind]int32
 }
 
 func newRetentionSet() *cobra.Command {
-	c := &retentionSet{}
+	c := &retentionSet{days: map[model.RetentionKind]int32{}}
 	return cli.New(c, &cobra.Command{
 		Use: "set", Short: "Set how many days data is kept, 0 for no limit. Older data is deleted within minutes.",
 		Example: `agentgraph retention set --company "Your company" --chats 365 --executions 90`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
-		{Into: days(&c.Chats), Name: "chats", Placeholder: "DAYS", Help: "Simulated chats with messages and calls, counted " +
-			"from their last message."},
-		{Into: days(&c.Executions), Name: "executions", Placeholder: "DAYS",
+		{Into: c.set(model.RetentionChats), Name: "chats", Placeholder: "DAYS",
+			Help: "Simulated chats with messages and calls, counted from their last message."},
+		{Into: c.set(model.RetentionExecutions), Name: "executions", Placeholder: "DAYS",
 			Help: "Finished test executions with their runs, counted from their end."},
-		{Into: days(&c.CampaignItems), Name: "campaign-items", Placeholder: "DAYS",
+		{Into: c.set(model.RetentionCampaignItems), Name: "campaign-items", Placeholder: "DAYS",
 			Help: "Campaign items that are Processed or in Error, with their events, counted from their last call."},
-		{Into: days(&c.Tombstones), Name: "tombstones", Placeholder: "DAYS",
+		{Into: c.set(model.RetentionTombstones), Name: "tombstones", Placeholder: "DAYS",
 			Help: "Records of deleted agents and campaigns. Without them, usage shows Unknown instead of Deleted."},
-		{Into: days(&c.Ledger), Name: "ledger", Placeholder: "DAYS",
+		{Into: c.set(model.RetentionLedger), Name: "ledger", Placeholder: "DAYS",
 			Help: "Usage entries, counted from when the usage happened. Older entries can no longer be recorded. " +
 				"Daily sums are kept."},
 	})
 }
 
-// days returns a setter for a number of days. It refuses numbers outside 0 to model.MaxRetentionDays.
-func days(into **int32) func(string) error {
+// set returns a setter for a number of days. It refuses numbers outside 0 to model.MaxRetentionDays.
+func (c *retentionSet) set(kind model.RetentionKind) func(string) error {
 	return func(text string) error {
 		n, err := strconv.ParseInt(text, 0, 32)
 		if err != nil || n < 0 || n > model.MaxRetentionDays {
 			return fmt.Errorf("expected a number of days between 0 and %d but got %q", model.MaxRetentionDays, text)
 		}
-		*into = new(int32(n))
+		c.days[kind] = int32(n)
 		return nil
 	}
 }
 
 // Validate refuses a command line that would set nothing.
 func (c *retentionSet) Validate() error {
-	isNothing := c.Chats == nil && c.Executions == nil && c.CampaignItems == nil && c.Tombstones == nil && c.Ledger == nil
-	return errors.Join(c.companyFlag.Validate(), cli.Refuse(isNothing,
+	return errors.Join(c.companyFlag.Validate(), cli.Refuse(len(c.days) == 0,
 		"name a kind of data with its number of days, such as --chats 365"))
 }
 
@@ -72,15 +67,10 @@ func (c *retentionSet) Validate() error {
 func (c *retentionSet) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
-		given := map[model.RetentionKind]*int32{
-			model.RetentionChats: c.Chats, model.RetentionExecutions: c.Executions,
-			model.RetentionCampaignItems: c.CampaignItems, model.RetentionTombstones: c.Tombstones,
-			model.RetentionLedger: c.Ledger,
-		}
 		err := tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
 			for _, kind := range model.AllRetentionKinds {
-				if days := given[kind]; days != nil {
-					if err := tenant.SetRetention(ctx, model.SetRetentionInput{Kind: kind, Days: *days}); err != nil {
+				if days, isGiven := c.days[kind]; isGiven {
+					if err := tenant.SetRetention(ctx, model.SetRetentionInput{Kind: kind, Days: days}); err != nil {
 						return err
 					}
 				}

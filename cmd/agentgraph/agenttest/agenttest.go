@@ -93,16 +93,16 @@ func (c *listCommand) Run(cmd *cobra.Command) error {
 
 // tests reads the tests in the folders that the flags name, otherwise the tests of the agents, otherwise all tests.
 func (c *listCommand) tests(ctx context.Context, server *client.Client) ([]listedTest, error) {
-	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
+	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
 	if err != nil {
 		return nil, err
 	}
-	folders, err := findAll(ctx, server, client.Folders, c.Folder, agents)
+	folders, err := server.FindAll(ctx, client.Folders, c.Folder, agents...)
 	if err != nil {
 		return nil, err
 	}
 	if len(folders) > 0 || len(agents) == 0 {
-		agents = []string{""} // findAll has found only folders of the agents
+		agents = []string{""} // FindAll has found only folders of the agents
 	}
 	if len(folders) == 0 {
 		folders = []string{""}
@@ -128,7 +128,7 @@ func showTests(out io.Writer, tests []listedTest) error {
 	for _, test := range tests {
 		idWidth = max(idWidth, len(test.ID))
 	}
-	nameWidth := max(client.Width(out)-statusWidth-idWidth-2*between, 16)
+	nameWidth := max(cli.Width(out)-statusWidth-idWidth-2*between, 16)
 	groupTitle := func(t listedTest) string {
 		if t.Folder == nil {
 			return t.Agent.String()
@@ -142,7 +142,7 @@ func showTests(out io.Writer, tests []listedTest) error {
 			if i > 0 {
 				text.WriteString("\n")
 			}
-			text.WriteString(style.Bold(strings.Join(cli.Wrap(groupTitle(test), client.Width(out)), "\n")) + "\n")
+			text.WriteString(style.Bold(strings.Join(cli.Wrap(groupTitle(test), cli.Width(out)), "\n")) + "\n")
 		}
 		status := orDash(test.LastRunStatus)
 		for j, line := range cli.Wrap(client.Printable(test.Name), nameWidth) {

@@ -17,8 +17,8 @@ type compareCommand struct {
 	client.Flags
 	Base        []string
 	With        string
-	BaseVariant string
-	WithVariant string
+	BaseVariant *string
+	WithVariant *string
 	Correction  string
 	cli.OutputFlag
 }
@@ -127,10 +127,12 @@ const maxBases = 5
 // corrections are the values of AgentTestCorrection, by the name that flags use.
 var corrections = map[string]string{"holm": "Holm", "benjamini-hochberg": "BenjaminiHochberg"}
 
-const compareDocument = `fragment counts on AgentTestRunCounts {
+const countsFields = `fragment counts on AgentTestRunCounts {
 	total queued running passed failed error cancelled skipped passRateInterval { low high }
 }
-query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!, $baseVariant: String,
+`
+
+const compareDocument = countsFields + `query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!, $baseVariant: String,
 		$headVariant: String) {
 	compareAgentTestExecutions(baseId: $base, moreBaseIds: $more, headId: $head, correction: $correction,
 			baseVariant: $baseVariant, headVariant: $headVariant) {
@@ -148,12 +150,7 @@ query ($base: ID!, $more: [ID!]!, $head: ID!, $correction: AgentTestCorrection!,
 func (c *compareCommand) compare(ctx context.Context, server *client.Client) (*comparisonShown, error) {
 	variables := client.Variables{
 		"base": c.Base[0], "more": c.Base[1:], "head": c.With, "correction": corrections[c.Correction],
-	}
-	if c.BaseVariant != "" {
-		variables["baseVariant"] = c.BaseVariant
-	}
-	if c.WithVariant != "" {
-		variables["headVariant"] = c.WithVariant
+		"baseVariant": c.BaseVariant, "headVariant": c.WithVariant,
 	}
 	var read struct{ CompareAgentTestExecutions *comparisonShown }
 	err := server.Query(ctx, compareDocument, variables, &read)

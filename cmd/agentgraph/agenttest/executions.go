@@ -54,12 +54,9 @@ func (c *executionsCommand) Validate() error {
 	return cli.Refuse(c.Limit < 1, "--limit must be at least 1")
 }
 
-const executionsDocument = executionFields +
-	`query ($agent: ID, $filter: AgentTestExecutionFilter, $first: Int!, $after: String) {
-	page: agentTestExecutions(agentId: $agent, filter: $filter, first: $first, after: $after) {
-		nodes { ...execution } pageInfo { hasNextPage endCursor }
-	}
-}`
+var executionsDocument = executionFields + client.PageQuery(
+	"$agent: ID, $filter: AgentTestExecutionFilter, $first: Int!",
+	"agentTestExecutions(agentId: $agent, filter: $filter, first: $first", "...execution")
 
 // Run prints one line for each execution, or all of them as JSON.
 func (c *executionsCommand) Run(cmd *cobra.Command) error {
@@ -82,7 +79,7 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 
 // newestExecutions returns the newest executions that match the flags.
 func (c *executionsCommand) newestExecutions(ctx context.Context, server *client.Client) ([]executionShown, error) {
-	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
+	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
 	if err != nil {
 		return nil, err
 	}

@@ -176,12 +176,8 @@ const transcriptFields = `fragment transcript on AgentTestRun {
 
 const executionDocument = executionFields + `query ($id: ID!) { agentTestExecution(id: $id) { ...execution ` + usageFields + ` } }`
 
-const runsDocument = runFields + transcriptFields + `query ($id: ID!, $after: String, $transcripts: Boolean!) {
-	agentTestExecution(id: $id) {
-		runs(first: 50, after: $after) { nodes { ...run ` + usageFields + ` ...transcript @include(if: $transcripts) } pageInfo { hasNextPage
-			endCursor } }
-	}
-}`
+var runsDocument = runFields + transcriptFields + client.PageQuery("$id: ID!, $transcripts: Boolean!",
+	"agentTestRuns(executionId: $id, first: 50", "...run "+usageFields+" ...transcript @include(if: $transcripts)")
 
 const runUpdatedDocument = runFields + `subscription ($id: ID!) { agentTestRunUpdated(executionId: $id) { ...run } }`
 
@@ -311,27 +307,10 @@ func (f *follower) counts() countsShown {
 
 // readRuns reads all runs of an execution, in the order of their creation.
 func readRuns(ctx context.Context, server *client.Client, id string, transcripts bool) ([]runShown, error) {
-	var runs []runShown
-	for page := (client.PageInfo{HasNextPage: true}); page.HasNextPage; {
-		var read struct {
-			AgentTestExecution *struct {
-				Runs struct {
-					Nodes    []runShown
-					PageInfo client.PageInfo
-				}
-			}
-		}
-		if err := server.Query(ctx, runsDocument, client.Variables{"id": id, "after": page.EndCursor,
-			"transcripts": transcripts}, &read); err != nil {
-			return nil, err
-		}
-		if read.AgentTestExecution == nil {
-			return nil, client.NotFound(fmt.Sprintf("execution %s no longer exists", id))
-		}
-		runs, page = append(runs, read.AgentTestExecution.Runs.Nodes...), read.AgentTestExecution.Runs.PageInfo
-	}
+	with := client.Variables{"id": id, "transcripts": transcripts}
+	runs, err := client.ReadAll[runShown](ctx, server, runsDocument, with, 0)
 	slices.Reverse(runs)
-	return runs, nil
+	return runs, err
 }
 
 // pause waits, and returns an error if ctx ends first.

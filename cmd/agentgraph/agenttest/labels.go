@@ -3,6 +3,7 @@ package agenttest
 import (
 	"context"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,18 +55,17 @@ func newLabelsShow() *cobra.Command {
 }
 
 const figuresDocument = `query ($agent: ID!) { judgeFigures(agentId: $agent) {
-	judgeModel judgePrompt criterion labels people kappa peopleKappa isWorseThanPeople
-	agreement { count of share interval { low high } } peopleAgreement { count of share interval { low high } }
+	judgeModel judgePrompt criterion labels people agreement { count of share interval { low high } } kappa
+	peopleAgreement { count of share interval { low high } } peopleKappa
 	falsePasses { count of share interval { low high } } falseFailures { count of share interval { low high } }
-	disagreements { runId criterion passed labels { person holds note } }
+	isWorseThanPeople disagreements { runId criterion passed labels { person holds note } }
 } }`
 
 // countedShown is a share with its numerator Count and its denominator Of.
 type countedShown struct {
-	Count    int            `json:"count"`
-	Of       int            `json:"of"`
-	Share    *float64       `json:"share"`
-	Interval *intervalShown `json:"interval"`
+	Count, Of int
+	Share     *float64
+	Interval  *intervalShown
 }
 
 func (c countedShown) String() string {
@@ -75,30 +75,14 @@ func (c countedShown) String() string {
 	return fmt.Sprintf("%d of %d%s", c.Count, c.Of, c.Interval)
 }
 
-// figuresShown measures how well a judge agrees with people, for all of its criteria or for one.
+// figuresShown measures how well a judge agrees with people, for all of its criteria or for one. It has the columns of
+// the table.
 type figuresShown struct {
-	JudgeModel        *string      `json:"judgeModel"`
-	JudgePrompt       *string      `json:"judgePrompt"`
-	Criterion         *string      `json:"criterion"`
-	Labels            int          `json:"labels"`
-	People            int          `json:"people"`
-	Agreement         countedShown `json:"agreement"`
-	Kappa             *float64     `json:"kappa"`
-	PeopleAgreement   countedShown `json:"peopleAgreement"`
-	PeopleKappa       *float64     `json:"peopleKappa"`
-	FalsePasses       countedShown `json:"falsePasses"`
-	FalseFailures     countedShown `json:"falseFailures"`
-	IsWorseThanPeople bool         `json:"isWorseThanPeople"`
-	Disagreements     []struct {
-		RunID     string `json:"runId"`
-		Criterion string `json:"criterion"`
-		Passed    bool   `json:"passed"`
-		Labels    []struct {
-			Person string  `json:"person"`
-			Holds  bool    `json:"holds"`
-			Note   *string `json:"note"`
-		} `json:"labels"`
-	} `json:"disagreements"`
+	JudgeModel, Criterion                 *string
+	Labels                                int
+	Agreement, FalsePasses, FalseFailures countedShown
+	Kappa, PeopleKappa                    *float64
+	IsWorseThanPeople                     bool
 }
 
 // Run prints a line for each judge and criterion, or the figures with their wrong verdicts as JSON.
@@ -107,8 +91,13 @@ func (c *labelsShow) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	var read struct{ JudgeFigures []figuresShown }
-	if err := server.Query(cmd.Context(), figuresDocument, client.Variables{"agent": agentID}, &read); err != nil {
+	var read struct{ JudgeFigures json.RawMessage }
+	var figures []figuresShown
+	err = server.Query(cmd.Context(), figuresDocument, client.Variables{"agent": agentID}, &read)
+	if err == nil {
+		err = json.Unmarshal(read.JudgeFigures, &figures)
+	}
+	if err != nil {
 		return client.ExitWith(cmd.Context(), err)
 	}
 	table := [][]string{{"JUDGE", "LABELS", "AGREES", "KAPPA", "PEOPLE'S KAPPA", "FALSE PASSES", "FALSE FAILURES",
@@ -119,7 +108,7 @@ func (c *labelsShow) Run(cmd *cobra.Command) error {
 		}
 		return fmt.Sprintf("%.2f", *k)
 	}
-	for _, f := range read.JudgeFigures {
+	for _, f := range figures {
 		criterion := "all"
 		if f.Criterion != nil {
 			criterion = client.Printable(*f.Criterion)
@@ -161,12 +150,10 @@ func (c *labelsExport) Validate() error {
 	return cli.Refuse(c.Queue < 0 || c.Queue > 1000, "--queue must be 1 to 1000")
 }
 
+var labelsDocument = client.PageQuery("$agent: ID!", "criterionLabels(agentId: $agent, first: 100",
+	"runId criterion holds person note isSampled updatedAt")
+
 const (
-	labelsDocument = `query ($agent: ID!, $after: String) {
-	page: criterionLabels(agentId: $agent, first: 100, after: $after) {
-		nodes { runId criterion holds person note isSampled updatedAt } pageInfo { hasNextPage endCursor }
-	}
-}`
 	queueDocument = `query ($agent: ID!, $person: String, $blind: Boolean!, $first: Int!, $offset: Int!) {
 	criterionQueue(agentId: $agent, person: $person, isBlind: $blind, first: $first, offset: $offset) {
 		entries { runId criterion expected passed rationale run { messages { role text } toolCalls { technicalName arguments
@@ -185,18 +172,17 @@ var (
 
 const updatedColumn = "updated_at"
 
+// The texts of labels and entries are "" if the server sends null.
 type labelShown struct {
-	RunID, Criterion, Person string
-	Holds, IsSampled         bool
-	Note                     *string
-	UpdatedAt                time.Time
+	RunID, Criterion, Person, Note string
+	Holds, IsSampled               bool
+	UpdatedAt                      time.Time
 }
 
 type queuedShown struct {
-	RunID, Criterion, Expected string
-	Passed                     *bool
-	Rationale                  *string
-	Run                        runShown
+	RunID, Criterion, Expected, Rationale string
+	Passed                                *bool
+	Run                                   runShown
 }
 
 // Run prints the table.
@@ -212,11 +198,7 @@ func (c *labelsExport) Run(cmd *cobra.Command) error {
 		var labels []labelShown
 		labels, err = client.ReadAll[labelShown](cmd.Context(), server, labelsDocument, client.Variables{"agent": agentID}, 0)
 		for _, l := range labels {
-			note := ""
-			if l.Note != nil {
-				note = *l.Note
-			}
-			rows = append(rows, []string{l.RunID, l.Criterion, yesOrNo(&l.Holds), l.Person, note, yesOrNo(&l.IsSampled),
+			rows = append(rows, []string{l.RunID, l.Criterion, yesOrNo(&l.Holds), l.Person, l.Note, yesOrNo(&l.IsSampled),
 				l.UpdatedAt.Format(time.RFC3339)})
 		}
 	}
@@ -249,12 +231,8 @@ func (c *labelsExport) readQueue(ctx context.Context, server *client.Client, age
 			return nil, err
 		}
 		for _, e := range read.CriterionQueue.Entries {
-			rationale := ""
-			if e.Rationale != nil {
-				rationale = *e.Rationale
-			}
-			rows = append(rows, []string{e.RunID, e.Criterion, "", person, "", "yes", e.Expected, yesOrNo(e.Passed), rationale,
-				e.Run.transcript()})
+			rows = append(rows, []string{e.RunID, e.Criterion, "", person, "", "yes", e.Expected, yesOrNo(e.Passed),
+				e.Rationale, e.Run.transcript()})
 		}
 		if len(read.CriterionQueue.Entries) < first {
 			break

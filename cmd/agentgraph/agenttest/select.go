@@ -8,27 +8,10 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// findAll returns the ids of the objects that a flag names. It searches the given agents, or all agents if none are
-// given.
-func findAll(ctx context.Context, server *client.Client, kind client.Kind, texts, agentIDs []string) ([]string, error) {
-	ids := make([]string, len(texts))
-	for i, text := range texts {
-		found, err := server.Find(ctx, kind, text, agentIDs...)
-		if err != nil {
-			return nil, err
-		}
-		ids[i] = found.ID
-	}
-	return ids, nil
-}
-
 // testsDocument reads a page of tests.
-const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
-	page: agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
-		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
-		pageInfo { hasNextPage endCursor }
-	}
-}`
+var testsDocument = client.PageQuery("$agent: ID, $folder: ID",
+	"agentTests(agentId: $agent, folderId: $folder, first: 100",
+	"id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt")
 
 // readTests reads the tests of one agent, in one folder, or both. An empty id means all.
 func readTests(ctx context.Context, server *client.Client, agentID, folderID string) ([]listedTest, error) {
@@ -45,7 +28,7 @@ func readTests(ctx context.Context, server *client.Client, agentID, folderID str
 // target returns the member of an execution's input that selects its tests. Several agents or folders are replaced by
 // the ids of their tests. If agents are given, only their folders and tests are searched.
 func (c *runCommand) target(ctx context.Context, server *client.Client) (name string, value any, err error) {
-	agents, err := findAll(ctx, server, client.Agents, c.Agent, nil)
+	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
 	if err != nil {
 		return "", nil, err
 	}
@@ -53,9 +36,9 @@ func (c *runCommand) target(ctx context.Context, server *client.Client) (name st
 	switch {
 	case len(c.Folder) > 0:
 		texts, name = c.Folder, "folderId"
-		ids, err = findAll(ctx, server, client.Folders, texts, agents)
+		ids, err = server.FindAll(ctx, client.Folders, texts, agents...)
 	case len(c.Test) > 0:
-		ids, err = findAll(ctx, server, client.Tests, c.Test, agents)
+		ids, err = server.FindAll(ctx, client.Tests, c.Test, agents...)
 		return "testIds", ids, err
 	}
 	switch {

@@ -55,7 +55,6 @@ type testShown struct {
 	Criteria             []string
 	CriteriaWeights      []*int
 	Checks               []describedCheck
-	PassAt               *float64
 	MaxTurns             int
 	Variables            json.RawMessage
 	ConversationMessages []messageShown
@@ -250,12 +249,7 @@ func (e executionShown) describe(runs []runShown) string {
 	var text strings.Builder
 	writeFields(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.state(), "Verdict", orDash(e.Verdict),
 		"Repeats", e.Repeats, "Created", e.CreatedAt.UTC().Format(time.DateTime), "Finished", formatTime(e.FinishedAt))
-	text.WriteString(e.summary())
-	text.WriteString(variantsSummary(e.Variants))
-	for _, test := range flaky(runs) {
-		fmt.Fprintf(&text, "Flaky: %s\n", test)
-	}
-	text.WriteString("\n")
+	text.WriteString(e.summary() + variantsSummary(e.Variants) + flaky(runs) + "\n")
 	table := [][]string{{"RUN", "STATUS", "TOOK", "TEST"}}
 	for _, run := range runs {
 		table = append(table, []string{run.ID, run.Status, formatDuration(run.DurationMs), run.title()})

@@ -13,10 +13,7 @@ func (r report) summary(style client.Style) string {
 	var text strings.Builder
 	text.WriteString(r.Execution.summary())
 	text.WriteString(variantsSummary(r.Execution.Variants))
-	text.WriteString(simulatorShare(r.Runs))
-	for _, test := range flaky(r.Runs) {
-		fmt.Fprintf(&text, "Flaky: %s\n", test)
-	}
+	text.WriteString(simulatorShare(r.Runs) + flaky(r.Runs))
 	if r.Comparison != nil {
 		text.WriteString(r.Comparison.summary(r.Comparison.gateConclusion()))
 	}
@@ -98,7 +95,7 @@ func someOf(names []string) string {
 }
 
 // flaky returns a line for each test, or row of a test, with both passed and failed runs.
-func flaky(runs []runShown) []string {
+func flaky(runs []runShown) string {
 	type tally struct{ passed, failed int }
 	var names []string
 	tallies := map[string]*tally{}
@@ -115,14 +112,14 @@ func flaky(runs []runShown) []string {
 			tallies[key].failed++
 		}
 	}
-	var lines []string
+	var lines strings.Builder
 	for _, key := range names {
 		if t := tallies[key]; t.passed > 0 && t.failed > 0 {
 			_, name, _ := strings.Cut(key, " ")
-			lines = append(lines, fmt.Sprintf("%s passed %d of %d", client.Printable(name), t.passed, t.passed+t.failed))
+			fmt.Fprintf(&lines, "Flaky: %s passed %d of %d\n", client.Printable(name), t.passed, t.passed+t.failed)
 		}
 	}
-	return lines
+	return lines.String()
 }
 
 // testKey identifies a test, its row and its variant, even if another test has the same name. A deleted test is

@@ -46,10 +46,7 @@ type variantTestShown struct {
 	Conclusion *string      `json:"conclusion"`
 }
 
-const variantsDocument = `fragment counts on AgentTestRunCounts {
-	total queued running passed failed error cancelled skipped passRateInterval { low high }
-}
-query ($id: ID!) { agentTestExecution(id: $id) { variants {
+const variantsDocument = countsFields + `query ($id: ID!) { agentTestExecution(id: $id) { variants {
 	label isDraft promptVersion model counts { ...counts } durationMs { p50 p90 p95 p99 max } ` + usageFields + `
 	conclusion pValue adjustedPValue decidingRepeats
 	tests { testId testName rowNumber rowName counts { ...counts } durationMs { p50 p90 p95 p99 max } ` + usageFields + `

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -32,29 +33,14 @@ agentgraph agents --channel Phone --name clinic`,
 	})
 }
 
-const agentsDocument = `query ($filter: AgentFilter, $after: String) {
-	page: agents(filter: $filter, orderBy: Name, first: 100, after: $after) {
-		nodes { id name channel direction language tags updatedAt tools { technicalName } subAgents { name }
-			knowledgeBaseChatName }
-		pageInfo { hasNextPage endCursor }
-	}
-}`
+var agentsDocument = client.PageQuery("$filter: AgentFilter", "agents(filter: $filter, orderBy: Name, first: 100",
+	"id name channel direction language tags updatedAt tools { technicalName } subAgents { name } knowledgeBaseChatName")
 
+// agentShown has the columns of the table.
 type agentShown struct {
-	ID        string   `json:"id"`
-	Name      string   `json:"name"`
-	Channel   string   `json:"channel"`
-	Direction string   `json:"direction"`
-	Language  string   `json:"language"`
-	Tags      []string `json:"tags"`
-	UpdatedAt string   `json:"updatedAt"`
-	Tools     []struct {
-		TechnicalName string `json:"technicalName"`
-	} `json:"tools"`
-	SubAgents []struct {
-		Name string `json:"name"`
-	} `json:"subAgents"`
-	KnowledgeBaseChatName *string `json:"knowledgeBaseChatName"`
+	ID, Name, Channel string
+	Tags              []string
+	Tools, SubAgents  []struct{}
 }
 
 // Run prints the agents by name.
@@ -71,7 +57,7 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 	if c.Channel != "" {
 		filter["channel"] = c.Channel
 	}
-	agents, err := client.ReadAll[agentShown](ctx, server, agentsDocument, client.Variables{"filter": filter}, 0)
+	agents, err := client.ReadAll[json.RawMessage](ctx, server, agentsDocument, client.Variables{"filter": filter}, 0)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -79,7 +65,11 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 		return cli.WriteJSON(cmd.OutOrStdout(), agents)
 	}
 	rows := [][]string{{"ID", "NAME", "CHANNEL", "TOOLS", "SUB-AGENTS", "TAGS"}}
-	for _, a := range agents {
+	for _, text := range agents {
+		var a agentShown
+		if err := json.Unmarshal(text, &a); err != nil {
+			return err
+		}
 		rows = append(rows, []string{
 			a.ID, truncate(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)),
 			fmt.Sprint(len(a.SubAgents)),

@@ -42,7 +42,7 @@ func writeTable(out io.Writer, rows [][]string) error {
 	}
 	style := client.StyleOf(out).Bold
 	for line := range strings.Lines(whole.String()) {
-		text := style(truncate(strings.TrimRight(line, " \n"), client.Width(out)))
+		text := style(truncate(strings.TrimRight(line, " \n"), cli.Width(out)))
 		style = client.Style(false).Bold
 		if _, err := fmt.Fprintln(out, text); err != nil {
 			return err

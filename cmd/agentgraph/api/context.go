@@ -75,7 +75,7 @@ func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error
 		text []byte
 		err  error
 	}
-	read := make(chan line, 1)
+	readLine := func() ([]byte, error) { return bufio.NewReader(in).ReadBytes('\n') }
 	restore := func() error { return nil }
 	if input, isFile := in.(*os.File); isFile && term.IsTerminal(int(input.Fd())) {
 		terminal := int(input.Fd())
@@ -86,16 +86,13 @@ func readKey(ctx context.Context, in io.Reader, prompt io.Writer) (string, error
 		restore = func() error { return term.Restore(terminal, before) }
 		defer func() { _, _ = fmt.Fprintln(prompt) }()
 		_, _ = fmt.Fprint(prompt, "API key: ")
-		go func() {
-			text, err := term.ReadPassword(terminal)
-			read <- line{text, err}
-		}()
-	} else {
-		go func() {
-			text, err := bufio.NewReader(in).ReadBytes('\n')
-			read <- line{text, err}
-		}()
+		readLine = func() ([]byte, error) { return term.ReadPassword(terminal) }
 	}
+	read := make(chan line, 1)
+	go func() {
+		text, err := readLine()
+		read <- line{text, err}
+	}()
 	select {
 	case got := <-read:
 		key := strings.TrimSpace(strings.TrimPrefix(string(got.text), "\ufeff")) // PowerShell pipes a byte order mark

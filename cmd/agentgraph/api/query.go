@@ -147,10 +147,7 @@ func (c *Query) isInline() bool {
 
 // document returns the document.
 func (c *Query) document(in io.Reader) ([]byte, error) {
-	if !c.isInline() {
-		return readText(c.File, in)
-	}
-	if _, err := os.Stat(c.File); err == nil {
+	if _, err := os.Stat(c.File); err == nil || !c.isInline() {
 		return readText(c.File, in)
 	}
 	return cli.DecodeText([]byte(c.File))

@@ -88,12 +88,12 @@ func (s *terminal) begin(id string, warnings []string) {
 func (s *terminal) prompt() { s.print(s.style.Bold("You: ")) }
 
 // writeNotice shows text that is not part of the conversation.
-func (s *terminal) writeNotice(text string) { s.print(wrapped(text, client.Width(s.out), s.style.Dim)) }
+func (s *terminal) writeNotice(text string) { s.print(wrapped(text, cli.Width(s.out), s.style.Dim)) }
 
 // beginAgentLine begins the agent's line.
 func (s *terminal) beginAgentLine() {
 	s.print(s.style.Cyan(s.agent+":") + " ")
-	s.line = wrapper{out: s.out, width: client.Width(s.out), column: cli.Columns(s.agent + ": ")}
+	s.line = wrapper{out: s.out, width: cli.Width(s.out), column: cli.Columns(s.agent + ": ")}
 }
 
 // closeLine ends the agent's open line.
@@ -145,7 +145,7 @@ func (s *terminal) event(e chatEvent) {
 // call shows a call in one line.
 func (s *terminal) call(arrow, text string) {
 	line := "  " + arrow + " " + client.Printable(text)
-	s.print(s.style.Dim(truncate(line, client.Width(s.out))) + "\n")
+	s.print(s.style.Dim(truncate(line, cli.Width(s.out))) + "\n")
 }
 
 // message shows the part of the message that is not on the screen yet.
@@ -176,14 +176,14 @@ func (s *terminal) message(m chatMessage) {
 
 func (s *terminal) showError(err error) {
 	s.closeLine()
-	s.print(wrapped("No answer: "+stripControls(err.Error()), client.Width(s.out), s.style.Red))
+	s.print(wrapped("No answer: "+stripControls(err.Error()), cli.Width(s.out), s.style.Red))
 }
 
 func (s *terminal) printEnd(err error) {
 	s.print("\n")
 	s.turn, s.written = "", ""
 	if err != nil {
-		s.print(wrapped("The chat remains open on the server: "+stripControls(err.Error()), client.Width(s.out), s.style.Red))
+		s.print(wrapped("The chat remains open on the server: "+stripControls(err.Error()), cli.Width(s.out), s.style.Red))
 		return
 	}
 	s.writeNotice("The chat has ended")

@@ -109,7 +109,7 @@ func (c *Usage) Run(cmd *cobra.Command) error {
 		return err
 	}
 	rows := usage.rows()
-	shortenNames(rows, client.Width(cmd.OutOrStdout()))
+	shortenNames(rows, cli.Width(cmd.OutOrStdout()))
 	return writeTable(cmd.OutOrStdout(), rows)
 }
 

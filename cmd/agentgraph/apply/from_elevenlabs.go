@@ -37,8 +37,8 @@ func fromElevenLabs(c *importedTests) error {
 		switch kind := one.text("type"); kind {
 		case "simulation":
 			t.scenario = convertPlaceholders(one.text("simulation_scenario"))
-			turns, isGiven := one.get("simulation_max_turns")
-			if most, isNumber := number(turns); isGiven && isNumber {
+			turns, _ := one.get("simulation_max_turns")
+			if most, isNumber := number(turns); isNumber {
 				if most > model.MaxTurns {
 					t.noteApproximated("simulation_max_turns", "%v is more than the maximum, %d", most, model.MaxTurns)
 				}

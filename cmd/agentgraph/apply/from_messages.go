@@ -36,7 +36,7 @@ func importMessages(t *importedTest, history list, member string) (messages list
 			if len(made) > 20 {
 				t.noteLeftOut(calls.owner, "of its %d calls, only the first 20 are kept", len(made))
 			}
-			carried = append(carried, toolCalls(made))
+			carried = carried.with("toolCalls", made[:min(len(made), 20)])
 		} else if len(made) > 0 {
 			t.noteLeftOut(calls.owner, "its calls do not belong to an answer of the agent to the contact")
 		}
@@ -51,8 +51,6 @@ func importMessages(t *importedTest, history list, member string) (messages list
 	}
 	return messages
 }
-
-func toolCalls(made list) member { return member{"toolCalls", made[:min(len(made), 20)]} }
 
 // pastCalls collects calls, and their ids, until the agent's next answer takes them.
 type pastCalls struct {

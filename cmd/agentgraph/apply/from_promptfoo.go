@@ -18,19 +18,15 @@ func fromPromptfoo(c *importedTests) error {
 	if err != nil {
 		return err
 	}
-	if tests, isList := value.(list); isList {
-		value = object{{"tests", tests}}
-		at.path = "-" // an invented path, because the file has no member "tests"
-		at.in.lines["-"] = 1
-		for i := range tests {
-			at.in.lines[fmt.Sprintf("-/tests/%d", i)] = at.in.lines[fmt.Sprintf("/%d", i)]
-		}
-	}
-	config, isObject := value.(object)
-	if !isObject {
+	switch v := value.(type) {
+	case list:
+		p.collect(v, at)
+	case object:
+		p.configuration(v, at)
+	default:
 		return errors.New("is neither a promptfoo configuration nor a list of promptfoo tests")
 	}
-	p.configuration(config, at)
+	p.importCases()
 	return nil
 }
 
@@ -88,7 +84,6 @@ func (p *promptfoo) configuration(config object, at position) {
 	p.collect(tests, at.member("tests"))
 	scenarios, _ := config.get("scenarios")
 	p.scenarios(scenarios, at.member("scenarios"))
-	p.importCases()
 }
 
 // providers reports settings of providers that change their answers.

@@ -164,8 +164,13 @@ func (a *assertImport) pattern(value any) (string, bool) {
 	return expression, err == nil && expression != ""
 }
 
-// says adds checks that require one of the agent's messages to match, or none of them.
+// says adds checks that require one of the agent's messages to match, or none of them. In a score, each of several
+// expressions counts separately, instead of all or nothing.
 func (a *assertImport) says(expressions ...string) {
+	if a.weight != nil && len(expressions) > 1 {
+		a.noteApproximated(a.kind, "each of its %d texts counts in the score, but promptfoo counts all as one",
+			len(expressions))
+	}
 	expectation := map[bool]string{true: "neverSays", false: "says"}[a.isNot]
 	for _, expression := range expressions {
 		if _, err := model.NewExpression(expression); err != nil || utf8.RuneCountInString(expression) > 1000 {
@@ -179,16 +184,6 @@ func (a *assertImport) says(expressions ...string) {
 		}
 		a.addCheck(expectation, said, a.weight)
 	}
-}
-
-// saysAll adds a check for each of the expressions. In a score, each check counts separately, instead of all or
-// nothing.
-func (a *assertImport) saysAll(expressions []string) {
-	if a.weight != nil && len(expressions) > 1 {
-		a.noteApproximated(a.kind, "each of its %d texts counts in the score, but promptfoo counts all as one",
-			len(expressions))
-	}
-	a.says(expressions...)
 }
 
 // patterns returns regular expressions for a list, or for a text that is separated by commas.
@@ -249,7 +244,7 @@ func (a *assertImport) importAsCheck(assertion object) bool {
 		if a.isNot {
 			return false
 		}
-		a.saysAll(a.patterns(prefix))
+		a.says(a.patterns(prefix)...)
 	case "starts-with":
 		whole(`\A`, "")
 	case "regex":

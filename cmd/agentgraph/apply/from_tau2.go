@@ -115,13 +115,7 @@ func writesOf(tasks []object) (writes []string) {
 			if action.text("requestor") == "user" || readsOnly.MatchString(name) {
 				continue
 			}
-			known := []string{name}
-			for _, toolset := range tau2Writes {
-				if tools := strings.Fields(toolset); slices.Contains(tools, name) {
-					known = tools
-				}
-			}
-			writes = append(writes, known...)
+			writes = append(append(writes, name), writesBeside(name)...)
 		}
 		domain := task.object("user_scenario").object("instructions").text("domain")
 		writes = append(writes, strings.Fields(tau2Writes[domain])...)
@@ -239,7 +233,8 @@ func (t *importedTest) checkExactWrites(gold []object, writes []string) {
 	}
 	t.noteApproximated("the state of the database",
 		"the calls that write are compared one by one, not the resulting state")
-	if guessed := slices.DeleteFunc(slices.Clone(writes), isKnownWrite); len(guessed) > 0 {
+	isKnown := func(name string) bool { return writesBeside(name) != nil }
+	if guessed := slices.DeleteFunc(slices.Clone(writes), isKnown); len(guessed) > 0 {
 		t.noteApproximated("the tools that change data", "judging by their names, these tools change "+
 			"data: "+strings.Join(guessed, ", "))
 	}
@@ -257,24 +252,22 @@ func meets(action object, where list) bool {
 // times are the fields of a check that expects n calls that succeed.
 func times(n int) object { return object{{"succeeded", true}, {"min", int64(n)}, {"max", int64(n)}} }
 
-// isKnownWrite reports whether a tau2-bench domain has a tool of this name that changes the database.
-func isKnownWrite(name string) bool {
-	for _, tools := range tau2Writes {
-		if slices.Contains(strings.Fields(tools), name) {
-			return true
+// writesBeside returns the tools of a tau2-bench domain that change the database, if the named tool is one of them.
+func writesBeside(name string) []string {
+	for _, toolset := range tau2Writes {
+		if tools := strings.Fields(toolset); slices.Contains(tools, name) {
+			return tools
 		}
 	}
-	return false
+	return nil
 }
 
 // required adds checks that the agent makes each call of the reference solution.
 func (t *importedTest) required(gold []object) {
 	for _, action := range gold {
-		compared, isChosen := action.get("compare_args")
+		compared, _ := action.get("compare_args")
 		chosen, _ := compared.(list)
-		if !isChosen || compared == nil {
-			chosen = nil
-		} else if chosen == nil {
+		if compared != nil && chosen == nil {
 			chosen = list{}
 		}
 		t.addCheck("called", t.callOf(action, chosen), nil)

@@ -1,9 +1,11 @@
 package apply
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -14,11 +16,21 @@ type kind struct {
 	// typeName is the GraphQL type, which is part of the mutations' names. payload is the field for the object in the
 	// mutations' payloads. id is the field for the object's id in their inputs.
 	typeName, payload, id string
-	// query reads a page of resources into nodes.
-	query string
-	// isWhole is set if the query returns all resources, without pages.
-	isWhole bool
+	// pages is the field of Query for a page of resources, with its first arguments.
+	pages   string
 	members []field
+}
+
+// query returns a query for a page of resources. It selects the members of files, or what asFiles makes them from.
+func (k *kind) query() string {
+	fields := "id createdAt updatedAt"
+	for _, f := range k.members {
+		fields += " " + cmp.Or(f.selected, f.name+f.selection())
+	}
+	if k == mcpServer { // the server returns all of them, without pages
+		return "{ page: " + k.pages + " { " + fields + " } }"
+	}
+	return client.PageQuery("", k.pages, "... on "+k.typeName+" { "+fields+" }")
 }
 
 func (k *kind) shape() shape { return shape{form: merged, members: k.members} }
@@ -89,11 +101,7 @@ func newField(name string, s shape) field { return field{name: name, shape: s} }
 
 var dataset = &kind{
 	name: "dataset", list: "datasets", typeName: "Dataset", payload: "dataset", id: "datasetId",
-	query: `query ($after: String) { page: datasets(first: 100, after: $after) {
-		nodes { id name description chunkMethod parserConfig { chunkTokenNum layoutRecognize delimiter taskPageSize } language
-			createdAt updatedAt }
-		pageInfo { hasNextPage endCursor }
-	} }`,
+	pages: "datasets(first: 100",
 	members: []field{
 		newField("name", plainText), newField("description", optional), newField("chunkMethod", withDefault("naive")),
 		newField("parserConfig", mergedOf(
@@ -104,22 +112,12 @@ var dataset = &kind{
 	},
 }
 
-const documentsQuery = `query ($after: String) { page: documents(first: 100, after: $after) {
-	nodes { id name datasetId size digest } pageInfo { hasNextPage endCursor }
-} }`
+var documentsQuery = client.PageQuery("", "documents(first: 100", "id name datasetId size digest")
 
 var knowledgeBaseChat = &kind{
 	name: "knowledge base chat", list: "knowledgeBaseChats", typeName: "KnowledgeBaseChat", payload: "knowledgeBaseChat",
-	id: "chatId",
-	query: `query ($after: String) { page: knowledgeBaseChats(first: 100, after: $after) {
-		nodes {
-			id name datasetIds createdAt updatedAt
-			llmSettings { temperature topP presencePenalty frequencyPenalty }
-			promptSettings { similarityThreshold keywordsSimilarityWeight topN prompt opener emptyResponse rerankModel showQuote
-				}
-		}
-		pageInfo { hasNextPage endCursor }
-	} }`,
+	id:    "chatId",
+	pages: "knowledgeBaseChats(first: 100",
 	members: []field{
 		newField("name", plainText), newField("datasetIds", distinctOf(referenceTo(dataset))),
 		newField("llmSettings", mergedOf(
@@ -146,23 +144,19 @@ var endpoint = recordOf(
 
 var mcpServer = &kind{
 	name: "MCP server", list: "mcpServers", typeName: "McpServer", payload: "mcpServer", id: "mcpServerId",
-	query:   `{ page: mcpServers { id name endpoint { method url headerNames timeoutSeconds } createdAt updatedAt } }`,
-	isWhole: true,
+	pages:   "mcpServers",
 	members: []field{newField("name", plainText), newField("endpoint", endpoint)},
 }
 
 var tool = &kind{
 	name: "tool", list: "tools", typeName: "Tool", payload: "tool", id: "toolId",
-	query: `query ($after: String) { page: tools(first: 100, after: $after) {
-		nodes { id name technicalName description parameters endpoint { method url headerNames timeoutSeconds }
-			mcpServer { id } mcpName approval createdAt updatedAt }
-		pageInfo { hasNextPage endCursor }
-	} }`,
+	pages: "tools(first: 100",
 	members: []field{
 		newField("name", plainText), newField("technicalName", plainText), newField("description", optional),
 		newField("parameters", shape{form: schema, initial: object{{"type", "object"}, {"properties", object{}}}}),
 		newField("endpoint", endpoint),
-		newField("mcpServerId", shape{form: reference, to: mcpServer, isNullable: true}), newField("mcpName", optional),
+		{name: "mcpServerId", shape: shape{form: reference, to: mcpServer, isNullable: true}, selected: "mcpServer { id }"},
+		newField("mcpName", optional),
 		newField("approval", withDefault("Auto")),
 	},
 }
@@ -170,16 +164,7 @@ var tool = &kind{
 // agent refers to itself, so its members are set below.
 var agent = &kind{
 	name: "agent", list: "agents", typeName: "Agent", payload: "agent", id: "agentId",
-	query: `query ($after: String) { page: agents(first: 50, after: $after) {
-		nodes {
-			id name channel direction language tags prompt outboundWelcomeMessage inboundWelcomeMessage isCallTransferEnabled
-			model
-			fields { name isMandatory isSystem } classificationTags { name definition isSystem } extractedValues { name
-				definition type }
-			knowledgeBaseChatId tools { id } subAgents { id name technicalName description agent { id } } createdAt updatedAt
-		}
-		pageInfo { hasNextPage endCursor }
-	} }`,
+	pages: "agents(first: 50",
 }
 
 var subAgentMembers = []field{
@@ -203,16 +188,15 @@ func init() {
 		newField("isCallTransferEnabled", withDefault(false)), newField("model", optional),
 		{name: "knowledgeBaseChatId", shape: shape{form: reference, to: knowledgeBaseChat, isNullable: true},
 			isSeparate: true},
-		{name: "toolIds", shape: setOf(referenceTo(tool)), isSeparate: true},
-		{name: "subAgents", shape: setOf(recordOf(subAgentMembers...)), isSeparate: true},
+		{name: "toolIds", shape: setOf(referenceTo(tool)), isSeparate: true, selected: "tools { id }"},
+		{name: "subAgents", shape: setOf(recordOf(subAgentMembers...)), isSeparate: true,
+			selected: "subAgents { id name technicalName description agent { id } }"},
 	}
 }
 
 var folder = &kind{
 	name: "test folder", list: "folders", typeName: "AgentTestFolder", payload: "folder", id: "folderId",
-	query: `query ($after: String) { page: agentTestFolders(first: 100, after: $after) {
-		nodes { id agentId name color body createdAt updatedAt } pageInfo { hasNextPage endCursor }
-	} }`,
+	pages: "agentTestFolders(first: 100",
 	members: []field{
 		{name: "agentId", shape: referenceTo(agent), isFixed: true},
 		newField("name", plainText), newField("color", withDefault("#6B7280")), newField("body", withDefault("")),
@@ -259,51 +243,37 @@ var (
 
 var simulation = &kind{
 	name: "simulation test", list: "simulations", typeName: "SimulationTest", payload: "agentTest", id: "testId",
-	query: `query ($after: String) { page: agentTests(kind: Simulation, first: 50, after: $after) {
-		nodes { id agentId folderId name rows { name values } createdAt updatedAt ... on SimulationTest {
-			scenario criteria criteriaWeights checks` + checks.selection() + ` passAt judgeSees
-			persona` + persona.selection() + ` contactSays maxTurns variables
-			conversationContext: conversationMessages` + messages.selection() + ` toolMocking` + mocking.selection() + `
-		} }
-		pageInfo { hasNextPage endCursor }
-	} }`,
+	pages: "agentTests(kind: Simulation, first: 50",
 	members: append(testMembers[:len(testMembers):len(testMembers)],
 		newField("scenario", plainText), newField("criteria", listOf(plainText)),
 		newField("criteriaWeights", listOf(shape{form: scalar, isNullable: true})),
 		newField("checks", checks), newField("passAt", withDefault(int64(1))), newField("judgeSees", setOf(plainText)),
 		newField("persona", persona),
 		newField("contactSays", listOf(shape{form: scalar, isNullable: true})), newField("maxTurns", withDefault(int64(10))),
-		newField("conversationContext", messages), newField("variables", textValues), newField("toolMocking", mocking),
+		field{name: "conversationContext", shape: messages,
+			selected: "conversationContext: conversationMessages" + messages.selection()},
+		newField("variables", textValues), newField("toolMocking", mocking),
 		newField("rows", tableRows),
 	),
 }
 
 var classification = &kind{
 	name: "classification test", list: "classifications", typeName: "ClassificationTest", payload: "agentTest",
-	id: "testId",
-	query: `query ($after: String) { page: agentTests(kind: Classification, first: 50, after: $after) {
-		nodes { id agentId folderId name rows { name values } createdAt updatedAt ... on ClassificationTest {
-			tagExpected conversationContext { messages { role text timestamp } dataBag }
-		} }
-		pageInfo { hasNextPage endCursor }
-	} }`,
+	id:    "testId",
+	pages: "agentTests(kind: Classification, first: 50",
 	members: append(testMembers[:len(testMembers):len(testMembers)],
 		newField("tagExpected", plainText),
-		newField("conversationContext", recordOf(newField("messages", messages), newField("dataBag", textValues))),
+		field{name: "conversationContext", shape: recordOf(newField("messages", messages), newField("dataBag", textValues)),
+			selected: "conversationContext { messages { role text timestamp } dataBag }"},
 		newField("rows", tableRows),
 	),
 }
 
 var campaign = &kind{
 	name: "campaign", list: "campaigns", typeName: "Campaign", payload: "campaign", id: "campaignId",
-	query: `query ($after: String) { page: campaigns(first: 100, after: $after, filter: {statuses: [Draft, Running, Paused,
-		Completed]}) {
-		nodes { id name agent { id } maxAttempts retryDelayMinutes defaultRegion fields { name description isMandatory }
-			createdAt updatedAt }
-		pageInfo { hasNextPage endCursor }
-	} }`,
+	pages: "campaigns(first: 100, filter: {statuses: [Draft, Running, Paused, Completed]}",
 	members: []field{
-		{name: "agentId", shape: referenceTo(agent), isFixed: true},
+		{name: "agentId", shape: referenceTo(agent), isFixed: true, selected: "agent { id }"},
 		newField("name", plainText), newField("maxAttempts", withDefault(int64(3))),
 		newField("retryDelayMinutes", withDefault(int64(60))),
 		newField("defaultRegion", optional),

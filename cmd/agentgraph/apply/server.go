@@ -63,7 +63,7 @@ func (a *api) readResources(ctx context.Context, query string, isWhole bool) (no
 func (a *api) load(ctx context.Context, selectedKinds []*kind) (*company, error) {
 	c := newCompany()
 	for _, k := range selectedKinds {
-		nodes, err := a.readResources(ctx, k.query, k.isWhole)
+		nodes, err := a.readResources(ctx, k.query(), k == mcpServer)
 		if err != nil {
 			return nil, err
 		}

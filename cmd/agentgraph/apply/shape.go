@@ -47,6 +47,8 @@ type field struct {
 	isSeparate bool
 	// isFixed is set if the field cannot be changed after creation.
 	isFixed bool
+	// selected replaces the field in a query, if the server has it under another name or in another form.
+	selected string
 }
 
 // selection returns the members of the values in a query, or "" if they have none.

@@ -39,13 +39,13 @@ agentgraph test export --agent "Clinic reception"`,
 
 // Run reads the server and writes its tests.
 func (c *TestExport) Run(cmd *cobra.Command) error {
-	agents, err := c.agents(cmd)
+	server, there, err := connect(cmd, c.Flags, kindsOfTests)
 	if err != nil {
 		return err
 	}
-	_, there, err := connect(cmd, c.Flags, kindsOfTests)
+	agents, err := server.client.FindAll(cmd.Context(), client.Agents, c.Agent)
 	if err != nil {
-		return err
+		return client.ExitWith(cmd.Context(), err)
 	}
 	content := there.tests(agents, c.IDs)
 	text, err := outputFile{"tests", content}.encode()
@@ -58,23 +58,6 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 	}
 	_, err = cmd.OutOrStdout().Write(text)
 	return err
-}
-
-// agents returns the ids of the agents that the flag names.
-func (c *TestExport) agents(cmd *cobra.Command) ([]string, error) {
-	server, err := c.Connect(cmd)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, text := range c.Agent {
-		found, err := server.Find(cmd.Context(), client.Agents, text)
-		if err != nil {
-			return nil, client.ExitWith(cmd.Context(), err)
-		}
-		ids = append(ids, found.ID)
-	}
-	return ids, nil
 }
 
 // tests returns the tests of the agents in the format of files. Without ids it returns those of all agents.

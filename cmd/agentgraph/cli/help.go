@@ -10,13 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 const (
-	// usualWidth is the width of help lines if the width of the terminal is unknown. maxWidth is their maximum width.
-	// Both are in characters.
-	usualWidth, maxWidth = 80, 100
+	// maxWidth is the maximum width of help lines, in characters.
+	maxWidth = 100
 	// between is the space between two columns, in characters.
 	between = 4
 )
@@ -253,15 +251,11 @@ func (p *page) columns(rows [][2]string) {
 	}
 }
 
-// widthOf returns the width of help lines, in characters: the width of the terminal, but at most maxWidth.
+// widthOf returns the width of help lines, in characters: COLUMNS or the width of the terminal, but at most maxWidth.
 func widthOf(out io.Writer) int {
-	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
-		return min(columns, maxWidth)
+	columns, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if err != nil || columns <= 0 {
+		columns = Width(out)
 	}
-	if file, isFile := out.(*os.File); isFile {
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
-			return min(columns, maxWidth)
-		}
-	}
-	return usualWidth
+	return min(columns, maxWidth)
 }

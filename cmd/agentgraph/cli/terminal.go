@@ -17,6 +17,19 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
+// usualWidth is the width of a terminal whose width is unknown, in columns.
+const usualWidth = 80
+
+// Width returns the width of the terminal, in columns.
+func Width(out io.Writer) int {
+	if file, isFile := out.(*os.File); isFile {
+		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
+			return columns
+		}
+	}
+	return usualWidth
+}
+
 // WriteJSON writes the value as indented JSON.
 func WriteJSON(out io.Writer, value any) error {
 	encoder := json.NewEncoder(out)

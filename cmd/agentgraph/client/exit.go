@@ -30,31 +30,22 @@ var ExitCodes = [...]string{
 	ExitDiffers:      "`diff` or `--dry-run` found that the server differs from the files.",
 }
 
-// exitError is an error with an exit code.
-type exitError struct {
-	code int
+// ExitError is an error that determines the exit code of the program.
+type ExitError struct {
+	Code int
 	err  error
 }
 
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
-// ExitCode returns the exit code of the program.
-func (e *exitError) ExitCode() int { return e.code }
-
-// ExitCoder is an error that determines the exit code of the program.
-type ExitCoder interface {
-	error
-	ExitCode() int
-}
+func (e *ExitError) Error() string { return e.err.Error() }
+func (e *ExitError) Unwrap() error { return e.err }
 
 // Exit returns err with an exit code.
-func Exit(code int, err error) error { return &exitError{code, err} }
+func Exit(code int, err error) error { return &ExitError{code, err} }
 
 // ExitWith returns an error of a Client with an exit code: ExitUsage if the request is wrong, ExitCancelled if ctx has
 // ended, otherwise ExitServer. An error that already has a code is returned unchanged.
 func ExitWith(ctx context.Context, err error) error {
-	var coded *exitError
+	var coded *ExitError
 	if err == nil || errors.As(err, &coded) {
 		return err
 	}

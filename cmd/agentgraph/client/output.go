@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -81,17 +79,6 @@ func (s Style) with(code, text string) string {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
-}
-
-// Width returns the width of the terminal, in columns.
-func Width(out io.Writer) int {
-	const unknown = 80
-	if file, ok := out.(*os.File); ok {
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
-			return columns
-		}
-	}
-	return unknown
 }
 
 // WriteFile writes a file atomically. A path that is not a regular file, such as a pipe, is written in place. A

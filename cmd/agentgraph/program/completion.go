@@ -2,7 +2,6 @@ package program
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"strings"
 
@@ -40,10 +39,8 @@ func (c *completionCommand) Run(cmd *cobra.Command) error {
 		return cmd.Root().GenZshCompletion(out)
 	case "fish":
 		return cmd.Root().GenFishCompletion(out, true)
-	case "powershell":
-		return cmd.Root().GenPowerShellCompletionWithDesc(out)
 	}
-	return fmt.Errorf("there is no script for %s", c.Shell)
+	return cmd.Root().GenPowerShellCompletionWithDesc(out) // the argument has one of the four values
 }
 
 // bashNames completes names, which may contain spaces. It replaces the part of cobra's script that handles candidates

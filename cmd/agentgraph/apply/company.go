@@ -10,6 +10,8 @@ import (
 type company struct {
 	resources map[*kind][]*resource
 	byID      map[string]*resource
+	// deleted has the tools and sub-agents with isDeleted, by id. Files refer to them by id.
+	deleted map[string]*resource
 	// reported has the lists that are in the files, even if they are empty.
 	reported map[reportedList]bool
 	// hasWholeAgents is set if the files have all tests and folders of the agents that they name.
@@ -22,7 +24,8 @@ type company struct {
 }
 
 func newCompany() *company {
-	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, reported: map[reportedList]bool{}}
+	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, deleted: map[string]*resource{},
+		reported: map[reportedList]bool{}}
 }
 
 // reportedList is a list in the files. A list of folders or tests belongs to an agent.
@@ -180,6 +183,9 @@ func (c *company) normalize(t *resource) {
 // resolveFor returns the function that resolves the references of a resource.
 func (c *company) resolveFor(t *resource) resolve {
 	return func(to *kind, key string, at path) any {
+		if gone := c.deleted[key]; gone != nil && t.kind == simulation {
+			return gone
+		}
 		var found *resource
 		switch to {
 		case subAgent:

@@ -6543,7 +6543,7 @@ input ToolEndpointInput {
 input CreateToolInput {
   "1 to 255 characters."
   name: String!
-  "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + ` and ` + "`" + `transfer_call` + "`" + ` are reserved."
+  "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + `, ` + "`" + `transfer_call` + "`" + ` and ` + "`" + `knowledge_base` + "`" + ` are reserved."
   technicalName: String!
   "At most 2,000 characters."
   description: String

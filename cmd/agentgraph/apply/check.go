@@ -31,7 +31,13 @@ func (c *company) check(ch *change) {
 	if len(known.Fields) == 0 {
 		c.faults.addFault(t.at, "%s", known.Message)
 	}
+	isGiven := func(name string) bool {
+		return ch.verb == "create" || slices.ContainsFunc(ch.inline, func(d difference) bool { return d.name == name })
+	}
 	for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
+		if name == "technicalName" && !isGiven(name) { // older versions accepted names that new tools cannot have
+			continue
+		}
 		at := t.at
 		for step := range strings.SplitSeq(name, ".") {
 			at = at.member(step)

@@ -74,18 +74,18 @@ func testDeclarations(group object, at path) []declaration {
 			all[0].lists = append(all[0].lists, k)
 		}
 		for i, one := range group.list(k.list) {
-			raw := one.(object)
+			raw, place := one.(object), at.member(k.list).index(i)
 			if k == simulation {
-				raw = withDefaults(raw, group)
+				raw, place.shared = withDefaults(raw, group)
 			}
-			all = append(all, declaration{kind: k, raw: raw.with("agentId", agentName), at: at.member(k.list).index(i),
-				agent: agentName})
+			all = append(all, declaration{kind: k, raw: raw.with("agentId", agentName), at: place, agent: agentName})
 		}
 	}
 	return all
 }
 
-func withDefaults(raw, group object) object {
+// withDefaults returns a test with the values that its group shares, and the member that only the group has, or "".
+func withDefaults(raw, group object) (test object, shared string) {
 	if shared, ok := group.get("variables"); ok && shared != nil {
 		together := slices.Clone(shared.(object))
 		for _, m := range raw.object("variables") {
@@ -95,9 +95,9 @@ func withDefaults(raw, group object) object {
 	}
 	mocks, isTold := group.get("toolMocking")
 	if _, isOwn := raw.get("toolMocking"); isTold && !isOwn {
-		raw = raw.with("toolMocking", mocks)
+		return raw.with("toolMocking", mocks), "toolMocking"
 	}
-	return raw
+	return raw, ""
 }
 
 // describe matches the resources of the files to those of the server.

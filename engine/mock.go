@@ -54,12 +54,16 @@ func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalN
 	return answer
 }
 
-// fillResult fills the placeholders of a mock's template. {name|json} inserts a value as JSON. Values within strings of
-// a JSON template are escaped, so that the result is JSON. Placeholders whose value is nil stay, and are returned.
+// fillResult fills the placeholders of a mock's template. {name|json} inserts a value as JSON, and {name|literal}
+// inserts {name}. Values within strings of a JSON template are escaped, so that the result is JSON. Placeholders whose
+// value is nil stay, and are returned.
 func fillResult(template string, valueOf func(name string) any) (string, []string) {
 	places := model.MockPlaceholder.FindAllStringIndex(template, -1)
 	isWithin := withinTexts(template, places)
 	return content.FillAt(template, places, maxResult, func(i int, name string) (string, bool) {
+		if literal, isLiteral := strings.CutSuffix(name, model.MockLiteral); isLiteral {
+			return "{" + literal + "}", true
+		}
 		name, isJSON := strings.CutSuffix(name, "|json")
 		value := valueOf(name)
 		switch {

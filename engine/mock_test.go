@@ -142,6 +142,8 @@ func TestMockTemplatesAreFilled(t *testing.T) {
 		"hyphens": {template: "{first-name}", want: "Zoë"},
 		"as JSON": {template: `{"day":{day|json},"who":{who.name|json},"n":{none|json}}`,
 			want: `{"day":"Monday","who":"Ana","n":{none|json}}`, unknown: []string{"none|json"}},
+		"literals":          {template: `{day|literal} {day|json|literal} {x|literal|literal}`, want: `{day} {day|json} {x|literal}`},
+		"literals in texts": {template: `{"x":"{day|literal} {day}"}`, want: `{"x":"{day} Monday"}`},
 		"escaped in texts": {template: `{"said":"\\{quote}\"{quote}","all":"{who|json}"}`,
 			want: `{"said":"\\She said \"no\"\n\"She said \"no\"\n","all":"{\"age\":{\"years\":30},\"name\":\"Ana\"}"}`},
 		"not escaped outside of JSON": {template: `The answer is "{quote}".`, want: "The answer is \"She said \"no\"\n\"."},

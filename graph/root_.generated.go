@@ -2624,8 +2624,9 @@ extend type Mutation {
   Creates a simulation test that continues from a message of a simulated chat. The test starts from the chat's messages,
   including the welcome message, and the chat's data bag becomes the variables. The test keeps the chat's mocks. Real
   answers of tools, sub-agents and the transfer become mocks, including those after ` + "`" + `upToSequence` + "`" + `. A call with the same
-  arguments gets the same answer or failure. A call with other arguments gets the last answer of its target. All other
-  tool calls and transfers are denied (` + "`" + `ToolMocking.sideEffects` + "`" + `), so the test has no real effects.
+  arguments gets the same answer or failure. A real failure that no mock can return becomes an ` + "`" + `HttpError` + "`" + ` with the
+  status 502. A call with other arguments gets the last answer of its target. All other tool calls and transfers are
+  denied (` + "`" + `ToolMocking.sideEffects` + "`" + `), so the test has no real effects.
   """
   createTestFromSimulationChat("The chat." input: CreateTestFromSimulationChatInput!): CreateTestFromSimulationChatPayload @requires(scope: write)
 }
@@ -6542,7 +6543,7 @@ input ToolEndpointInput {
 input CreateToolInput {
   "1 to 255 characters."
   name: String!
-  "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + ` and ` + "`" + `transfer_call` + "`" + ` are reserved."
+  "1 to 64 characters: lower-case letters, digits and ` + "`" + `_` + "`" + `, beginning with a letter. ` + "`" + `end_conversation` + "`" + `, ` + "`" + `transfer_call` + "`" + ` and ` + "`" + `knowledge_base` + "`" + ` are reserved."
   technicalName: String!
   "At most 2,000 characters."
   description: String
@@ -6966,8 +6967,8 @@ type MockedTool {
   toolId: ID!
   """
   The result that replaces the real one. ` + "`" + `{name}` + "`" + ` is replaced by an argument of the call, or otherwise by a variable.
-  Paths such as ` + "`" + `{order.items.0.name}` + "`" + ` work too. ` + "`" + `{name|json}` + "`" + ` inserts JSON. In the texts of a JSON template, values are
-  escaped. If empty, a default result says that the call succeeded.
+  Paths such as ` + "`" + `{order.items.0.name}` + "`" + ` work too. ` + "`" + `{name|json}` + "`" + ` inserts JSON, and ` + "`" + `{name|literal}` + "`" + ` inserts ` + "`" + `{name}` + "`" + `. In
+  the texts of a JSON template, values are escaped. If empty, a default result says that the call succeeded.
   """
   resultTemplate: String
   "Simulated execution time, 0 to 60 seconds."

@@ -133,9 +133,15 @@ func TestTechnicalNamesAreValidated(t *testing.T) {
 		require.NoError(t, AddSubAgentInput{Name: "a", TechnicalName: name}.Validate())
 	}
 	for _, name := range []string{"", "A", "1a", "_a", "a-b", "a b", "é", "a\n", "end_conversation", "transfer_call",
-		"a\x00"} {
+		"knowledge_base", "a\x00"} {
 		faults(t, AddSubAgentInput{Name: "a", TechnicalName: name}.Validate(), "technicalName", "must ")
 		faults(t, toolWith(func(in *CreateToolInput, name string) { in.TechnicalName = name })(name), "technicalName",
 			"must ")
 	}
+	stored := &Tool{Name: "a", TechnicalName: "knowledge_base", Parameters: JSONObject(`{"type":"object"}`)}
+	same := UpdateToolInput{TechnicalName: new("knowledge_base"), Description: new("b")}
+	require.NoError(t, stored.Update(same, now, nil))
+	other := &Tool{Name: "a", Parameters: stored.Parameters}
+	faults(t, other.Update(same, now, nil), "technicalName", "must not be knowledge_base, because searches")
+	require.NoError(t, (&SubAgent{Name: "a", TechnicalName: "knowledge_base"}).Update(UpdateSubAgentInput{Name: new("b")}))
 }

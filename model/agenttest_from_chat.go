@@ -37,7 +37,7 @@ func NewTestFromSimulationChat(in CreateTestFromSimulationChatInput, r ChatRecor
 		return nil, nil, fmt.Errorf("read the data bag of chat %s: %w", r.Chat.ID, err)
 	}
 	r.checkVariables(variables, warn)
-	recorder := mockRecorder{recording: &r, upTo: last, variables: variables, warn: warn}
+	recorder := mockRecorder{recording: &r, upTo: last, warn: warn}
 	test, err := NewSimulationTest(CreateSimulationTestInput{
 		AgentID: r.Chat.AgentID, FolderID: in.FolderID, Name: *name, Scenario: in.Scenario, Criteria: in.Criteria,
 		Checks: in.Checks, MaxTurns: in.MaxTurns,

@@ -49,6 +49,12 @@ func called(target string, sequence int32, arguments, result string) *ToolCall {
 	return c
 }
 
+func failedForReal(target string, sequence int32, failure string) *ToolCall {
+	c := called(target, sequence, `{}`, "!"+failure)
+	c.Real = new(true)
+	return c
+}
+
 func fromChat(t *testing.T, upTo *int32, r ChatRecording) (*SimulationTest, []string) {
 	t.Helper()
 	test, warnings, err := NewTestFromSimulationChat(CreateTestFromSimulationChatInput{
@@ -183,24 +189,28 @@ func TestRecordedCallsBecomeMocks(t *testing.T) {
 		"a failure": {5, []*ToolCall{called("a", 2, `{}`, "!the tool answered 404 Not Found: none")},
 			`{"resultTemplate":null,"delaySeconds":0,"rules":[
 			{"when":null,"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"HttpError","status":404,"body":"none"}}]}`, nil},
-		"after a failure that no mock repeats": {1, []*ToolCall{called("a", 2, `{}`, "!the host of the tool cannot be found"),
+		"after a failure that no mock repeats": {1, []*ToolCall{called("a", 2, `{}`, "!the arguments are invalid"),
 			called("a", 2, `{}`, "one"), called("a", 4, `{}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":[
 			{"when":[],"callIndex":1,"resultTemplate":"one","delaySeconds":0,"failure":null},
 			{"when":[],"callIndex":null,"resultTemplate":"two","delaySeconds":0,"failure":null}]}`,
-			[]string{"no mock can repeat its failure: the host"}},
+			[]string{"left out, because no mock can repeat its failure: the arguments"}},
+		"a real failure that no mock repeats": {5, []*ToolCall{failedForReal("a", 2, "the host of the tool refuses connections")},
+			`{"resultTemplate":null,"delaySeconds":0,"rules":[
+			{"when":null,"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"HttpError","status":502,
+				"body":"the host of the tool refuses connections"}}]}`,
+			[]string{"a call of call_a fails with the status 502, because no mock can repeat its failure: the host"}},
 		"it failed first": {1, []*ToolCall{called("a", 2, `{}`, "!the tool did not answer in time"),
 			called("a", 2, `{}`, "")}, `{"resultTemplate":null,"delaySeconds":0,"rules":[
 			{"when":[],"callIndex":0,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"Timeout","status":null}},
 			{"when":[],"callIndex":null,"resultTemplate":null,"delaySeconds":0,"failure":{"kind":"EmptyBody","status":null}}]}`, nil},
-		"other failures": {5, []*ToolCall{called("a", 2, `{}`, "!the host of the tool cannot be found")}, `null`,
-			[]string{"no mock can repeat its failure: the host", "none of its calls can be repeated"}},
+		"other failures": {5, []*ToolCall{called("a", 2, `{}`, "!the arguments are invalid")}, `null`,
+			[]string{"no mock can repeat its failure: the arguments", "none of its calls can be repeated"}},
 		"too long": {5, []*ToolCall{called("a", 2, `{}`, long), called("a", 2, `{}`, "short")},
 			`{"resultTemplate":"short","delaySeconds":0,"rules":null}`, []string{"50001 characters"}},
 		"braces in JSON": {5, []*ToolCall{called("a", 2, `{}`, `{"x":"\\{day} {d\"}"}`)},
-			`{"resultTemplate":"{\"x\":\"\\\\\\u007bday} {d\\\"}\"}","delaySeconds":0,"rules":null}`, nil},
-		"braces in text": {5, []*ToolCall{called("a", 2, `{"who":{"n":1}}`, "{day} {who.n} {other}")},
-			`{"resultTemplate":"{day} {who.n} {other}","delaySeconds":0,"rules":null}`,
-			[]string{"contains the placeholder {day}", "contains the placeholder {who.n}"}},
+			`{"resultTemplate":"{\"x\":\"\\\\{day|literal} {d\\\"}\"}","delaySeconds":0,"rules":null}`, nil},
+		"braces in text": {5, []*ToolCall{called("a", 2, `{"who":{"n":1}}`, "{day} {who.n|json} {x|literal} { y}")},
+			`{"resultTemplate":"{day|literal} {who.n|json|literal} {x|literal|literal} { y}","delaySeconds":0,"rules":null}`, nil},
 		"an argument that no rule can name": {5, []*ToolCall{called("a", 2, `{"":1}`, "one"),
 			called("a", 2, `{"":2}`, "two")}, `{"resultTemplate":"two","delaySeconds":0,"rules":null}`,
 			[]string{"cannot distinguish it from others", "cannot distinguish it from others"}},

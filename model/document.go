@@ -10,6 +10,9 @@ import (
 // MaxText bounds a document given as text, in characters.
 const MaxText = 1_000_000
 
+// MaxDocumentBytes bounds the file of a document.
+const MaxDocumentBytes = 25 << 20
+
 // MaxDocuments bounds the documents of one dataset.
 const MaxDocuments = 10_000
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,9 +16,8 @@ type mockRecorder struct {
 	recording *ChatRecording
 	// upTo is the last message before the test begins. The calls that answer this message are the first that the test
 	// can make.
-	upTo      int32
-	variables map[string]string
-	warn      func(string, ...any)
+	upTo int32
+	warn func(string, ...any)
 }
 
 // recordedCall is a call that a mock can repeat.
@@ -172,6 +172,11 @@ func (r *mockRecorder) repeatable(calls []*ToolCall) []recordedCall {
 func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 	if call.Error != nil {
 		failure := RecordedFailure(*call.Error)
+		if failure == nil && call.IsReal() && !call.MayHaveHappened() {
+			failure = &MockFailure{Kind: MockFailureKindHTTPError, Status: new(int32(http.StatusBadGateway)), Body: call.Error}
+			r.warn("a call of %s fails with the status 502, because no mock can repeat its failure: %s", call.TechnicalName,
+				*call.Error)
+		}
 		if failure == nil {
 			r.warn("a call of %s is left out, because no mock can repeat its failure: %s", call.TechnicalName, *call.Error)
 			return outcome{}, false
@@ -189,7 +194,7 @@ func (r *mockRecorder) outcome(call *ToolCall) (outcome, bool) {
 	if result == "" {
 		return outcome{failed: true, kind: MockFailureKindEmptyBody}, true
 	}
-	template := r.literal(call, result)
+	template := literal(result)
 	if n := utf8.RuneCountInString(template); n > maxResultTemplate {
 		r.warn("an answer of %s is left out: it has %d characters, but a mock can return at most %d",
 			call.TechnicalName, n, maxResultTemplate)
@@ -223,30 +228,18 @@ func RecordedFailure(text string) *MockFailure {
 }
 
 // MockPlaceholder matches a placeholder in a mock's template: an argument, a variable, or a path within objects and
-// lists, in braces. With the suffix |json, the value is inserted as JSON.
-var MockPlaceholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*(?:\|json)?\}`)
+// lists, in braces. With the suffix |json, the value is inserted as JSON. With the suffix MockLiteral, the placeholder
+// itself is inserted, without that suffix.
+var MockPlaceholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_.-]*(?:\|json)?(?:\|literal)*\}`)
 
-// literal returns a template that produces the result unchanged. In JSON, it escapes braces that a mock would fill. In
-// other texts they cannot be escaped, so it warns if they would be filled.
-func (r *mockRecorder) literal(call *ToolCall, result string) string {
-	if !MockPlaceholder.MatchString(result) {
-		return result
-	}
-	if json.Valid([]byte(result)) {
-		return MockPlaceholder.ReplaceAllStringFunc(result, func(braces string) string { return `\u007b` + braces[1:] })
-	}
-	var arguments map[string]json.RawMessage
-	_ = json.Unmarshal(call.Arguments.text(), &arguments)
-	for _, braces := range MockPlaceholder.FindAllString(result, -1) {
-		name := strings.TrimSuffix(braces[1:len(braces)-1], "|json")
-		first, _, _ := strings.Cut(name, ".")
-		_, isVariable := r.variables[name]
-		if isVariable || arguments[name] != nil || arguments[first] != nil {
-			r.warn("an answer of %s contains the placeholder %s, which the mock replaces with a "+
-				"value", call.TechnicalName, braces)
-		}
-	}
-	return result
+// MockLiteral is the suffix of placeholders that are not filled.
+const MockLiteral = "|literal"
+
+// literal returns a template that produces the result unchanged.
+func literal(result string) string {
+	return MockPlaceholder.ReplaceAllStringFunc(result, func(braces string) string {
+		return strings.TrimSuffix(braces, "}") + MockLiteral + "}"
+	})
 }
 
 // mock returns the mock that repeats the calls, or false if there is none. Calls with the same arguments get the

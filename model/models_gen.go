@@ -882,7 +882,7 @@ type CreateTestFromSimulationChatPayload struct {
 type CreateToolInput struct {
 	// 1 to 255 characters.
 	Name string `json:"name"`
-	// 1 to 64 characters: lower-case letters, digits and `_`, beginning with a letter. `end_conversation` and `transfer_call` are reserved.
+	// 1 to 64 characters: lower-case letters, digits and `_`, beginning with a letter. `end_conversation`, `transfer_call` and `knowledge_base` are reserved.
 	TechnicalName string `json:"technicalName"`
 	// At most 2,000 characters.
 	Description *string `json:"description,omitempty"`

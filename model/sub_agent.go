@@ -31,14 +31,17 @@ func (s *SubAgent) Update(in UpdateSubAgentInput) error {
 	setIfGiven(&s.DelegateAgentID, in.DelegateAgentID)
 	setIfGiven(&s.Name, in.Name)
 	setIfGiven(&s.Description, in.Description)
-	return AddSubAgentInput{Name: s.Name, TechnicalName: s.TechnicalName, Description: &s.Description}.Validate()
+	var faults Fields
+	faults.name("name", s.Name, 255)
+	faults.text("description", s.Description, 0, maxDefinition)
+	return faults.Err()
 }
 
 // Validate returns BAD_INPUT with every bound that the input breaks.
 func (in AddSubAgentInput) Validate() error {
 	var faults Fields
 	faults.name("name", in.Name, 255)
-	faults.technicalName("technicalName", in.TechnicalName)
+	faults.newTechnicalName("technicalName", in.TechnicalName)
 	faults.optional("description", in.Description, maxDefinition)
 	return faults.Err()
 }

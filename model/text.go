@@ -118,6 +118,14 @@ func (f *Fields) technicalName(path, value string) {
 	}
 }
 
+// newTechnicalName is like technicalName, but also refuses the name of searches. Older versions stored it.
+func (f *Fields) newTechnicalName(path, value string) {
+	f.technicalName(path, value)
+	if value == "knowledge_base" {
+		f.Add(path, "must not be %s, because searches of the knowledge base are recorded under this name", value)
+	}
+}
+
 // list records a fault if a list is too long, and reports whether its entries should be checked.
 func (f *Fields) list(path string, length, most int) bool {
 	if length > most {

@@ -114,7 +114,10 @@ func (in UpdateToolInput) CheckMcp(before *Tool) error {
 func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 	defer touch(&t.UpdatedAt, NextUpdatedAt(t.UpdatedAt, now), t, *t)
 	setIfGiven(&t.Name, in.Name)
-	setIfGiven(&t.TechnicalName, in.TechnicalName)
+	checkName := (*Fields).technicalName
+	if in.TechnicalName != nil && *in.TechnicalName != t.TechnicalName {
+		t.TechnicalName, checkName = *in.TechnicalName, (*Fields).newTechnicalName
+	}
 	setIfGiven(&t.Description, in.Description)
 	setIfGiven(&t.Approval, in.Approval)
 	if in.Parameters != nil {
@@ -123,7 +126,7 @@ func (t *Tool) Update(in UpdateToolInput, now time.Time, seal Seal) error {
 
 	var faults Fields
 	faults.name("name", t.Name, 255)
-	faults.technicalName("technicalName", t.TechnicalName)
+	checkName(&faults, "technicalName", t.TechnicalName)
 	faults.text("description", t.Description, 0, maxDefinition)
 	faults.schema("parameters", t.Parameters)
 	var headers map[string]string

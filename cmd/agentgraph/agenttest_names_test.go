@@ -63,6 +63,10 @@ func TestFolderAndAgentFlagsAreCombined(t *testing.T) {
 		require.Equal(t, 2, o.code, o.out+o.log)
 		require.Contains(t, o.log, says)
 	}
+	b.inFolder(t, "Late, early", "Waits", holds)
+	require.Contains(t, b.test(t, "run", "--folder", "Late, early").log,
+		`test folder "Late" does not exist; did you mean "Late, early"? In a list, write \, for a comma in a name`)
+	require.Contains(t, b.test(t, "run", "--folder", `Late\, early`).out, "Passed: the run passed")
 }
 
 func TestAmbiguousNamesAreRefusedWithTheCandidates(t *testing.T) {

@@ -210,6 +210,24 @@ func TestDocumentsAreSentOnlyWhenTheyChange(t *testing.T) {
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "--prune", dir))
 }
 
+func TestDocumentsThatAreTooLargeAreRefusedBeforeWriting(t *testing.T) {
+	t.Parallel()
+	c := newApplyServer(t)
+	_, key := newCompany(t, c.store, "Large")
+	file := write(t, "datasets: [{name: Scans, documents: [scan.md]}, {name: Others, documents: [scan.md]}]\n")
+	scan := filepath.Join(filepath.Dir(file), "knowledge", "scan.md")
+	require.NoError(t, os.Mkdir(filepath.Dir(scan), 0o700))
+	require.NoError(t, os.WriteFile(scan, make([]byte, model.MaxDocumentBytes+1), 0o600))
+	for _, command := range []string{"diff", "apply"} {
+		o := c.run(t, key, command, file)
+		require.Equal(t, 1, o.code, o.out)
+		require.Contains(t, o.log, "datasets[0].documents[0]: the file "+scan+" has 26214401 bytes, but a document has at "+
+			"most 26214400\n")
+		require.Contains(t, o.log, "datasets[1].documents[0]: ")
+		require.Empty(t, c.mutations)
+	}
+}
+
 func TestQuestionsMoveToTheNewDocument(t *testing.T) {
 	c, key, file, _ := startSmall(t)
 	c.key = key

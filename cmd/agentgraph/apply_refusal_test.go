@@ -55,6 +55,13 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: " +
 			"[y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n",
 			[]string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},
+		"shared mocks": {anAgent + "agentTests:\n  - agent: A\n    toolMocking:\n      mockedTools: [{toolId: t}]\n" +
+			"      mockedSubAgents: [{subAgentId: s}]\n    simulations:\n" +
+			"      - {name: S, scenario: x, criteria: [y]}\n      - {name: T, scenario: x, criteria: [y]}\n" +
+			"      - {name: U, scenario: x, criteria: [y], toolMocking: {mockedTools: [{toolId: t}]}}\n",
+			[]string{`company.yaml:6: agentTests[0].toolMocking.mockedTools[0].toolId: no tool has the key or name "t"`,
+				`company.yaml:7: agentTests[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent`,
+				`company.yaml:11: agentTests[0].simulations[2].toolMocking.mockedTools[0].toolId: no tool`}},
 		"no such tag": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: [y]}]\n" +
 			"    classifications:\n      - name: C\n        tagExpected: Nope\n" +
 			"        conversationContext: {messages: [{role: user, text: z}]}\n",
@@ -93,7 +100,7 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		o := c.run(t, key, "apply", "-f", write(t, w.text))
 		require.Equal(t, 1, o.code, "%s: %s%s", name, o.out, o.log)
 		for _, says := range w.says {
-			require.Contains(t, o.log, says, name)
+			require.Equal(t, 1, strings.Count(o.log, says), "%s: %s", name, o.log)
 		}
 		require.NotContains(t, o.log, "hunter2", name)
 		require.Empty(t, o.out, name)

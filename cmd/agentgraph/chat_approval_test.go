@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,4 +93,29 @@ func TestChatWithoutATerminalReadsApprovals(t *testing.T) {
 		require.Equal(t, test.calls, made.Load(), test.name)
 	}
 	require.Zero(t, b.openChats(t))
+}
+
+// The answer can arrive before the events of its calls.
+func TestChatShowsCallsWhoseEventsAreLate(t *testing.T) {
+	t.Parallel()
+	b, _ := newRefunds(t)
+	target, err := url.Parse(b.url)
+	require.NoError(t, err)
+	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if strings.Contains(string(body), "simulationChatEvents") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass.ServeHTTP(w, r)
+	}))
+	t.Cleanup(late.Close)
+	o := process(t, "refund me\nWhat?\nrefund me\n", b.environment(t), "chat", "Refunds", "--mock", "--url", late.URL)
+	require.Zero(t, o.code, o.log)
+	kinds := regexp.MustCompile(`(?m)^\{"(\w+)".*\n`).ReplaceAllString(o.out, "$1 ")
+	require.Equal(t, "chat message call message message message message call message message ", kinds, o.out)
 }

@@ -166,3 +166,69 @@ func TestTestsAreImportedFromOtherTools(t *testing.T) {
 		require.Contains(t, o.log+o.out, fault)
 	}
 }
+
+// A mock of a deleted tool or sub-agent makes every run an error. Files keep it, so that it is seen and can be removed.
+func TestMocksOfDeletedTargetsAreExported(t *testing.T) {
+	t.Parallel()
+	c := newApplyServer(t)
+	_, key := newCompany(t, c.store, "Dangling")
+	_, production := newCompany(t, c.store, "Production")
+	const agents = `tools: [{name: Gone, technicalName: gone}, {name: Stays, technicalName: stays}]
+agents:
+  - {name: Expert, channel: Web, direction: Inbound, language: en, prompt: Help.}
+  - name: Desk
+    channel: Web
+    direction: Inbound
+    language: en
+    prompt: Help.
+    toolIds: [gone, stays]
+    subAgents: [{name: Ask, technicalName: ask, delegateAgentId: Expert}]
+`
+	c.good(t, key, "apply", write(t, agents+`agentTests:
+  - agent: Desk
+    simulations:
+      - name: Books
+        scenario: Book a table.
+        criteria: [is kind]
+        toolMocking:
+          mockedTools: [{toolId: gone, resultTemplate: g}, {toolId: stays, resultTemplate: s}]
+          mockedSubAgents: [{subAgentId: ask, resultTemplate: a}]
+`))
+	export := func(key string) (file string, notes string) {
+		file = filepath.Join(t.TempDir(), "tests.yaml")
+		o := c.run(t, key, "test", "export", "--no-ids", "-o", file)
+		require.Zero(t, o.code, o.log)
+		return file, o.log
+	}
+	_, notes := export(key)
+	require.Empty(t, notes)
+	c.good(t, key, "apply", "--prune", "--yes", write(t, `tools: [{technicalName: stays, name: Stays}]
+agents: [{name: Desk, toolIds: [stays], subAgents: []}]
+`))
+
+	file, notes := export(key)
+	const gone = `(?s)^Note: simulation test "Books" of agent "Desk": it mocks the tool "tool_\w+", which was deleted; ` +
+		"remove the mock\nNote: .+: it mocks the sub-agent \"\\w+\", which was deleted; remove the mock\n$"
+	require.Regexp(t, gone, notes)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Regexp(t, `toolId: tool_\w+\n +resultTemplate: g\n`, string(text))
+	require.Regexp(t, `subAgentId: \w+\n +resultTemplate: a\n`, string(text))
+	pulled := c.run(t, key, "pull", "--no-ids", t.TempDir())
+	require.Regexp(t, gone, pulled.log)
+	require.Equal(t, "Nothing differs.\n", c.good(t, key, "test", "import", file))
+
+	c.good(t, production, "apply", write(t, agents))
+	o := c.run(t, production, "test", "import", file)
+	require.Equal(t, 1, o.code, o.out)
+	require.Regexp(t, `mockedTools\[0\].toolId: no tool has the key or name "tool_\w+"`, o.log)
+	edit(t, file, "resultTemplate: s", "resultTemplate: t")
+	o = c.run(t, key, "test", "import", file)
+	require.Equal(t, 1, o.code, o.out)
+	require.Regexp(t, `mockedTools\[0\].toolId: the tool "tool_\w+" was deleted: remove its mock`, o.log)
+
+	empty := write(t, "agentTests: [{agent: Desk, simulations: [{name: Books, toolMocking: null}]}]\n")
+	require.Contains(t, c.good(t, key, "test", "import", empty), "0 created, 1 changed, 0 deleted\n")
+	_, notes = export(key)
+	require.Empty(t, notes)
+}

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// maxContent is the size of the largest file that is read, in bytes.
-	maxContent = 25 << 20
 	// maxReading bounds the reading of a file, without the wait for a reader.
 	maxReading = time.Minute
 	// maxConcurrentFiles is the number of files that a process reads at a time, at most maxFilesPerCompany of one company.
@@ -26,7 +24,7 @@ const (
 // content type. Any other file is read as plain text. If a file is unreadable, the error is a model.Error for the
 // document's owner. Any other error is an error of ctx or of PDFium, and reading again can succeed.
 func Read(ctx context.Context, name, contentType string, content []byte) (Text, error) {
-	if len(content) > maxContent {
+	if len(content) > model.MaxDocumentBytes {
 		return Text{}, unreadable("the file is larger than 25 MiB")
 	}
 	read := reader(name, contentType, content)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -66,6 +67,13 @@ var english = message.NewPrinter(language.English)
 // leaves appends the innermost faults of a validation error, each with its path in the arguments. left is the number of
 // bytes that may still be appended.
 func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string {
+	// The validator checks properties in random order.
+	slices.SortStableFunc(e.Causes, func(a, b *jsonschema.ValidationError) int {
+		return slices.Compare(a.InstanceLocation, b.InstanceLocation)
+	})
+	if extra, ok := e.ErrorKind.(*kind.AdditionalProperties); ok {
+		slices.Sort(extra.Properties)
+	}
 	for _, cause := range e.Causes {
 		if *left > 0 {
 			faults = leaves(cause, faults, left)

@@ -33,6 +33,21 @@ func TestSchemaCannotReadFiles(t *testing.T) {
 	require.False(t, isCached)
 }
 
+// The language model gets the same text each time, so that runs can be repeated.
+func TestFaultsOfArgumentsHaveAnOrder(t *testing.T) {
+	t.Parallel()
+	s := NewChecker()
+	schema := []byte(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"additionalProperties":false}`)
+	call, one := content.Values{}, json.Number("1")
+	for _, name := range []string{"b", "a", "z", "y", "x", "w"} {
+		call[name] = one
+	}
+	for range 50 {
+		require.EqualError(t, s.Validate(t.Context(), schema, call), "the arguments are invalid: additional properties "+
+			"'w', 'x', 'y', 'z' not allowed; a: got number, want string; b: got number, want string")
+	}
+}
+
 // A rule applies to the call with its number, if all of its conditions hold. A missing argument equals nothing.
 func TestMockRulesApplyToTheirCalls(t *testing.T) {
 	t.Parallel()

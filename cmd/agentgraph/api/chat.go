@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http/httptrace"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,14 +54,11 @@ const (
 	chatEventsDocument = `subscription ($id: ID!) { simulationChatEvents(simulationChatId: $id) {
 		__typename
 		... on MessageDelta { messageSequence: sequence turnId text }
-		... on ToolCallStarted { technicalName arguments messageSequence }
+		... on ToolCallStarted { id technicalName arguments messageSequence }
 		... on ToolApprovalChanged { id technicalName arguments messageSequence approval }
-		... on ToolCallFinished { technicalName result error mocked durationMs messageSequence }
+		... on ToolCallFinished { id technicalName result error mocked durationMs messageSequence }
 		... on TurnFailed { messageSequence }
 	} }`
-	answerApprovalDocument = `mutation ($input: AnswerToolApprovalInput!) {
-		answerToolApproval(input: $input) { toolCall { id } }
-	}`
 	endChatDocument = `mutation ($id: ID!) { endSimulationChat(input: {simulationChatId: $id}) { simulationChat { id } } }`
 	messageFields   = ` fragment message on SimulationChatMessage { sequence role text isConversationEnded endReason
 		citations { number documentName } }`
@@ -92,7 +88,7 @@ type chatEvent struct {
 	TechnicalName   string
 	Arguments       json.RawMessage
 	Result, Error   *string
-	// ID and Approval are set if a call starts or stops waiting for a person.
+	// ID is the id of a call. Approval is set if the call starts or stops waiting for a person.
 	ID, Approval string
 	Mocked       bool
 	DurationMs   int
@@ -142,7 +138,8 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 	for _, message := range chat.Messages {
 		screen.message(message)
 	}
-	talk := &conversation{server: server, id: chat.ID, screen: screen, shown: len(chat.Messages)}
+	talk := &conversation{server: server, id: chat.ID, screen: screen, shown: len(chat.Messages),
+		seen: map[string]bool{}}
 	err = talk.run(ctx, readLines(cmd.InOrStdin()))
 	if err == nil && talk.failure != nil && !cli.IsTerminal(cmd.InOrStdin()) {
 		err = fmt.Errorf("a message was not answered: %w", talk.failure)
@@ -168,6 +165,8 @@ type conversation struct {
 	isOver bool
 	// waiting are the ids of the calls that wait for a person.
 	waiting []string
+	// seen has the type and the id of each event of a call that is on the screen, until the message is answered.
+	seen map[string]bool
 }
 
 // run sends each line as a message, until the input, the conversation or ctx ends.
@@ -261,43 +260,18 @@ func (t *conversation) send(ctx context.Context, text string, events <-chan chat
 			if event.MessageSequence > t.shown {
 				t.screen.event(event)
 				t.trackApprovals(event)
+				t.seen[event.Typename+event.ID] = true
 			}
 		case err := <-over:
-			return t.answered(answer, err)
+			return t.answered(ctx, answer, err)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
 }
 
-// trackApprovals notes the calls that wait for a person.
-func (t *conversation) trackApprovals(e chatEvent) {
-	if e.Typename != "ToolApprovalChanged" {
-		return
-	}
-	t.waiting = slices.DeleteFunc(t.waiting, func(id string) bool { return id == e.ID })
-	if e.Approval == "Pending" {
-		t.waiting = append(t.waiting, e.ID)
-	}
-}
-
-// approve answers the first call that waits: y and yes approve it, and any other line denies it.
-func (t *conversation) approve(ctx context.Context, line string) error {
-	line = strings.ToLower(strings.TrimSpace(line))
-	id := t.waiting[0]
-	t.waiting = t.waiting[1:]
-	err := t.server.Query(ctx, answerApprovalDocument, client.Variables{"input": client.Variables{
-		"toolCallId": id, "isApproved": line == "y" || line == "yes",
-	}}, &struct{}{})
-	if client.CodeOf(err) != "" {
-		t.screen.showError(err) // for example, another person has already answered
-		return nil
-	}
-	return err
-}
-
 // answered shows the answer. A server error leaves the chat open, so that the message can be sent again.
-func (t *conversation) answered(answer json.RawMessage, err error) error {
+func (t *conversation) answered(ctx context.Context, answer json.RawMessage, err error) error {
 	if client.CodeOf(err) != "" {
 		t.screen.showError(err)
 		t.failure = cmp.Or(t.failure, err)
@@ -308,6 +282,9 @@ func (t *conversation) answered(answer json.RawMessage, err error) error {
 	}
 	if err == nil {
 		err = json.Unmarshal(answer, &read)
+	}
+	if err == nil {
+		err = t.showCalls(ctx)
 	}
 	for _, message := range read.SendSimulationMessage.NewMessages {
 		t.screen.message(message)

@@ -31,7 +31,13 @@ func (c *company) check(ch *change) {
 	if len(known.Fields) == 0 {
 		c.faults.addFault(t.at, "%s", known.Message)
 	}
+	isGiven := func(name string) bool {
+		return ch.verb == "create" || slices.ContainsFunc(ch.inline, func(d difference) bool { return d.name == name })
+	}
 	for _, name := range slices.Sorted(maps.Keys(known.Fields)) {
+		if name == "technicalName" && !isGiven(name) { // older versions accepted names that new tools cannot have
+			continue
+		}
 		at := t.at
 		for step := range strings.SplitSeq(name, ".") {
 			at = at.member(step)
@@ -74,8 +80,11 @@ func (c *company) checkTags(ch *change) {
 	}
 }
 
-// checkMocks records an error for each mock of a tool that the agent will not have, and for a second mock of the same
-// tool or sub-agent.
+// mockLists are the lists of a toolMocking, and the member of each entry that has the target.
+var mockLists = []struct{ list, member string }{{"mockedTools", "toolId"}, {"mockedSubAgents", "subAgentId"}}
+
+// checkMocks records an error for each mock of a tool that the agent will not have or that was deleted, and for a
+// second mock of the same tool or sub-agent.
 func (c *company) checkMocks(ch *change) {
 	t := ch.resource
 	if t.kind != simulation ||
@@ -84,12 +93,14 @@ func (c *company) checkMocks(ch *change) {
 	}
 	mocking := t.whole().object("toolMocking")
 	tools := t.agent.whole().list("toolIds")
-	for _, mocked := range []struct{ list, member string }{{"mockedTools", "toolId"}, {"mockedSubAgents", "subAgentId"}} {
+	for _, mocked := range mockLists {
 		var seen list
 		for i, one := range mocking.list(mocked.list) {
 			target, _ := one.(object).get(mocked.member)
 			at := t.at.member("toolMocking").member(mocked.list).index(i).member(mocked.member)
-			switch {
+			switch gone, _ := target.(*resource); {
+			case gone.isDeleted:
+				c.faults.addFault(at, "the %s %q was deleted: remove its mock", gone.kind.name, gone.id)
 			case contains(seen, target):
 				c.faults.addFault(at, "is mocked twice")
 			case mocked.list == "mockedTools" && !contains(tools, target):

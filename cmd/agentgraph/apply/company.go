@@ -10,6 +10,8 @@ import (
 type company struct {
 	resources map[*kind][]*resource
 	byID      map[string]*resource
+	// deleted has the tools and sub-agents with isDeleted, by id. Files refer to them by id.
+	deleted map[string]*resource
 	// reported has the lists that are in the files, even if they are empty.
 	reported map[reportedList]bool
 	// hasWholeAgents is set if the files have all tests and folders of the agents that they name.
@@ -22,7 +24,8 @@ type company struct {
 }
 
 func newCompany() *company {
-	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, reported: map[reportedList]bool{}}
+	return &company{resources: map[*kind][]*resource{}, byID: map[string]*resource{}, deleted: map[string]*resource{},
+		reported: map[reportedList]bool{}}
 }
 
 // reportedList is a list in the files. A list of folders or tests belongs to an agent.
@@ -71,18 +74,18 @@ func testDeclarations(group object, at path) []declaration {
 			all[0].lists = append(all[0].lists, k)
 		}
 		for i, one := range group.list(k.list) {
-			raw := one.(object)
+			raw, place := one.(object), at.member(k.list).index(i)
 			if k == simulation {
-				raw = withDefaults(raw, group)
+				raw, place.shared = withDefaults(raw, group)
 			}
-			all = append(all, declaration{kind: k, raw: raw.with("agentId", agentName), at: at.member(k.list).index(i),
-				agent: agentName})
+			all = append(all, declaration{kind: k, raw: raw.with("agentId", agentName), at: place, agent: agentName})
 		}
 	}
 	return all
 }
 
-func withDefaults(raw, group object) object {
+// withDefaults returns a test with the values that its group shares, and the member that only the group has, or "".
+func withDefaults(raw, group object) (test object, shared string) {
 	if shared, ok := group.get("variables"); ok && shared != nil {
 		together := slices.Clone(shared.(object))
 		for _, m := range raw.object("variables") {
@@ -92,9 +95,9 @@ func withDefaults(raw, group object) object {
 	}
 	mocks, isTold := group.get("toolMocking")
 	if _, isOwn := raw.get("toolMocking"); isTold && !isOwn {
-		raw = raw.with("toolMocking", mocks)
+		return raw.with("toolMocking", mocks), "toolMocking"
 	}
-	return raw
+	return raw, ""
 }
 
 // describe matches the resources of the files to those of the server.
@@ -180,6 +183,9 @@ func (c *company) normalize(t *resource) {
 // resolveFor returns the function that resolves the references of a resource.
 func (c *company) resolveFor(t *resource) resolve {
 	return func(to *kind, key string, at path) any {
+		if gone := c.deleted[key]; gone != nil && t.kind == simulation {
+			return gone
+		}
 		var found *resource
 		switch to {
 		case subAgent:

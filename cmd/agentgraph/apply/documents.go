@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
+	"github.com/agentgraph/agentgraph/model"
 )
 
 // document is a file that belongs to a dataset.
@@ -56,6 +57,10 @@ func documentsIn(t *resource, wrong *faults) []document {
 		if err := d.readDigest(); err != nil {
 			wrong.addFault(at, "%v", err)
 			continue
+		}
+		if d.size > model.MaxDocumentBytes {
+			wrong.addFault(at, "the file %s has %d bytes, but a document has at most %d", filepath.Join(d.folder, d.path),
+				d.size, model.MaxDocumentBytes)
 		}
 		if !isText && slices.ContainsFunc(all, func(o document) bool { return o.name == d.name && o.digest == d.digest }) {
 			wrong.addFault(at, "is a second document with the name %q and the same content", d.name)

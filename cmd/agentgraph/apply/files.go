@@ -31,10 +31,19 @@ type source struct {
 type path struct {
 	source *source
 	steps  []string
+	// shared is the member of a test that its group has instead, or "".
+	shared string
 }
 
-func (p path) member(name string) path { return path{p.source, append(slices.Clip(p.steps), name)} }
-func (p path) index(i int) path        { return p.member(strconv.Itoa(i)) }
+func (p path) member(name string) path {
+	steps := p.steps
+	if name == p.shared && name != "" {
+		steps = steps[:len(steps)-2] // without the list and the index of the test
+	}
+	return path{source: p.source, steps: append(slices.Clip(steps), name)}
+}
+
+func (p path) index(i int) path { return p.member(strconv.Itoa(i)) }
 
 // String returns the file, the line and the path, such as "agents.yaml:12: agents[0].prompt".
 func (p path) String() string {
@@ -112,12 +121,17 @@ func (f *faults) addFault(at path, format string, args ...any) {
 	*f = append(*f, at.String()+": "+fmt.Sprintf(format, args...))
 }
 
-// err returns all faults as one error, each on a line.
+// err returns all faults as one error, each once and on a line. Tests that share a value have the same faults in it.
 func (f faults) err() error {
 	if len(f) == 0 {
 		return nil
 	}
-	return errors.New(strings.Join(f, "\n"))
+	seen := map[string]bool{}
+	return errors.New(strings.Join(slices.DeleteFunc(slices.Clone(f), func(fault string) bool {
+		isRepeated := seen[fault]
+		seen[fault] = true
+		return isRepeated
+	}), "\n"))
 }
 
 // namesIn returns the path itself, or the sorted YAML files in it if it is a directory.

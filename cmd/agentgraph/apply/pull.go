@@ -138,9 +138,24 @@ func (c *company) listed(k *kind, owner *resource, withIDs bool) (all list) {
 	for _, t := range c.resources[k] {
 		if t.agent == owner {
 			all = append(all, t.file(withIDs))
+			c.noteDeleted(t)
 		}
 	}
 	return all
+}
+
+// noteDeleted notes each mock of a test whose tool or sub-agent was deleted.
+func (c *company) noteDeleted(t *resource) {
+	mocking := t.actual.object("toolMocking")
+	for _, mocked := range mockLists {
+		for _, mock := range mocking.list(mocked.list) {
+			target, _ := mock.(object).get(mocked.member)
+			if gone := target.(*resource); gone.isDeleted {
+				c.notes = append(c.notes, fmt.Sprintf("%s: it mocks the %s %q, which was deleted; remove the "+
+					"mock", t, gone.kind.name, gone.id))
+			}
+		}
+	}
 }
 
 // file returns a resource in the format of files.

@@ -29,6 +29,8 @@ type resource struct {
 	stored    []storedDocument
 	// isAmbiguous is set if another resource has the same name, so that only the id identifies this one.
 	isAmbiguous bool
+	// isDeleted is set for a tool or sub-agent that a mock on the server names, but that no longer exists.
+	isDeleted bool
 	// headers are the environment variables of a tool's headers, by header name.
 	headers object
 }

@@ -89,7 +89,7 @@ func (f *faults) addAll(s *source, refused *jsonschema.ValidationError) {
 	if len(refused.Causes) > 0 {
 		return
 	}
-	at := path{s, refused.InstanceLocation}
+	at := path{source: s, steps: refused.InstanceLocation}
 	switch k := refused.ErrorKind.(type) {
 	case *refusal.AdditionalProperties:
 		for _, name := range k.Properties {

@@ -107,13 +107,19 @@ func (c *company) normalizeNodes() {
 			t.subAgents[node.text("technicalName")], c.byID[s.id] = s, s
 		}
 	}
-	found := func(_ *kind, id string, _ path) any {
-		if t := c.byID[id]; t != nil {
-			return t
-		}
-		return nil
-	}
 	for _, k := range kinds {
+		found := func(to *kind, id string, _ path) any {
+			if t := c.byID[id]; t != nil {
+				return t
+			}
+			if k == simulation && (to == tool || to == subAgent) {
+				if c.deleted[id] == nil {
+					c.deleted[id] = &resource{kind: to, id: id, node: object{{"technicalName", id}}, isDeleted: true}
+				}
+				return c.deleted[id]
+			}
+			return nil
+		}
 		for _, t := range c.resources[k] {
 			t.actual = k.shape().normalize(c.asFiles(t), found, path{}).(object)
 		}

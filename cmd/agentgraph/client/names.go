@@ -111,8 +111,12 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 	case len(others) > 0:
 		return Object{}, foreign(others[0])
 	case len(similar) > 0:
-		return Object{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?", kind.noun, text,
-			candidates(similar, false)))
+		advice := ""
+		if !strings.Contains(text, ",") && slices.ContainsFunc(similar, hasComma) {
+			advice = ` In a list, write \, for a comma in a name`
+		}
+		return Object{}, NotFound(fmt.Sprintf("%s %q does not exist; did you mean %s?%s", kind.noun, text,
+			candidates(similar, false), advice))
 	}
 	return Object{}, NotFound(fmt.Sprintf("%s %q does not exist%s", kind.noun, text, kind.advice))
 }
@@ -140,6 +144,8 @@ func (c *Client) Search(ctx context.Context, kind Kind, text string) ([]Object, 
 func filter(all []Object, isKept func(Object) bool) []Object {
 	return slices.DeleteFunc(slices.Clone(all), func(n Object) bool { return !isKept(n) })
 }
+
+func hasComma(n Object) bool { return strings.Contains(n.Name, ",") }
 
 // candidates lists the names of objects for an error. With withIDs it adds their ids and agents.
 func candidates(all []Object, withIDs bool) string {

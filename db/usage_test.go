@@ -36,18 +36,64 @@ func record(t *testing.T, tenant *db.Tenant, entries ...*model.UsageEntryInput) 
 func TestUsageIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
-	a, b := entry("a", "2026-03-01T00:00:00.1239Z", 1), entry("b", "2026-03-01T01:00:00+01:00", -2)
+	a, b := entry("a", "2026-03-01T00:00:00.1239Z", 3), entry("b", "2026-03-01T01:00:00+01:00", -2)
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, a))
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1, Duplicates: 3}, *record(t, tenant, a, b, b, a))
 	require.Equal(t, model.RecordUsagePayload{Duplicates: 2}, *record(t, tenant, b, a))
-	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
+	require.EqualValues(t, 1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
 
 	changed := *b
 	changed.Credits = 3
 	_, err := tenant.RecordUsage(t.Context(),
 		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
 	faults(t, err, model.Unprocessable, "entries.1.idempotencyKey", `"b" is already recorded`)
-	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "no entry was stored")
+	require.EqualValues(t, 1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "no entry was stored")
+}
+
+func TestCorrectionsCancelOnlyRecordedUsage(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	const march, april = "2026-03-31T23:59:59Z", "2026-04-01T00:00:00Z"
+	require.NoError(t, db.Write(t.Context(), tenant, &model.UsageEntry{IdempotencyKey: model.OwnUsageKeys + "turn",
+		AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 100, At: entry("", march, 0).At}))
+	refuse := func(path string, entries ...*model.UsageEntryInput) {
+		t.Helper()
+		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: entries})
+		faults(t, err, model.Unprocessable, path, "would make the usage recorded in 2026-0")
+	}
+	refuse("entries.0.credits", entry("a", march, -1))
+	record(t, tenant, entry("b", march, 5), entry("c", april, 1), entry("d", march, -3))
+	refuse("entries.1.credits", entry("e", april, 9), entry("f", march, -3))
+	refuse("entries.0.credits", entry("g", april, -2))
+	record(t, tenant, entry("h", march, -2), entry("d", march, -3))
+	require.Equal(t, model.RecordUsagePayload{Duplicates: 2}, *record(t, tenant, entry("h", march, -2),
+		entry("d", march, -3)))
+	require.Zero(t, breakdownOf(t, tenant, "2026-03-01", "2026-03-31").TotalCredits, "without the simulation, which has "+
+		"no sums here")
+	events, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 50}, nil)
+	require.NoError(t, err)
+	require.Len(t, events.Nodes, 2, "one for each request that recorded a correction")
+	require.Equal(t, model.AuditActionCorrectUsage, events.Nodes[0].Action)
+}
+
+// Concurrent corrections of one entry must not each count it.
+func TestConcurrentCorrectionsCountEachOther(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	record(t, tenant, entry("a", "2026-03-01T00:00:00Z", 10))
+	refused := 0
+	for _, err := range together(8, func(i int) error {
+		correction := entry(fmt.Sprint("correction", i), "2026-03-01T00:00:00Z", -4)
+		correction.AgentID = fmt.Sprint("agent_", i)
+		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{correction}})
+		return err
+	}) {
+		if err != nil {
+			fails(t, err, model.Unprocessable)
+			refused++
+		}
+	}
+	require.Equal(t, 6, refused)
 }
 
 func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {

@@ -153,7 +153,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(modelDriven{limit: newModelLimit(o.Settings)})
-	s.exec.Use(deadline{settings: o.Settings})
+	s.exec.Use(deadline{settings: o.Settings, slow: newSessions(o.Revocations, 0, o.Log)})
 	if o.HeavySlots != nil {
 		s.exec.Use(heavy{slots: o.HeavySlots})
 	}

@@ -63,8 +63,8 @@ func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
 	return s.openCalls.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))
 }
 
-// resume gives the call the id and the start of the same call of an earlier attempt to answer, if that attempt has asked
-// a person about it. So the person's answer counts.
+// resume gives the call the id and the start of the same call of an earlier attempt to answer, if that attempt has
+// asked a person about it. So the person's answer counts.
 func (t *turn) resume(call *model.ToolCall) {
 	t.waitingMutex.Lock()
 	defer t.waitingMutex.Unlock()

@@ -50,7 +50,8 @@ func TestMcpServersArePulledAndApplied(t *testing.T) {
 	_, key := newCompany(t, c.store, "First")
 	address := shop(t, "Bearer swordfish")
 	file := write(t, fmt.Sprintf(shopFile, address))
-	created := "+ MCP server \"Shop\"\n    ${TEST_SHOP_TOKEN} is sent to " + address + " as the header Authorization\n+ tool \"Find\"\n+ tool \"Pay\"\n3 created, 0 changed, 0 deleted\n"
+	created := "+ MCP server \"Shop\"\n    ${TEST_SHOP_TOKEN} is sent to " + address + " as the header Authorization\n" +
+		"+ tool \"Find\"\n+ tool \"Pay\"\n3 created, 0 changed, 0 deleted\n"
 	require.Equal(t, created, c.good(t, key, "apply", "-f", file))
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file))
 

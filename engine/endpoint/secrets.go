@@ -22,8 +22,8 @@ var schemes = []string{"basic", "bearer", "digest", "token"}
 // secrets are texts to hide, in lower case, longest first.
 type secrets []string
 
-// newSecrets returns the values of headers and their parts, such as the token after "Bearer", the password in "Basic" or
-// the value of a cookie.
+// newSecrets returns the values of headers and their parts, such as the token after "Bearer", the password in "Basic"
+// or the value of a cookie.
 func newSecrets(headers map[string]string) secrets {
 	var s secrets
 	for name, value := range headers {

@@ -29,16 +29,64 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	}
 	payload := &model.RecordUsagePayload{}
 	return payload, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		isCorrection := slices.ContainsFunc(rows, (*model.UsageEntry).IsCorrection)
+		if isCorrection {
+			if err := t.checkCorrections(ctx, in, rows); err != nil {
+				return err
+			}
+		}
 		recorded, err := t.addUsage(ctx, rows)
 		if err != nil {
 			return err
 		}
 		payload.Recorded, payload.Duplicates = int32(recorded), int32(len(rows)-recorded+repeated)
-		if recorded == len(rows) {
+		if recorded < len(rows) {
+			if err := t.checkDuplicates(ctx, in, rows); err != nil {
+				return err
+			}
+		}
+		if !isCorrection || recorded == 0 {
 			return nil
 		}
-		return t.checkDuplicates(ctx, in, rows)
+		return t.audit(ctx, model.AuditActionCorrectUsage, t.CompanyID())
 	})
+}
+
+// checkCorrections returns UNPROCESSABLE when negative entries would make the recorded credits of a month negative,
+// and that month has a budget. Earlier months have none any longer. They would cancel the costs of simulations, and with them
+// the budget. It locks the company, so that concurrent corrections count each other.
+func (t tenantTx) checkCorrections(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
+	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
+		Exec(ctx); err != nil {
+		return err
+	}
+	keys, sums := make([]string, len(rows)), map[time.Time]model.Credits{}
+	for i, row := range rows {
+		keys[i] = row.IdempotencyKey
+	}
+	for _, row := range rows {
+		month := model.MonthOf(row.At)
+		if _, isKnown := sums[month]; isKnown || !row.IsCorrection() || month.Before(model.MonthOf(now())) {
+			continue
+		}
+		plan, err := t.Subscription(ctx, month)
+		if err != nil {
+			return err
+		}
+		if plan == nil || plan.Budget == nil {
+			continue
+		}
+		var recorded model.Credits
+		err = t.db.Select((*model.UsageEntry)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").
+			Where("at >= ?", month).Where("at < ?", month.AddDate(0, 1, 0)).
+			Where("NOT starts_with(idempotency_key, ?)", model.OwnUsageKeys).
+			Where("idempotency_key NOT IN (?)", bun.List(keys)).Scan(ctx, &recorded)
+		if err != nil {
+			return err
+		}
+		sums[month] = recorded
+	}
+	return in.CheckCorrections(rows, sums)
 }
 
 // ledgerStart returns the first day of a ledger whose entries are kept for the given number of days.

@@ -36,18 +36,72 @@ func record(t *testing.T, tenant *db.Tenant, entries ...*model.UsageEntryInput) 
 func TestUsageIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	tenant := freshTenant(t)
-	a, b := entry("a", "2026-03-01T00:00:00.1239Z", 1), entry("b", "2026-03-01T01:00:00+01:00", -2)
+	a, b := entry("a", "2026-03-01T00:00:00.1239Z", 3), entry("b", "2026-03-01T01:00:00+01:00", -2)
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, a))
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1, Duplicates: 3}, *record(t, tenant, a, b, b, a))
 	require.Equal(t, model.RecordUsagePayload{Duplicates: 2}, *record(t, tenant, b, a))
-	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
+	require.EqualValues(t, 1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits)
 
 	changed := *b
 	changed.Credits = 3
 	_, err := tenant.RecordUsage(t.Context(),
 		model.RecordUsageInput{Entries: []*model.UsageEntryInput{entry("c", "2026-03-01T00:00:00Z", 5), &changed}})
 	faults(t, err, model.Unprocessable, "entries.1.idempotencyKey", `"b" is already recorded`)
-	require.EqualValues(t, -1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "no entry was stored")
+	require.EqualValues(t, 1, breakdownOf(t, tenant, "2026-03-01", "2026-03-01").TotalCredits, "no entry was stored")
+}
+
+func TestCorrectionsCancelOnlyRecordedUsage(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	month := model.MonthOf(time.Now())
+	before, this, next := month.Add(-time.Second).Format(time.RFC3339), month.Format(time.RFC3339),
+		month.AddDate(0, 1, 0).Format(time.RFC3339)
+	require.NoError(t, db.Write(t.Context(), tenant, &model.UsageEntry{IdempotencyKey: model.OwnUsageKeys + "turn",
+		AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 100, At: month}))
+	record(t, tenant, entry("free", this, -1), entry("paid", this, 1))
+	budget := model.Credits(1_000)
+	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Team", Budget: &budget}))
+	record(t, tenant, entry("old", before, -1))
+	refuse := func(path string, entries ...*model.UsageEntryInput) {
+		t.Helper()
+		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: entries})
+		faults(t, err, model.Unprocessable, path, "would make the usage recorded in 20")
+	}
+	refuse("entries.0.credits", entry("a", this, -1))
+	record(t, tenant, entry("b", this, 5), entry("c", next, 1), entry("d", this, -3))
+	refuse("entries.1.credits", entry("e", next, 9), entry("f", this, -3))
+	refuse("entries.0.credits", entry("g", next, -2))
+	record(t, tenant, entry("h", this, -2), entry("d", this, -3))
+	require.Equal(t, model.RecordUsagePayload{Duplicates: 2}, *record(t, tenant, entry("h", this, -2),
+		entry("d", this, -3)))
+	day := month.Format(time.DateOnly)
+	require.Zero(t, breakdownOf(t, tenant, day, day).TotalCredits, "without the simulation, which has no sums here")
+	events, err := tenant.AuditEvents(t.Context(), model.PageArgs{First: 50}, nil)
+	require.NoError(t, err)
+	require.Len(t, events.Nodes, 5, "one for each request that recorded a correction, and one for the plan")
+	require.Equal(t, model.AuditActionCorrectUsage, events.Nodes[0].Action)
+}
+
+// Concurrent corrections of one entry must not each count it.
+func TestConcurrentCorrectionsCountEachOther(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	budget, this := model.Credits(1_000), model.MonthOf(time.Now()).Format(time.RFC3339)
+	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Team", Budget: &budget}))
+	record(t, tenant, entry("a", this, 10))
+	refused := 0
+	for _, err := range together(8, func(i int) error {
+		correction := entry(fmt.Sprint("correction", i), this, -4)
+		correction.AgentID = fmt.Sprint("agent_", i)
+		_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{correction}})
+		return err
+	}) {
+		if err != nil {
+			fails(t, err, model.Unprocessable)
+			refused++
+		}
+	}
+	require.Equal(t, 6, refused)
 }
 
 func TestOtherContentUnderTheSameKeyIsRefused(t *testing.T) {

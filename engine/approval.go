@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -16,8 +17,9 @@ const maxWaitingCalls = 50
 // errSuspended is the cause when a turn ends because a call waits for a person.
 var errSuspended = errors.New("a call waits for a person")
 
-// awaitApproval returns once a person has approved the call. text is the contact's message.
-func (s *chatTurn) awaitApproval(ctx context.Context, call *model.ToolCall, text string) error {
+// awaitApproval returns once a person has approved the agent's call of the tool. text is the contact's message.
+func (s *chatTurn) awaitApproval(ctx context.Context, agentID string, tool *model.Tool, call *model.ToolCall,
+	text string) error {
 	s.openCalls.Add(1)
 	if err := s.turn.RequestApproval(ctx, call, text); err != nil {
 		return err
@@ -35,9 +37,33 @@ func (s *chatTurn) awaitApproval(ctx context.Context, call *model.ToolCall, text
 	}
 	s.openCalls.Add(-1)
 	if *call.Approval == model.ToolCallApprovalApproved {
-		return nil
+		return s.requireUnchanged(ctx, agentID, tool, call.StartedAt)
 	}
 	return callError(model.DeniedError(call.ApprovalNote))
+}
+
+// requireUnchanged returns an error unless the agent still has the tool as it was when a person was asked: the person
+// approved a call of that tool, and not of another address. tool was read when the turn began or continued.
+func (s *chatTurn) requireUnchanged(ctx context.Context, agentID string, tool *model.Tool, asked time.Time) error {
+	speaker, err := loadSpeaker(ctx, s.tenant, agentID)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(speaker.Tools, func(other *model.Tool) bool { return other.ID == tool.ID })
+	if at < 0 {
+		return errToolChanged
+	}
+	if now := speaker.Tools[at].UpdatedAt; now.After(asked) || !now.Equal(tool.UpdatedAt) {
+		return errToolChanged
+	}
+	if tool.McpServerID == nil {
+		return nil
+	}
+	server, err := s.tenant.McpServer(ctx, *tool.McpServerID)
+	if err == nil && server.UpdatedAt.After(asked) {
+		return errToolChanged
+	}
+	return err
 }
 
 // isSuspended reports whether a turn ended while a call waits for a person: the client disconnected, the process stops,
@@ -46,19 +72,19 @@ func (s *chatTurn) isSuspended(ctx context.Context, err error) bool {
 	return s.openCalls.Load() > 0 && (ctx.Err() != nil || errors.Is(err, errSuspended))
 }
 
-// reuseCallID returns the id for the call. If an earlier attempt to answer has asked a person about the same call, it
-// returns the id of the earlier call, so that the person's answer counts.
-func (t *turn) reuseCallID(call *model.ToolCall) string {
+// resume gives the call the id and the start of the same call of an earlier attempt to answer, if that attempt has
+// asked a person about it. So the person's answer counts.
+func (t *turn) resume(call *model.ToolCall) {
 	t.waitingMutex.Lock()
 	defer t.waitingMutex.Unlock()
 	for i, asked := range t.awaitingApproval {
 		if asked.TechnicalName == call.TechnicalName && asked.TargetID != nil && call.TargetID != nil &&
 			*asked.TargetID == *call.TargetID && string(asked.Arguments) == string(call.Arguments) {
 			t.awaitingApproval = append(t.awaitingApproval[:i:i], t.awaitingApproval[i+1:]...)
-			return asked.ID
+			call.ID, call.StartedAt = asked.ID, asked.StartedAt
+			return
 		}
 	}
-	return call.ID
 }
 
 // ContinueChat answers the contact in a chat whose turn ended while a call waited for a person. It does nothing if the

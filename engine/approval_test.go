@@ -152,6 +152,50 @@ func TestAPersonDeniesACall(t *testing.T) {
 	require.Equal(t, model.ToolCallApprovalDenied, *r.calls(t, r.chat.ID)[0].Approval)
 }
 
+// A person approves a call of the tool as it is then, so the tool must not change until the call is made.
+func TestAnApprovedCallNeedsTheSameTool(t *testing.T) {
+	t.Parallel()
+	update := func(r *refunds, change model.UpdateToolInput) error {
+		change.ToolID = r.tool.ID
+		_, err := r.tenant.UpdateTool(t.Context(), change)
+		return err
+	}
+	for name, change := range map[string]func(r *refunds) error{
+		"another address": func(r *refunds) error {
+			return update(r, model.UpdateToolInput{Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost,
+				URL: r.tool.Endpoint.URL + "/other", TimeoutSeconds: 5, Headers: model.JSONObject(`{}`)}})
+		},
+		"forbidden": func(r *refunds) error {
+			return update(r, model.UpdateToolInput{Approval: new(model.ToolApprovalDeny)})
+		},
+		"disconnected": func(r *refunds) error {
+			_, err := r.tenant.DisconnectTool(t.Context(), model.DisconnectToolInput{AgentID: r.agent.ID, ToolID: r.tool.ID})
+			return err
+		},
+		"deleted": func(r *refunds) error { return r.tenant.DeleteTool(t.Context(), r.tool.ID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRefunds(t, model.ToolApprovalAsk)
+			done := r.send(t.Context())
+			call := r.pending(t)
+			require.NoError(t, change(r))
+			answer(t, r.tenant, call.ID, true, nil)
+			require.Equal(t, "The call failed: the tool was changed or removed from the agent after a person was asked, "+
+				"so nothing was done.", (<-done).text)
+			require.False(t, r.calls(t, r.chat.ID)[0].IsReal())
+
+			left := newRefunds(t, model.ToolApprovalAsk)
+			call = left.leaveWaiting(t)
+			require.NoError(t, change(left))
+			answer(t, left.tenant, call.ID, true, nil)
+			require.NoError(t, left.store.Work(t.Context(), 1, db.Workers{ContinueChat: left.e.ContinueChat}))
+			require.Contains(t, left.answered(t), "failed")
+			require.Zero(t, r.made.Load()+left.made.Load())
+		})
+	}
+}
+
 func TestNobodyAnswersInTime(t *testing.T) {
 	t.Parallel()
 	r := newRefunds(t, model.ToolApprovalAsk)

@@ -59,10 +59,12 @@ type callError string
 func (r callError) Error() string { return string(r) }
 
 const (
-	errAllCalls   callError = "the calls of this answer have too much data together, so nothing was done"
-	errDenied     callError = "side effects are denied in this simulation, so nothing was done"
-	errToolDenied callError = "this tool must not be called, so nothing was done"
-	errToolGone   callError = "the MCP server no longer offers the tool, so it cannot be called"
+	errAllCalls    callError = "the calls of this answer have too much data together, so nothing was done"
+	errDenied      callError = "side effects are denied in this simulation, so nothing was done"
+	errToolDenied  callError = "this tool must not be called, so nothing was done"
+	errToolGone    callError = "the MCP server no longer offers the tool, so it cannot be called"
+	errToolChanged callError = "the tool was changed or removed from the agent after a person was asked, so nothing was " +
+		"done"
 	errNoApprover callError = "a person must approve the call, and a test has nobody to ask, so nothing was done: mock " +
 		"the tool"
 )

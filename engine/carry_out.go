@@ -158,7 +158,7 @@ func (c *conversation) newRecord(call *call) model.ToolCall {
 	if t := call.target; t != nil && t != &endTarget {
 		call.record.Kind, call.record.TargetID, call.record.TechnicalName = t.Kind, t.TargetID, t.TechnicalName
 		call.record.Mocked = call.validationErr == nil && t.Effect == model.CallEffectMocked
-		call.record.ID = c.reuseCallID(&call.record)
+		c.resume(&call.record)
 	}
 	return call.record
 }
@@ -218,7 +218,7 @@ func (c *conversation) execute(ctx context.Context, call *call, emit func(event)
 		return "", callError("the tool has no endpoint, so it cannot be called")
 	}
 	if t.tool.Approval == model.ToolApprovalAsk {
-		if err := c.effects.approve(ctx, &call.record); err != nil {
+		if err := c.effects.approve(ctx, c.path[len(c.path)-1], t.tool, &call.record); err != nil {
 			return "", err
 		}
 	}

@@ -127,8 +127,8 @@ func (s *chatTurn) load(ctx context.Context, message *model.SimulationChatMessag
 		variables: variables, mocking: &chat.ToolMocking, samples: s.samples,
 	}
 	t.effects.beginCall = s.turn.BeginCall
-	t.effects.approve = func(ctx context.Context, call *model.ToolCall) error {
-		return s.awaitApproval(ctx, call, message.Text)
+	t.effects.approve = func(ctx context.Context, agentID string, tool *model.Tool, call *model.ToolCall) error {
+		return s.awaitApproval(ctx, agentID, tool, call, message.Text)
 	}
 	if t.awaitingApproval, err = s.turn.WaitingCalls(ctx); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (e *Engine) effects(t *db.Tenant, conversationID, agentID string) effects {
 	real := effects{
 		now: Now, wait: Wait,
 		beginCall: func(context.Context, *model.ToolCall) error { return nil },
-		approve:   func(context.Context, *model.ToolCall) error { return errNoApprover },
+		approve:   func(context.Context, string, *model.Tool, *model.ToolCall) error { return errNoApprover },
 		call: func(ctx context.Context, tool *model.Tool, arguments model.JSONObject) (result string, err error) {
 			ctx, ended := e.observe(ctx, tool.TechnicalName)
 			defer func() { ended(err) }()

@@ -67,8 +67,9 @@ type effects struct {
 	transfer func(context.Context, string) error
 	// retrieve returns the chunks that a knowledge base chat finds for a question, best first.
 	retrieve func(context.Context, *model.KnowledgeBaseChat, string) ([]*model.RetrievedChunk, error)
-	// approve returns once a person has approved the call, or with an error if it must not be made.
-	approve func(context.Context, *model.ToolCall) error
+	// approve returns once a person has approved the call of a tool by the agent with the id, or with an error if it must
+	// not be made.
+	approve func(ctx context.Context, agentID string, tool *model.Tool, call *model.ToolCall) error
 	// The function beginCall records a real call before it is made. If beginCall fails, the call is not made.
 	beginCall func(context.Context, *model.ToolCall) error
 }

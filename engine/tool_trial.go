@@ -46,9 +46,9 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 			"it", tool.ID)
 	}
 	call.record.Arguments = call.argumentsJSON
-	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}}
+	c := &conversation{turn: &turn{checks: e.checks, effects: e.effects(t, tool.ID, "")}, path: []string{""}}
 	// The caller of CallTool is the person who approves the call.
-	c.effects.approve = func(context.Context, *model.ToolCall) error { return nil }
+	c.effects.approve = func(context.Context, string, *model.Tool, *model.ToolCall) error { return nil }
 	began := c.effects.now()
 	result, err := c.execute(ctx, call, func(event) {})
 	outcome := &model.CallToolPayload{Tool: tool, DurationMs: int32(c.effects.now().Sub(began) / time.Millisecond),

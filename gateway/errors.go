@@ -136,6 +136,8 @@ func (p presenter) translate(ctx context.Context, err error, located *gqlerror.E
 	case isGraphQL(located), isPersisted(located):
 		fields, _ := located.Extensions["fields"].(model.Fields)
 		return &gqlerror.Error{Message: located.Message, Extensions: extensions(ctx, codeOf(located), fields)}
+	case errors.Is(context.Cause(ctx), errRevoked):
+		return publicError(ctx, errRevoked)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return publicError(ctx, model.Errorf(model.Unavailable, "the request was cancelled"))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):

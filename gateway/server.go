@@ -155,7 +155,7 @@ func New(o Options) *Server { //nolint:funlen // it names each part once
 	s.exec.Use(noteOperation{})
 	s.exec.Use(guard{settings: o.Settings, documents: documents, schema: o.Schema.Schema()})
 	s.exec.Use(modelDriven{limit: newModelLimit(o.Settings)})
-	s.exec.Use(deadline{settings: o.Settings})
+	s.exec.Use(deadline{settings: o.Settings, slow: newSessions(o.Revocations, 0, o.Log)})
 	s.exec.Use(heavy{slots: o.HeavySlots, models: o.ModelSlots, patience: o.Settings.RequestTimeout})
 	s.exec.Use(idempotency{Server: s})
 	s.exec.Use(resume{})

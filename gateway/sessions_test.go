@@ -69,6 +69,17 @@ func TestRevokedKeyEndsOpenOperations(t *testing.T) {
 	}
 }
 
+func TestRevokedKeyEndsSlowOperations(t *testing.T) {
+	t.Parallel()
+	r := &revoker{}
+	r.isRevoked.Store(true)
+	f := start(t, settings(func(s *gateway.Settings) { s.SlowFields = map[string]time.Duration{"slow": time.Minute} }),
+		func(o *gateway.Options) { o.Revocations = r })
+	err, code := f.post(t, "{ slow(milliseconds: 60000) }").fault(t)
+	require.Equal(t, "UNAUTHENTICATED", code)
+	require.Equal(t, "the credential is no longer valid", err["message"])
+}
+
 func TestOpenOperationsEndWhenTheirTokenExpires(t *testing.T) {
 	t.Parallel()
 	f, socket, stream := opened(t, func(o *gateway.Options) {

@@ -165,7 +165,7 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 				return
 			}
 		case <-revoked.Done():
-			err := x.presenter.present(ctx, model.Errorf(model.Unauthenticated, "the credential is no longer valid"))
+			err := x.presenter.present(ctx, errRevoked)
 			out.next(appendResponse(nil, &graphql.Response{Errors: gqlerror.List{err}}))
 			out.complete()
 			return

@@ -3267,6 +3267,8 @@ enum AuditAction {
   UpdateTool
   "Set or cleared the plan. The target is the company."
   ChangePlan
+  "Recorded usage with a negative number of credits. The target is the company."
+  CorrectUsage
   "Deleted an agent and everything that belongs to it."
   DeleteAgent
   "Deleted a tool."
@@ -7138,7 +7140,10 @@ input UsageEntryInput {
   campaignId: ID
   "The channel."
   channel: Channel!
-  "The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one."
+  """
+  The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one of the same month. If
+  the entries of a month would have a negative sum, the error is ` + "`" + `UNPROCESSABLE` + "`" + `.
+  """
   credits: Credits!
   "When they were used, exact to the millisecond."
   at: DateTime!

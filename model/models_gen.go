@@ -2293,7 +2293,8 @@ type UsageEntryInput struct {
 	CampaignID *string `json:"campaignId,omitempty"`
 	// The channel.
 	Channel Channel `json:"channel"`
-	// The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one.
+	// The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one of the same month. If
+	// the entries of a month would have a negative sum, the error is `UNPROCESSABLE`.
 	Credits Credits `json:"credits"`
 	// When they were used, exact to the millisecond.
 	At time.Time `json:"at"`
@@ -2987,6 +2988,8 @@ const (
 	AuditActionUpdateTool AuditAction = "UpdateTool"
 	// Set or cleared the plan. The target is the company.
 	AuditActionChangePlan AuditAction = "ChangePlan"
+	// Recorded usage with a negative number of credits. The target is the company.
+	AuditActionCorrectUsage AuditAction = "CorrectUsage"
 	// Deleted an agent and everything that belongs to it.
 	AuditActionDeleteAgent AuditAction = "DeleteAgent"
 	// Deleted a tool.
@@ -3045,6 +3048,7 @@ var AllAuditAction = []AuditAction{
 	AuditActionUpdatePrompt,
 	AuditActionUpdateTool,
 	AuditActionChangePlan,
+	AuditActionCorrectUsage,
 	AuditActionDeleteAgent,
 	AuditActionDeleteTool,
 	AuditActionCreateMcpServer,
@@ -3072,7 +3076,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionCorrectUsage, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
 		return true
 	}
 	return false

@@ -52,6 +52,9 @@ func (e *UsageEntry) Same(other *UsageEntry) bool {
 		e.CampaignID == other.CampaignID && e.Credits == other.Credits && e.At.Equal(other.At)
 }
 
+// IsCorrection reports whether the entry corrects an earlier one.
+func (e *UsageEntry) IsCorrection() bool { return e.Credits < 0 }
+
 // UsageDay is the sum of the entries of one UTC day, channel, agent and campaign.
 type UsageDay struct {
 	bun.BaseModel `bun:"table:usage_days,alias:usage_day"`
@@ -152,6 +155,24 @@ func (in RecordUsageInput) KeptFrom(begin time.Time) error {
 			faults.Add(fmt.Sprintf("entries.%d.at", i), "must not be before %s: only the daily sums of older entries are "+
 				"stored",
 				begin.Format(time.DateOnly))
+		}
+	}
+	return faults.As(Unprocessable)
+}
+
+// CheckCorrections returns UNPROCESSABLE if the rows of the input would make the credits of a month negative. recorded
+// has the other credits of each month with a correction.
+func (in RecordUsageInput) CheckCorrections(rows []*UsageEntry, recorded map[time.Time]Credits) error {
+	for _, row := range rows {
+		if sum, isCorrected := recorded[MonthOf(row.At)]; isCorrected {
+			recorded[MonthOf(row.At)] = sum + row.Credits
+		}
+	}
+	var faults Fields
+	for i, entry := range in.Entries {
+		if month := MonthOf(entry.At); entry.Credits < 0 && recorded[month] < 0 { // 0 for months without a budget
+			faults.Add(fmt.Sprintf("entries.%d.credits", i), "would make the usage recorded in %s negative: a correction has "+
+				"the month of the entry that it corrects, and at most its credits", MonthName(month))
 		}
 	}
 	return faults.As(Unprocessable)

@@ -101,6 +101,9 @@ func TestListsPrintTablesOrJSON(t *testing.T) {
 	reversed := onTerminal(t, append(env, "NO_COLOR=1"), "agents")
 	require.Zero(t, reversed.code())
 	require.Contains(t, reversed.seen.String(), "  abc\u200dd ", "without overrides of the text's direction")
+	for _, args := range [][]string{{"agents"}, {"query", "{ agents { nodes { name } } }"}} {
+		require.Contains(t, process(t, "", env, args...).out, `"a\u202eb\u2066c`+"\u200dd\"")
+	}
 }
 
 func TestQueryCommandRunsDocuments(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,7 +15,7 @@ import (
 
 // shopFile describes the shop and two of its tools.
 const shopFile = `
-mcpServers: [{name: Shop, endpoint: {url: %s, headers: {Authorization: "${AGENTGRAPH_TEST_SHOP_TOKEN}"}}}]
+mcpServers: [{name: Shop, endpoint: {url: %s, headers: {Authorization: "${TEST_SHOP_TOKEN}"}}}]
 tools:
   - {name: Find, technicalName: shop_find, mcpServerId: Shop, mcpName: find, description: Finds what we sell.}
   - {name: Pay, technicalName: shop_pay, mcpServerId: Shop, mcpName: pay, approval: Ask}
@@ -44,11 +45,13 @@ func shop(t *testing.T, token string) string {
 }
 
 func TestMcpServersArePulledAndApplied(t *testing.T) {
-	t.Setenv("AGENTGRAPH_TEST_SHOP_TOKEN", "Bearer swordfish")
+	t.Setenv("TEST_SHOP_TOKEN", "Bearer swordfish")
 	c := newApplyServer(t, "--tool-allow", "127.0.0.1")
 	_, key := newCompany(t, c.store, "First")
-	file := write(t, fmt.Sprintf(shopFile, shop(t, "Bearer swordfish")))
-	const created = "+ MCP server \"Shop\"\n+ tool \"Find\"\n+ tool \"Pay\"\n3 created, 0 changed, 0 deleted\n"
+	address := shop(t, "Bearer swordfish")
+	file := write(t, fmt.Sprintf(shopFile, address))
+	created := "+ MCP server \"Shop\"\n    ${TEST_SHOP_TOKEN} is sent to " + address + " as the header Authorization\n" +
+		"+ tool \"Find\"\n+ tool \"Pay\"\n3 created, 0 changed, 0 deleted\n"
 	require.Equal(t, created, c.good(t, key, "apply", "-f", file))
 	require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file))
 
@@ -65,8 +68,9 @@ func TestMcpServersArePulledAndApplied(t *testing.T) {
 		}
 
 		_, fresh := newCompany(t, c.store, "Second")
-		t.Setenv("SHOP_AUTHORIZATION", "Bearer swordfish")
-		require.Contains(t, c.good(t, fresh, "apply", "-f", dir), created)
+		t.Setenv("TOOL_SHOP_AUTHORIZATION", "Bearer swordfish")
+		require.Contains(t, c.good(t, fresh, "apply", "-f", dir),
+			strings.Replace(created, "TEST_SHOP_TOKEN", "TOOL_SHOP_AUTHORIZATION", 1))
 		require.Contains(t, c.good(t, fresh, "apply", "-f", dir, "--prune"), "Nothing differs.\n")
 		again := t.TempDir()
 		c.good(t, fresh, append([]string{"pull", again}, flags...)...)

@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"compress/gzip"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -222,6 +223,34 @@ func TestOverlappingSecretsAreHidden(t *testing.T) {
 	}
 	require.Equal(t, "x[hidden]", s.redactPrefix("xabcdx", 3))
 	require.Equal(t, "x", s.redactPrefix("xabcdx", 1))
+}
+
+func TestEscapedSecretsAreHidden(t *testing.T) {
+	t.Parallel()
+	s := newSecrets(map[string]string{"Authorization": "Bearer eyJ0/abc+def", "X-Quoted": `pass"word\x`, "X-Wide": "clé-😀",
+		"X-Basic": "Basic " + base64.StdEncoding.EncodeToString([]byte("user:swordfish"))})
+	for text, want := range map[string]string{
+		`{"e":"Bearer eyJ0\/abc+def"}`:                     `{"e":"[hidden]"}`,
+		`{"e":"eyJ0/abc\u002Bdef \u0065YJ0/abc\u002bdef"}`: `{"e":"[hidden] [hidden]"}`,
+		`{"e":"{\"e\":\"eyJ0\\/abc+def\"}"}`:               `{"e":"{\"e\":\"[hidden]\"}"}`,
+		`"a\nb", "pass\"word\\x"`:                          `"a\nb", "[hidden]"`,
+		`cl\u00e9-\ud83d\ude00 cl\u00c9`:                   `[hidden] cl\u00c9`,
+		`USER:swordfish \u0073wordfish \`:                  `[hidden] [hidden] \`,
+		`\u12 \ud83d\ud83d \q \u`:                          `\u12 \ud83d\ud83d \q \u`,
+	} {
+		require.Equal(t, want, s.redact(text))
+	}
+	require.Equal(t, "x[hidden]", s.redactPrefix(`xeyJ0\/abc+defx`, 3))
+	c := local(t)
+	_, err := c.Call(t.Context(), endpoint(model.HTTPMethodGet, serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+		var escaped strings.Builder
+		for _, char := range r.Header.Get("X-Key") {
+			fmt.Fprintf(&escaped, `\u%04x`, char)
+		}
+		_, _ = io.WriteString(w, strings.Repeat(escaped.String(), 20))
+	})), map[string]string{"X-Key": strings.Repeat("0123456789", 300)}, nil)
+	require.Regexp(t, `Bad Gateway: (\[hidden\])+$`, err.Error())
 }
 
 func TestUnreachableHostsAreReported(t *testing.T) {

@@ -2,10 +2,12 @@ package endpoint
 
 import (
 	"cmp"
-	"encoding/json"
+	"encoding/base64"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/model"
@@ -20,7 +22,8 @@ var schemes = []string{"basic", "bearer", "digest", "token"}
 // secrets are texts to hide, in lower case, longest first.
 type secrets []string
 
-// newSecrets returns the values of headers and their parts, such as the token after "Bearer" or the value of a cookie.
+// newSecrets returns the values of headers and their parts, such as the token after "Bearer", the password in "Basic"
+// or the value of a cookie.
 func newSecrets(headers map[string]string) secrets {
 	var s secrets
 	for name, value := range headers {
@@ -32,6 +35,7 @@ func newSecrets(headers map[string]string) secrets {
 			continue // public, and frequent in ordinary responses
 		}
 		s.addSecret(value)
+		s.addBasic(value)
 		for part := range strings.FieldsFuncSeq(value, func(r rune) bool { return strings.ContainsRune(" \t,;=", r) }) {
 			if !slices.Contains(schemes, lower(part)) {
 				s.addSecret(part)
@@ -42,42 +46,44 @@ func newSecrets(headers map[string]string) secrets {
 	return s
 }
 
-// addSecret adds a text, and its JSON escaping if that differs.
 func (s *secrets) addSecret(text string) {
-	if utf8.RuneCountInString(text) < minSecret {
-		return
-	}
-	*s = append(*s, lower(text))
-	if quoted, err := json.Marshal(text); err == nil && string(quoted[1:len(quoted)-1]) != text {
-		*s = append(*s, lower(string(quoted[1:len(quoted)-1])))
+	if utf8.RuneCountInString(text) >= minSecret {
+		*s = append(*s, lower(text))
 	}
 }
 
+// addBasic adds the user with the password, and the password alone, if the value has the scheme Basic.
+func (s *secrets) addBasic(value string) {
+	scheme, encoded, _ := strings.Cut(value, " ")
+	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(encoded), "="))
+	if err != nil || lower(scheme) != "basic" {
+		return
+	}
+	s.addSecret(string(decoded))
+	if _, password, isPair := strings.Cut(string(decoded), ":"); isPair {
+		s.addSecret(password)
+	}
+}
+
+// longest returns the length in bytes that the longest secret has if each of its bytes is escaped.
 func (s secrets) longest() int {
 	if len(s) == 0 {
 		return 0
 	}
-	return len(s[0])
+	return len(s[0]) * len(`\\u0000`)
 }
 
-// redact replaces the secrets in a text, ignoring the case of A to Z. Overlapping secrets are replaced together.
+// maxEscapes bounds how often a text is unescaped: JSON, and JSON in a string of JSON.
+const maxEscapes = 2
+
+// redact replaces the secrets in a text, ignoring the case of A to Z and the escapes of JSON. Overlapping secrets are
+// replaced together.
 func (s secrets) redact(text string) string { return s.redactPrefix(text, len(text)) }
 
 // redactPrefix does the same as redact, but returns only the first bytes of the text, up to the limit. It also replaces
 // a secret that begins in them and ends later.
 func (s secrets) redactPrefix(text string, limit int) string {
-	spelled := lower(text)
-	var found [][2]int
-	for _, secret := range s {
-		for from := 0; ; {
-			at := strings.Index(spelled[from:], secret)
-			if at < 0 {
-				break
-			}
-			found = append(found, [2]int{from + at, from + at + len(secret)})
-			from += at + len(secret)
-		}
-	}
+	found := s.find(text)
 	slices.SortFunc(found, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	var shown strings.Builder
 	rest := 0
@@ -95,6 +101,93 @@ func (s secrets) redactPrefix(text string, limit int) string {
 		shown.WriteString(text[rest:limit])
 	}
 	return shown.String()
+}
+
+// find returns the beginning and the end of each secret in a text.
+func (s secrets) find(text string) (found [][2]int) {
+	var positions []int32 // of the bytes of spelled in the text; nil while both are equally long
+	spelled := lower(text)
+	for level := 0; ; level++ {
+		for _, secret := range s {
+			for from := 0; ; {
+				at := strings.Index(spelled[from:], secret)
+				if at < 0 {
+					break
+				}
+				begin := from + at
+				from = begin + len(secret)
+				if positions == nil {
+					found = append(found, [2]int{begin, from})
+				} else {
+					found = append(found, [2]int{int(positions[begin]), int(positions[from])})
+				}
+			}
+		}
+		if level == maxEscapes || len(s) == 0 || !strings.Contains(spelled, `\`) {
+			return found
+		}
+		spelled, positions = unescape(spelled, positions)
+	}
+}
+
+// unescape returns a text in lower case without the escapes of JSON strings, and the position of each of its bytes and
+// of its end. The positions are those of the text, or those of an earlier text that the text's own positions lead to.
+func unescape(text string, earlier []int32) (string, []int32) {
+	plain, positions := make([]byte, 0, len(text)), make([]int32, 0, len(text)+1)
+	for at := 0; at < len(text); {
+		r, size := escapedRune(text[at:])
+		position := int32(at)
+		if earlier != nil {
+			position = earlier[at]
+		}
+		if size == 0 {
+			plain, size = append(plain, text[at]), 1
+		} else {
+			plain = utf8.AppendRune(plain, r)
+		}
+		for len(positions) < len(plain) {
+			positions = append(positions, position)
+		}
+		at += size
+	}
+	end := int32(len(text))
+	if earlier != nil {
+		end = earlier[len(text)]
+	}
+	return lower(string(plain)), append(positions, end)
+}
+
+// escapedRune returns the character of the escape of a JSON string at the beginning of a text, and the length of the
+// escape, or 0 if there is none.
+func escapedRune(text string) (rune, int) {
+	if len(text) < 2 || text[0] != '\\' {
+		return 0, 0
+	}
+	if at := strings.IndexByte(`"\/bfnrt`, text[1]); at >= 0 {
+		return rune("\"\\/\b\f\n\r\t"[at]), 2
+	}
+	first := codeUnit(text)
+	if second := codeUnit(text[min(6, len(text)):]); utf16.IsSurrogate(first) && second >= 0 {
+		if r := utf16.DecodeRune(first, second); r != utf8.RuneError {
+			return r, 12
+		}
+	}
+	if first < 0 {
+		return 0, 0
+	}
+	return first, 6
+}
+
+// codeUnit returns the number in the escape \uXXXX at the beginning of a text, or -1.
+func codeUnit(text string) rune {
+	if len(text) < 6 || text[:2] != `\u` {
+		return -1
+	}
+	unit, err := strconv.ParseUint(text[2:6], 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(unit)
 }
 
 // lower returns a text of the same length with the letters A to Z in lower case.

@@ -52,7 +52,7 @@ func (c *auditExport) Run(cmd *cobra.Command) error {
 			last = time.Now().UTC()
 		}
 		out := bufio.NewWriter(cmd.OutOrStdout())
-		lines := json.NewEncoder(out)
+		lines := json.NewEncoder(cli.JSONWriter(out))
 		for event, err := range tenant.AuditLog(ctx, c.Since, last.AddDate(0, 0, 1)) {
 			if err != nil {
 				return err

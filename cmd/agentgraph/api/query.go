@@ -49,7 +49,7 @@ echo '{ company { name } }' | agentgraph query -`,
 	})
 }
 
-// Run prints the response, indented on a terminal, otherwise as the server sent it.
+// Run prints the response, indented on a terminal, otherwise as the server sent it, except for escapes.
 func (c *Query) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	request, kind, err := c.request(cmd.InOrStdin())
@@ -62,7 +62,7 @@ func (c *Query) Run(cmd *cobra.Command) error {
 	}
 	if kind == ast.Subscription {
 		return client.ExitWith(ctx, server.Subscribe(ctx, request, func(event json.RawMessage) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", event)
+			_, err := fmt.Fprintf(cli.JSONWriter(cmd.OutOrStdout()), "%s\n", event)
 			return err
 		}))
 	}
@@ -74,7 +74,7 @@ func (c *Query) Run(cmd *cobra.Command) error {
 			_ = json.Indent(&indented, text, "", "  ")
 			text = indented.Bytes()
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", text); err != nil {
+		if _, err := fmt.Fprintf(cli.JSONWriter(cmd.OutOrStdout()), "%s\n", text); err != nil {
 			return err
 		}
 	}

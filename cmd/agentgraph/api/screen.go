@@ -27,7 +27,7 @@ type screen interface {
 type lines struct{ out io.Writer }
 
 func (s *lines) write(name string, value any) {
-	encoder := json.NewEncoder(s.out)
+	encoder := json.NewEncoder(cli.JSONWriter(s.out))
 	encoder.SetEscapeHTML(false)
 	_ = encoder.Encode(map[string]any{name: value})
 }

@@ -199,6 +199,7 @@ func applyChanges(ctx context.Context, out io.Writer, server *api, changeset *ch
 		}
 		reported[s.change], s.change.isDone = true, true
 		_, _ = fmt.Fprintf(out, "%s %s\n", verbSymbols[s.change.verb], s.change.resource)
+		s.change.showHeaders(out)
 		if s.change.verb == "change" {
 			s.change.showDocuments(out)
 		}
@@ -254,7 +255,7 @@ func NewPull() *cobra.Command {
 	return cli.New(c, &cobra.Command{
 		Use: "pull", Short: "Write a server's agents, tools, knowledge, tests and campaigns as files for apply.",
 		Long: "Pulling twice writes the same bytes. The values of tool headers are secrets, so the files contain " +
-			"${NAME} instead.",
+			"${TOOL_NAME_HEADER} instead.",
 		Example: "agentgraph pull company/",
 	}, []cli.Argument{
 		{Into: &c.Directory, Name: "directory", Optional: true, Help: "The directory to write. The command creates it " +

@@ -112,12 +112,20 @@ func (c *company) checkMocks(ch *change) {
 	}
 }
 
-// checkSecrets records an error for each header whose environment variable is not set.
-func (c *company) checkSecrets(t *resource) {
+// ownVariable matches the environment variables that this program or one of its libraries reads. Their values are
+// never sent to tools, because the author of a file or of a tool on a server chooses the variable's name.
+var ownVariable = regexp.MustCompile(`(?i)^(AGENTGRAPH_|OPENAI_|AWS_|OTEL_|DATABASE_URL|PGPASSWORD$)`)
+
+// checkHeaders records an error for each header whose environment variable must not be sent, or is needed and not set.
+func (c *company) checkHeaders(t *resource, isNeeded bool) {
 	for _, h := range t.headers {
-		if name, _, isSet := environment(h.value.(string)); !isSet {
-			c.faults.addFault(t.at.member("endpoint").member("headers").member(h.name),
-				"needs the environment variable %s, which is not set", name)
+		name, _, isSet := environment(h.value.(string))
+		at := t.at.member("endpoint").member("headers").member(h.name)
+		switch {
+		case ownVariable.MatchString(name):
+			c.faults.addFault(at, "%s is a variable of agentgraph itself, so its value is not sent: use another name", name)
+		case isNeeded && !isSet:
+			c.faults.addFault(at, "needs the environment variable %s, which is not set", name)
 		}
 	}
 }

@@ -127,10 +127,10 @@ func (ch *change) compareDocuments(prune bool) {
 }
 
 // safeName returns a file name of at most 200 bytes that stays in its folder, without characters that a file system may
-// refuse.
+// refuse or a terminal would interpret.
 func safeName(name string) string {
 	safe := strings.Map(func(r rune) rune {
-		if r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) {
+		if model.IsControl(r) || strings.ContainsRune(`/\:*?"<>|`, r) {
 			return '_'
 		}
 		return r

@@ -140,9 +140,7 @@ func (c *company) changeOf(t *resource, o options) *change {
 		return nil
 	}
 	c.check(ch)
-	if ch.headers && !o.onlyShow {
-		c.checkSecrets(t)
-	}
+	c.checkHeaders(t, ch.headers && !o.onlyShow)
 	return ch
 }
 

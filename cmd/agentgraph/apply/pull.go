@@ -191,6 +191,7 @@ func (t *resource) file(withIDs bool) object {
 }
 
 // withHeaders returns an endpoint with an environment variable for each header. The server never returns the values.
+// The variables begin with TOOL_, so that a tool's author cannot name a variable of other programs, such as GH_TOKEN.
 func (t *resource) withHeaders(endpoint object) object {
 	names := endpoint.list("headerNames")
 	endpoint = endpoint.without("headerNames")
@@ -204,7 +205,7 @@ func (t *resource) withHeaders(endpoint object) object {
 				return '_'
 			}
 			return unicode.ToUpper(r)
-		}, t.reference()+"_"+name.(string))
+		}, "TOOL_"+t.reference()+"_"+name.(string))
 		headers = append(headers, member{name.(string), "${" + variable + "}"})
 	}
 	return endpoint.with("headers", headers)

@@ -30,6 +30,8 @@ type changeReport struct {
 	Gone   []documentReport   `json:"deletedDocuments"`
 	// SendsHeaders says whether the values of a tool's headers are sent.
 	SendsHeaders bool `json:"sendsHeaders"`
+	// Headers are the environment variables of the headers that are sent.
+	Headers []headerReport `json:"headers"`
 	// Done is set if the change was applied, at least in part.
 	Done bool `json:"done"`
 }
@@ -38,6 +40,11 @@ type differenceReport struct {
 	Field string `json:"field"`
 	Old   any    `json:"old"`
 	New   any    `json:"new"`
+}
+
+type headerReport struct {
+	Name     string `json:"name"`
+	Variable string `json:"variable"`
 }
 
 type documentReport struct {
@@ -61,7 +68,7 @@ func (ch *change) report() changeReport {
 	t := ch.resource
 	one := changeReport{
 		Verb: ch.verb, Kind: t.kind.typeName, Name: t.name(), SendsHeaders: ch.headers, Done: ch.isDone,
-		Fields: []differenceReport{}, Added: []documentReport{}, Gone: []documentReport{},
+		Fields: []differenceReport{}, Headers: []headerReport{}, Added: []documentReport{}, Gone: []documentReport{},
 	}
 	if t.id != "" {
 		one.ID = &t.id
@@ -74,6 +81,10 @@ func (ch *change) report() changeReport {
 	}
 	for _, d := range slices.Concat(ch.inline, ch.separate) {
 		one.Fields = append(one.Fields, differenceReport{d.name, d.shape.fileValue(d.old), d.shape.fileValue(d.desired)})
+	}
+	for _, h := range ch.sentHeaders() {
+		variable, _, _ := environment(h.value.(string))
+		one.Headers = append(one.Headers, headerReport{h.name, variable})
 	}
 	for _, d := range ch.addedDocuments {
 		one.Added = append(one.Added, documentReport{d.name, d.size})

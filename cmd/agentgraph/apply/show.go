@@ -60,11 +60,26 @@ func (ch *change) show(out io.Writer) {
 	for _, d := range slices.Concat(ch.inline, ch.separate) {
 		d.show(out, ch.verb == "create")
 	}
-	if ch.headers {
-		_, _ = fmt.Fprintln(out, "    endpoint.headers: the values are sent, but never shown")
-	}
+	ch.showHeaders(out)
 	ch.showDocuments(out)
 	_, _ = fmt.Fprintln(out)
+}
+
+// showHeaders prints which environment variables are sent as headers of a tool, and to which origin. It never prints
+// their values.
+func (ch *change) showHeaders(out io.Writer) {
+	for _, h := range ch.sentHeaders() {
+		_, _ = fmt.Fprintf(out, "    %s is sent to %s as the header %s\n", h.value,
+			client.Printable(originOf(ch.resource.desired.object("endpoint"))), client.Printable(h.name))
+	}
+}
+
+// sentHeaders returns the environment variables of the headers that are sent, by header name.
+func (ch *change) sentHeaders() object {
+	if !ch.headers {
+		return nil
+	}
+	return ch.resource.headers
 }
 
 func (ch *change) showDocuments(out io.Writer) {
@@ -109,6 +124,9 @@ func (d difference) show(out io.Writer, isNew bool) {
 	switch {
 	case isNew && isShort(now, d.desired):
 		_, _ = fmt.Fprintf(out, "    %s: %s\n", d.name, now)
+	case isNew && d.name == "endpoint":
+		_, _ = fmt.Fprintf(out, "    %s:\n      %s\n", d.name,
+			strings.ReplaceAll(d.textOf(d.desired, false), "\n", "\n      "))
 	case isNew:
 		now = d.textOf(d.desired, false)
 		_, _ = fmt.Fprintf(out, "    %s: %d characters on %d lines\n", d.name, len([]rune(now)),

@@ -49,6 +49,7 @@ func TestVisibleCharactersAreShownAsTheyAre(t *testing.T) {
 		require.Equal(t, `agent "`+text+`"`, agent.String())
 	}
 	require.Equal(t, "a\ufffdb", lines("a\u202eb"))
+	require.Equal(t, "a_b_c__", safeName("a\u202eb\u009bc/\x7f"))
 }
 
 func TestWritesAreReadBackUnchanged(t *testing.T) {

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -30,9 +34,34 @@ func Width(out io.Writer) int {
 	return usualWidth
 }
 
+// JSONWriter writes JSON to out. It escapes control characters and those that change the direction of text, because a
+// terminal would interpret them. Each Write has whole characters.
+func JSONWriter(out io.Writer) io.Writer { return jsonWriter{out} }
+
+type jsonWriter struct{ out io.Writer }
+
+func (w jsonWriter) Write(text []byte) (int, error) {
+	isUnsafe := func(r rune) bool { return r >= '\x7f' && unicode.In(r, unicode.Cc, unicode.Bidi_Control) }
+	if bytes.IndexFunc(text, isUnsafe) < 0 {
+		return w.out.Write(text)
+	}
+	var escaped bytes.Buffer
+	for rest := text; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if isUnsafe(r) {
+			fmt.Fprintf(&escaped, `\u%04x`, r)
+		} else {
+			escaped.Write(rest[:size])
+		}
+		rest = rest[size:]
+	}
+	_, err := w.out.Write(escaped.Bytes())
+	return len(text), err
+}
+
 // WriteJSON writes the value as indented JSON.
 func WriteJSON(out io.Writer, value any) error {
-	encoder := json.NewEncoder(out)
+	encoder := json.NewEncoder(JSONWriter(out))
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(value)

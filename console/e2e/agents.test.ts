@@ -400,6 +400,22 @@ journeys("agents and chats", () => {
       await page.getByRole("dialog").waitFor({ state: "detached" });
       assert.equal(await focused(), "New agent");
 
+      // So do the browser's Back and Reload.
+      for (const name of [/^Knowledge/, /^Agents/]) await page.getByRole("complementary").getByRole("link", { name }).click();
+      await page.getByRole("button", { name: "New agent" }).click();
+      await page.keyboard.type("Ada");
+      await page.evaluate(() => history.back());
+      await question.getByRole("button", { name: "Cancel" }).click();
+      const asked = page.waitForEvent("dialog");
+      void page.evaluate(() => location.reload());
+      await (await asked).dismiss();
+      assert.equal(await page.getByRole("dialog").getByLabel("Name").inputValue(), "Ada");
+      await page.evaluate(() => history.back());
+      await question.getByRole("button", { name: "Discard" }).click();
+      await page.getByRole("heading", { level: 1, name: "Knowledge" }).waitFor();
+      await page.evaluate(() => history.back());
+      await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
+
       // A menu's entry is hidden when its dialog closes.
       await page.getByLabel("Help and documentation").click();
       await page.getByRole("button", { name: "Keyboard shortcuts" }).click();

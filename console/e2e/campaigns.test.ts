@@ -37,6 +37,40 @@ journeys("campaigns and consumption", () => {
       await page.getByText("1,001 contacts", { exact: true }).waitFor();
     }));
 
+  test("an import can be stopped, and is not left by accident", () =>
+    visit("campaigns?new=campaign", async (page, watched) => {
+      await page.getByLabel("Name").fill("Stopped");
+      await page.getByLabel("Agent", { exact: true }).selectOption({ label: "Fitness club leads (WhatsApp)" });
+      await page.getByRole("button", { name: "Create campaign" }).click();
+      await page.getByRole("button", { name: "Add contacts" }).click();
+      const dialog = page.getByRole("dialog", { name: "Add contacts to Stopped" });
+      const columns = (await dialog.locator("code").allInnerTexts()).map((text) => text.replace("*", ""));
+      const lines = Array.from({ length: 3_000 }, (_, i) => [`+44207947${String(i).padStart(4, "0")}`, ...columns.slice(1).map(() => "a")].join(","));
+      await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "c.csv", mimeType: "text/csv", buffer: Buffer.from([columns.join(","), ...lines].join("\n")) });
+      // The second page waits until the import was stopped.
+      let goOn = () => {};
+      const stopped = new Promise<void>((resolve) => (goOn = resolve));
+      let pages = 0;
+      await page.route(/graphql/, async (route) => {
+        if (route.request().postData()?.includes("mutation AddContacts") && ++pages === 2) await stopped;
+        await route.continue();
+      });
+      await dialog.getByRole("button", { name: "Add 3,000 contacts" }).click();
+      await dialog.getByText("1,000 of 3,000 contacts").waitFor();
+      const asked = page.waitForEvent("dialog");
+      void page.evaluate(() => location.reload());
+      await (await asked).dismiss();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog", { name: "Stop adding contacts?" }).getByRole("button", { name: "Stop" }).click();
+      goOn();
+      await dialog.getByText("2,000 contacts added. To add the others later, import the file again").waitFor();
+      await dialog.getByRole("button", { name: "Add the other 1,000 contacts" }).waitFor();
+      await watched.checkAccessible();
+      await page.keyboard.press("Escape");
+      await page.getByText("2,000 contacts", { exact: true }).waitFor();
+      assert.equal(pages, 2);
+    }));
+
   test("starting asks once how many people are called, and a second click completes nothing", () =>
     visit("campaigns?new=campaign", async (page) => {
       await page.getByLabel("Name").fill("Two people");

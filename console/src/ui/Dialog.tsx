@@ -7,9 +7,11 @@ import { Icon } from "./Icon";
  * A modal dialog. Without onClose the user cannot close it, and with `isAlone` nothing shows behind it. It asks before it
  * closes, or the user leaves the page, over text that the user typed, unless the text was sent and not refused.
  */
-export function Dialog({ title, onClose, isAlone, isWide, children }: {
+export function Dialog({ title, onClose, question, isAlone, isWide, children }: {
   title: string;
   onClose?: () => void;
+  /** Asked before the dialog closes, instead of the question about typed text. */
+  question?: Question;
   isAlone?: boolean;
   /** For forms with more than a few fields. */
   isWide?: boolean;
@@ -19,6 +21,7 @@ export function Dialog({ title, onClose, isAlone, isWide, children }: {
   const typed = useRef<HTMLInputElement>(undefined);
   const isSent = useRef(false);
   const lost = () => {
+    if (question) return question;
     const field = typed.current;
     return field?.isConnected && (!isSent.current || field.form?.querySelector("[role=alert]")) ? discard : undefined;
   };

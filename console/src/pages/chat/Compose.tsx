@@ -1,6 +1,7 @@
-import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { newKey } from "../../api/page";
 import { Act, may } from "../../ui/Act";
+import { count } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
 import { keepIn, keptIn } from "../agent/draft";
 import styles from "./Compose.module.css";
@@ -13,6 +14,9 @@ export interface Pending {
   /** The sequence of the last message before it. */
   after: number;
 }
+
+/** The maximum number of characters of a message. */
+const maxMessage = 4_000;
 
 /** Where the contact's messages are written. The tab keeps an unfinished one. `suggestions` are sentences that a contact could say. */
 export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, children }: {
@@ -28,8 +32,11 @@ export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, ch
 }) {
   const [text, setText] = useState(() => keptIn<string>("message", chatId) ?? "");
   const field = useRef<HTMLTextAreaElement>(null);
+  const counter = useId();
+  const length = [...text.trim()].length;
+  const isTooLong = length > maxMessage;
   const isAble = !isBusy && !isEnded && may("simulate");
-  const isReady = isAble && text.trim() !== "";
+  const isReady = isAble && length > 0 && !isTooLong;
   const write = (next: string) => {
     keepIn("message", chatId, next);
     setText(next);
@@ -68,6 +75,8 @@ export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, ch
       >
         <textarea
           aria-label="Message"
+          aria-describedby={isTooLong ? counter : undefined}
+          aria-invalid={isTooLong || undefined}
           rows={1}
           value={isEnded ? "" : text}
           disabled={isEnded}
@@ -83,6 +92,11 @@ export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, ch
       </form>
       <div className={styles.under}>
         {children}
+        {length > maxMessage * 0.9 && (
+          <span id={counter} className={isTooLong ? "fault" : "muted"}>
+            {count(length)} of {count(maxMessage)} characters
+          </span>
+        )}
         <span className="push wide">
           <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a line
         </span>

@@ -15,6 +15,12 @@ test("columns become numbers and fields, ignoring case, and other columns are li
   assert.deepEqual([faults, unused], [[], ["shoe size"]]);
 });
 
+test("spaces and punctuation in the names of columns do not matter, unless there is a closer field", () => {
+  assert.deepEqual(contactsOf(readCSV("Phone Number,First Name\n+1,Ada"), fields, true).contacts[0]?.dataBag, { firstName: "Ada" });
+  const both = [...fields, { name: "first_name", isMandatory: false, isSystem: false }];
+  assert.deepEqual(contactsOf(readCSV("phone,First_Name,FIRSTNAME\n+1,Ada,Bo"), both, true).contacts[0]?.dataBag, { first_name: "Ada", firstName: "Bo" });
+});
+
 test("two columns for one field are refused, and a second column of numbers is listed", () => {
   const twice = readCSV("phoneNumber,firstName,FirstName\n+1,Ada,Bo");
   assert.throws(() => contactsOf(twice, fields, true), /has the columns "firstName" and "FirstName" for one field. Rename or delete one of them/);

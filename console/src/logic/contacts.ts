@@ -27,6 +27,9 @@ interface CampaignField {
 
 const phoneColumns = new Set(["phone", "phonenumber", "telephone", "tel", "mobile", "number"]);
 
+/** The letters and digits of a column's name in lower case, so that "First Name" is firstName. */
+const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+
 /** The maximum number of contacts in one request. */
 export const pageSize = 1_000;
 
@@ -38,7 +41,11 @@ export const pageSize = 1_000;
 export function contactsOf(records: readonly CSVRecord[], fields: readonly CampaignField[], needsNumber: boolean): Contacts {
   const columns = records[0]?.values.map((name) => name.trim()) ?? [];
   const own = fields.filter((field) => !field.isSystem);
-  const fieldOf = (column: string) => own.find(({ name }) => name === column) ?? own.find(({ name }) => name.toLowerCase() === column.toLowerCase());
+  const likenesses = [(name: string) => name, (name: string) => name.toLowerCase(), plain];
+  const fieldOf = (column: string) => {
+    const alike = likenesses.find((like) => like(column) && own.some(({ name }) => like(name) === like(column)));
+    return alike && own.find(({ name }) => alike(name) === alike(column));
+  };
   columns.forEach((column, i) => {
     const first = fieldOf(column) && columns.findIndex((other) => fieldOf(other) === fieldOf(column));
     if (first !== undefined && first < i) throw new Error(`The file has the columns "${columns[first]}" and "${column}" for one field. Rename or delete one of them.`);

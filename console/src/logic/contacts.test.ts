@@ -39,6 +39,15 @@ test("lines that lack a value are faults, and other lines are not", () => {
   ]);
 });
 
+test("texts that cannot be phone numbers are faults", () => {
+  const records = readCSV("phone,firstName\n2025550114,Ada\n1.2E+11,Bo\n(+44) 20 7946 0001,Cy");
+  assert.deepEqual(contactsOf(records, fields, true).faults, [
+    { line: 2, text: "phoneNumber must begin with + and the country code: 2025550114" },
+    { line: 3, text: "phoneNumber must not have letters, as in 1.2E+11" },
+  ]);
+  assert.deepEqual(contactsOf(records, fields, true, "US").contacts.map(({ line }) => line), [2, 4]);
+});
+
 test("a file without numbers is accepted only for Web agents", () => {
   const records = readCSV("firstName\nAda");
   assert.equal(contactsOf(records, fields, false).contacts.length, 1);

@@ -24,6 +24,7 @@ export interface CampaignOfContacts {
   id: string;
   name: string;
   agent: { channel: string };
+  defaultRegion: string | null;
   fields: { name: string; isMandatory: boolean; isSystem: boolean }[];
 }
 
@@ -56,7 +57,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
     try {
       const records = readCSV(decodeText(new Uint8Array(await file.arrayBuffer())));
       if (records.length < 2) throw new Error("This file has no contacts: its first line names the columns, and each further line is a contact.");
-      setRead(contactsOf(records, campaign.fields, campaign.agent.channel !== "Web"));
+      setRead(contactsOf(records, campaign.fields, campaign.agent.channel !== "Web", campaign.defaultRegion));
     } catch (error) {
       setProblem((error as Error).message);
     }

@@ -169,6 +169,8 @@ journeys("agents and chats", () => {
       await page.goto(`${base}agents`);
       await open(found.lastRunId, "By id", found.lastRunId);
       await page.waitForURL(`${base}runs/${found.lastRunId}`);
+      await open(found.id, "By id", found.id);
+      await page.waitForURL(`${base}tests?agent=${found.agent.id}&edit=${found.id}`);
     }));
 
   test("letters that are typed after a chat begins are its first message", () =>

@@ -16,6 +16,7 @@ test("places are found by all words, whatever the case and the accents", () => {
 
 test("an id leads to its page", () => {
   assert.deepEqual(placeOfId(" run_01m81p6tm4ea2t5r54fba12ybw"), { to: "/runs/run_01m81p6tm4ea2t5r54fba12ybw", text: "Open run_01m81p6tm4ea2t5r54fba12ybw" });
+  assert.equal(placeOfId("test_01m81p6tm4ea2t5r54fba12ybw")?.to, "/tests/test_01m81p6tm4ea2t5r54fba12ybw");
   assert.equal(placeOfId("run_01m81"), undefined);
   assert.equal(placeOfId("key_01m81p6tm4ea2t5r54fba12ybw"), undefined);
 });

@@ -5,6 +5,7 @@ import { folded } from "./names";
 const pathsOfIds: Record<string, string> = {
   agent: "/agents",
   simchat: "/chats",
+  test: "/tests",
   run: "/runs",
   campaign: "/campaigns",
   dataset: "/knowledge/datasets",

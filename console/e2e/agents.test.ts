@@ -171,6 +171,8 @@ journeys("agents and chats", () => {
       await page.waitForURL(`${base}runs/${found.lastRunId}`);
       await open(found.id, "By id", found.id);
       await page.waitForURL(`${base}tests?agent=${found.agent.id}&edit=${found.id}`);
+      await page.goto(`${base}runs/run_%00`);
+      await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
     }));
 
   test("letters that are typed after a chat begins are its first message", () =>

@@ -179,7 +179,7 @@ journeys("campaigns and consumption", () => {
   });
 
   test("the parts of the consumption are the whole, and the ledger can be saved", () =>
-    visit("consumption", async (page) => {
+    visit("consumption", async (page, { checkAccessible }) => {
       await page.getByRole("heading", { name: "By month" }).waitFor();
       await page.getByRole("button", { name: "This month" }).click();
       await page.getByRole("heading", { name: "By day" }).waitFor();
@@ -190,6 +190,9 @@ journeys("campaigns and consumption", () => {
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name: "CSV" }).click();
       assert.match((await download).suggestedFilename(), /^consumption-.*\.csv$/);
+      await page.goto(`${base}consumption?from=2026-11-30&to=2026-11-01`);
+      await page.getByText("The first day is after the last one.").waitFor();
+      await checkAccessible();
     }));
 });
 

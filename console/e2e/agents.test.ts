@@ -525,6 +525,13 @@ journeys("agents and chats", () => {
       await dialog.getByLabel("Tests", { exact: true }).selectOption({ label: "All of Clinic reception" });
       await page.keyboard.press("Escape");
 
+      await page.goto(`${base}agents`);
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /^Search pages/ }).fill("label");
+      await page.getByRole("option", { name: /^Label verdicts of / }).first().waitFor();
+      await page.getByRole("combobox", { name: /^Search pages/ }).fill("label card");
+      await page.getByRole("option", { name: "Label verdicts of Card support" }).waitFor();
+
       await page.goto(`${base}agents/${agent("Card support")}/connections`);
       await page.getByLabel("Find an agent").fill("clinic");
       await page.getByText(/^\d agents? found$/).waitFor();

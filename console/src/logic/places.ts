@@ -20,6 +20,16 @@ export function placeOfId(text: string): Place | undefined {
   return id && path ? { to: `${path}/${id}`, text: `Open ${id}` } : undefined;
 }
 
+const actionWords = ["chat", "with", "tests", "of", "label", "verdicts"];
+
+/** The text without the words, or starts of words, of actions on agents: "label verdicts card" is about card. */
+export function withoutVerb(text: string): string {
+  const words = text.trim().split(/\s+/);
+  const isOfAction = (word: string) => actionWords.some((action) => action.startsWith(folded(word)));
+  while (words[0] !== undefined && isOfAction(words[0])) words.shift();
+  return words.join(" ");
+}
+
 /** At most `limit` places whose names, with their synonyms, contain all words of the text. Names that begin with it come first. */
 export function found<P extends Place>(places: readonly P[], text: string, limit: number): P[] {
   const plain = folded(text);

@@ -40,6 +40,10 @@ journeys("agents and chats", () => {
       const tops = await agents.evaluateAll((boxes) => boxes.map((box) => box.getBoundingClientRect().top));
       const bar = (await find.boundingBox())!;
       assert.ok(Math.min(...tops) >= bar.y + bar.height);
+      // As with a zoom of 200 %: the panel leaves the board enough room.
+      await page.setViewportSize({ width: 640, height: 360 });
+      const [low, zoom] = [(await find.boundingBox())!, (await page.getByRole("button", { name: "Zoom out" }).boundingBox())!];
+      assert.ok(zoom.y > low.y + low.height + 100);
     }));
 
   test("the graph lights the path of a running chat, and is saved as a file that needs no page", () =>

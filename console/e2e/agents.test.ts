@@ -40,6 +40,10 @@ journeys("agents and chats", () => {
       const tops = await agents.evaluateAll((boxes) => boxes.map((box) => box.getBoundingClientRect().top));
       const bar = (await find.boundingBox())!;
       assert.ok(Math.min(...tops) >= bar.y + bar.height);
+      // As with a zoom of 200 %: the panel leaves the board enough room.
+      await page.setViewportSize({ width: 640, height: 360 });
+      const [low, zoom] = [(await find.boundingBox())!, (await page.getByRole("button", { name: "Zoom out" }).boundingBox())!];
+      assert.ok(zoom.y > low.y + low.height + 100);
     }));
 
   test("the graph lights the path of a running chat, and is saved as a file that needs no page", () =>
@@ -169,6 +173,10 @@ journeys("agents and chats", () => {
       await page.goto(`${base}agents`);
       await open(found.lastRunId, "By id", found.lastRunId);
       await page.waitForURL(`${base}runs/${found.lastRunId}`);
+      await open(found.id, "By id", found.id);
+      await page.waitForURL(`${base}tests?agent=${found.agent.id}&edit=${found.id}`);
+      await page.goto(`${base}runs/run_%00`);
+      await page.getByRole("heading", { level: 1, name: "Not found" }).waitFor();
     }));
 
   test("letters that are typed after a chat begins are its first message", () =>
@@ -400,6 +408,22 @@ journeys("agents and chats", () => {
       await page.getByRole("dialog").waitFor({ state: "detached" });
       assert.equal(await focused(), "New agent");
 
+      // So do the browser's Back and Reload.
+      for (const name of [/^Knowledge/, /^Agents/]) await page.getByRole("complementary").getByRole("link", { name }).click();
+      await page.getByRole("button", { name: "New agent" }).click();
+      await page.keyboard.type("Ada");
+      await page.evaluate(() => history.back());
+      await question.getByRole("button", { name: "Cancel" }).click();
+      const asked = page.waitForEvent("dialog");
+      void page.evaluate(() => location.reload());
+      await (await asked).dismiss();
+      assert.equal(await page.getByRole("dialog").getByLabel("Name").inputValue(), "Ada");
+      await page.evaluate(() => history.back());
+      await question.getByRole("button", { name: "Discard" }).click();
+      await page.getByRole("heading", { level: 1, name: "Knowledge" }).waitFor();
+      await page.evaluate(() => history.back());
+      await page.getByRole("heading", { level: 1, name: "Agents" }).waitFor();
+
       // A menu's entry is hidden when its dialog closes.
       await page.getByLabel("Help and documentation").click();
       await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
@@ -504,6 +528,13 @@ journeys("agents and chats", () => {
       await dialog.getByText(/^\d agents? found$/).waitFor();
       await dialog.getByLabel("Tests", { exact: true }).selectOption({ label: "All of Clinic reception" });
       await page.keyboard.press("Escape");
+
+      await page.goto(`${base}agents`);
+      await page.keyboard.press("Control+k");
+      await page.getByRole("combobox", { name: /^Search pages/ }).fill("label");
+      await page.getByRole("option", { name: /^Label verdicts of / }).first().waitFor();
+      await page.getByRole("combobox", { name: /^Search pages/ }).fill("label card");
+      await page.getByRole("option", { name: "Label verdicts of Card support" }).waitFor();
 
       await page.goto(`${base}agents/${agent("Card support")}/connections`);
       await page.getByLabel("Find an agent").fill("clinic");

@@ -16,7 +16,7 @@ journeys("campaigns and consumption", () => {
       const dialog = page.getByRole("dialog");
       const columns = (await dialog.locator("code").allInnerTexts()).map((text) => text.replace("*", ""));
       const line = (number: string) => [number, ...columns.slice(1).map((column) => `"a, ${column}"`)].join(",");
-      const lines = [columns.join(","), ...Array.from({ length: 1_001 }, (_, i) => line(`+44207946${String(i).padStart(4, "0")}`)), line("12"), ",", line("+44 20 7946 0001")];
+      const lines = [columns.join(","), ...Array.from({ length: 1_001 }, (_, i) => line(`+44207946${String(i).padStart(4, "0")}`)), line("+12"), line("12"), ",", line("+44 20 7946 0001")];
       await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
       const latin1 = Buffer.from(`${columns.join(",")}\n+442079460000,Jos\u00e9`, "latin1");
       await dialog.getByRole("region", { name: "Preview" }).getByText("a, ").first().waitFor();
@@ -26,15 +26,50 @@ journeys("campaigns and consumption", () => {
       await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "twice.csv", mimeType: "text/csv", buffer: Buffer.from(twice) });
       await dialog.getByText("Rename or delete one of them.", { exact: false }).waitFor();
       await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "contacts.csv", mimeType: "text/csv", buffer: Buffer.from(lines.join("\n")) });
-      await dialog.getByRole("button", { name: "Add 1,003 contacts" }).click();
+      await dialog.getByText("line 1004: phoneNumber must begin with + and the country code: 12").waitFor();
+      await dialog.getByRole("button", { name: "Add the other 1,003 contacts" }).click();
       await dialog.getByText("1,000 contacts added.").waitFor();
       await dialog.getByText(/line 1003: phoneNumber must be a valid phone number/).waitFor();
       await watched.checkAccessible();
       await dialog.getByRole("button", { name: "Add the other 2 contacts" }).click();
       await dialog.getByText("1,001 contacts added.").waitFor();
-      await dialog.getByText("line 1005: same number as a contact who is waiting for a call").waitFor();
+      await dialog.getByText("line 1006: same number as a contact who is waiting for a call").waitFor();
       await dialog.getByRole("button", { name: "Done" }).click();
       await page.getByText("1,001 contacts", { exact: true }).waitFor();
+    }));
+
+  test("an import can be stopped, and is not left by accident", () =>
+    visit("campaigns?new=campaign", async (page, watched) => {
+      await page.getByLabel("Name").fill("Stopped");
+      await page.getByLabel("Agent", { exact: true }).selectOption({ label: "Fitness club leads (WhatsApp)" });
+      await page.getByRole("button", { name: "Create campaign" }).click();
+      await page.getByRole("button", { name: "Add contacts" }).click();
+      const dialog = page.getByRole("dialog", { name: "Add contacts to Stopped" });
+      const columns = (await dialog.locator("code").allInnerTexts()).map((text) => text.replace("*", ""));
+      const lines = Array.from({ length: 3_000 }, (_, i) => [`+44207947${String(i).padStart(4, "0")}`, ...columns.slice(1).map(() => "a")].join(","));
+      await dialog.getByLabel("A CSV file of contacts").setInputFiles({ name: "c.csv", mimeType: "text/csv", buffer: Buffer.from([columns.join(","), ...lines].join("\n")) });
+      // The second page waits until the import was stopped.
+      let goOn = () => {};
+      const stopped = new Promise<void>((resolve) => (goOn = resolve));
+      let pages = 0;
+      await page.route(/graphql/, async (route) => {
+        if (route.request().postData()?.includes("mutation AddContacts") && ++pages === 2) await stopped;
+        await route.continue();
+      });
+      await dialog.getByRole("button", { name: "Add 3,000 contacts" }).click();
+      await dialog.getByText("1,000 of 3,000 contacts").waitFor();
+      const asked = page.waitForEvent("dialog");
+      void page.evaluate(() => location.reload());
+      await (await asked).dismiss();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog", { name: "Stop adding contacts?" }).getByRole("button", { name: "Stop" }).click();
+      goOn();
+      await dialog.getByText("2,000 contacts added. To add the others later, import the file again").waitFor();
+      await dialog.getByRole("button", { name: "Add the other 1,000 contacts" }).waitFor();
+      await watched.checkAccessible();
+      await page.keyboard.press("Escape");
+      await page.getByText("2,000 contacts", { exact: true }).waitFor();
+      assert.equal(pages, 2);
     }));
 
   test("starting asks once how many people are called, and a second click completes nothing", () =>
@@ -144,7 +179,7 @@ journeys("campaigns and consumption", () => {
   });
 
   test("the parts of the consumption are the whole, and the ledger can be saved", () =>
-    visit("consumption", async (page) => {
+    visit("consumption", async (page, { checkAccessible }) => {
       await page.getByRole("heading", { name: "By month" }).waitFor();
       await page.getByRole("button", { name: "This month" }).click();
       await page.getByRole("heading", { name: "By day" }).waitFor();
@@ -155,6 +190,9 @@ journeys("campaigns and consumption", () => {
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name: "CSV" }).click();
       assert.match((await download).suggestedFilename(), /^consumption-.*\.csv$/);
+      await page.goto(`${base}consumption?from=2026-11-30&to=2026-11-01`);
+      await page.getByText("The first day is after the last one.").waitFor();
+      await checkAccessible();
     }));
 });
 

@@ -24,6 +24,15 @@ async function hold(page: Page, operation: string): Promise<() => Promise<void>>
 const executionsOf = async (name: string) =>
   (await gateway.ask<{ agentTestExecutions: { totalCount: number } }>(`{ agentTestExecutions(agentId: "${agent(name)}") { totalCount } }`)).agentTestExecutions.totalCount;
 
+/** The id of a new chat about a kettle, without real calls. */
+async function newChat(): Promise<string> {
+  const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
+    "mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }",
+    { input: { agentId: agent("Product help"), dataBag: { productName: "Brook kettle" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
+  );
+  return startSimulationChat.simulationChat.id;
+}
+
 journeys("a slow gateway", () => {
   test("no chat starts with the agent that was chosen before", () =>
     visit(`chats/new?agent=${agent("Card support")}`, async (page) => {
@@ -61,11 +70,7 @@ journeys("a slow gateway", () => {
   });
 
   test("a message is seen once, also while its sending is not confirmed", async () => {
-    const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
-      "mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }",
-      { input: { agentId: agent("Product help"), dataBag: { productName: "Brook kettle" }, toolMocking: { mockAllTools: true, sideEffects: "Deny" } } },
-    );
-    await visit(`chats/${startSimulationChat.simulationChat.id}`, async (page) => {
+    await visit(`chats/${await newChat()}`, async (page) => {
       const release = await hold(page, "Send");
       await page.getByText("Live", { exact: true }).waitFor();
       await page.getByRole("textbox", { name: "Message" }).fill("Can the kettle keep water warm?");
@@ -74,6 +79,34 @@ journeys("a slow gateway", () => {
       assert.equal(await page.getByRole("article").getByText("Can the kettle keep water warm?", { exact: true }).count(), 1);
       await release();
     });
+  });
+
+  test("what is written in a chat is kept until it is sent", async () => {
+    const path = `chats/${await newChat()}`;
+    await visit(path, async (page) => {
+      const message = page.getByRole("textbox", { name: "Message" });
+      await message.fill("x".repeat(4_001));
+      await page.getByText("4,001 of 4,000 characters").waitFor();
+      await page.keyboard.press("Enter");
+      assert.ok(await page.getByRole("button", { name: "Send", exact: true }).isDisabled());
+      await page.reload();
+      assert.equal((await message.inputValue()).length, 4_001);
+
+      const text = "Can the kettle keep water warm?";
+      await page.route("**/graphql", (route) => (/mutation Send\b/.test(route.request().postData() ?? "") ? route.abort() : route.fallback()));
+      await message.fill(text);
+      await page.keyboard.press("Enter");
+      await page.getByText(/^The turn failed/).waitFor();
+      await page.reload();
+      await page.getByText("Your last message was not sent.").waitFor();
+      await page.getByRole("article").getByText(text).waitFor();
+      await page.unrouteAll();
+      // Another message is sent first. The one that was not sent can still be edited.
+      await message.fill("Hello?");
+      await page.keyboard.press("Enter");
+      await page.getByRole("log").getByText("Hello?").first().waitFor();
+      assert.equal(await message.inputValue(), text);
+    }, [/ERR_FAILED/]);
   });
 
   test("a double click runs tests once", async () => {

@@ -18,6 +18,7 @@ const pages: [path: string, page: LazyExoticComponent<ComponentType>][] = [
   ["/chats/new", lazy(() => import("./pages/NewChat"))],
   ["/chats/:id", lazy(() => import("./pages/Chat"))],
   ["/tests", lazy(() => import("./pages/Tests"))],
+  ["/tests/:id", lazy(() => import("./pages/Test"))],
   ["/tests/:id/blame", lazy(() => import("./pages/Blame"))],
   ["/schedules", lazy(() => import("./pages/Schedules"))],
   ["/runs/:id", lazy(() => import("./pages/Run"))],

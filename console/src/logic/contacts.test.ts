@@ -15,6 +15,12 @@ test("columns become numbers and fields, ignoring case, and other columns are li
   assert.deepEqual([faults, unused], [[], ["shoe size"]]);
 });
 
+test("spaces and punctuation in the names of columns do not matter, unless there is a closer field", () => {
+  assert.deepEqual(contactsOf(readCSV("Phone Number,First Name\n+1,Ada"), fields, true).contacts[0]?.dataBag, { firstName: "Ada" });
+  const both = [...fields, { name: "first_name", isMandatory: false, isSystem: false }];
+  assert.deepEqual(contactsOf(readCSV("phone,First_Name,FIRSTNAME\n+1,Ada,Bo"), both, true).contacts[0]?.dataBag, { first_name: "Ada", firstName: "Bo" });
+});
+
 test("two columns for one field are refused, and a second column of numbers is listed", () => {
   const twice = readCSV("phoneNumber,firstName,FirstName\n+1,Ada,Bo");
   assert.throws(() => contactsOf(twice, fields, true), /has the columns "firstName" and "FirstName" for one field. Rename or delete one of them/);
@@ -31,6 +37,15 @@ test("lines that lack a value are faults, and other lines are not", () => {
     { line: 4, text: "no firstName" },
     { line: 6, text: "3 values, but 2 columns" },
   ]);
+});
+
+test("texts that cannot be phone numbers are faults", () => {
+  const records = readCSV("phone,firstName\n2025550114,Ada\n1.2E+11,Bo\n(+44) 20 7946 0001,Cy");
+  assert.deepEqual(contactsOf(records, fields, true).faults, [
+    { line: 2, text: "phoneNumber must begin with + and the country code: 2025550114" },
+    { line: 3, text: "phoneNumber must not have letters, as in 1.2E+11" },
+  ]);
+  assert.deepEqual(contactsOf(records, fields, true, "US").contacts.map(({ line }) => line), [2, 4]);
 });
 
 test("a file without numbers is accepted only for Web agents", () => {

@@ -27,18 +27,26 @@ interface CampaignField {
 
 const phoneColumns = new Set(["phone", "phonenumber", "telephone", "tel", "mobile", "number"]);
 
+/** The letters and digits of a column's name in lower case, so that "First Name" is firstName. */
+const plain = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+
 /** The maximum number of contacts in one request. */
 export const pageSize = 1_000;
 
 /**
  * Reads contacts from the records of a CSV file. The first record names the columns. A line that lacks a required number
- * or a mandatory value is a fault and gives no contact. Empty values are left out. Throws an error if numbers are required
- * and no column has them, or if two columns have the same field.
+ * or a mandatory value, or whose number cannot be valid, is a fault and gives no contact. Empty values are left out.
+ * `region` completes numbers without a country code. Throws an error if numbers are required and no column has them, or if
+ * two columns have the same field.
  */
-export function contactsOf(records: readonly CSVRecord[], fields: readonly CampaignField[], needsNumber: boolean): Contacts {
+export function contactsOf(records: readonly CSVRecord[], fields: readonly CampaignField[], needsNumber: boolean, region: string | null = null): Contacts {
   const columns = records[0]?.values.map((name) => name.trim()) ?? [];
   const own = fields.filter((field) => !field.isSystem);
-  const fieldOf = (column: string) => own.find(({ name }) => name === column) ?? own.find(({ name }) => name.toLowerCase() === column.toLowerCase());
+  const likenesses = [(name: string) => name, (name: string) => name.toLowerCase(), plain];
+  const fieldOf = (column: string) => {
+    const alike = likenesses.find((like) => like(column) && own.some(({ name }) => like(name) === like(column)));
+    return alike && own.find(({ name }) => alike(name) === alike(column));
+  };
   columns.forEach((column, i) => {
     const first = fieldOf(column) && columns.findIndex((other) => fieldOf(other) === fieldOf(column));
     if (first !== undefined && first < i) throw new Error(`The file has the columns "${columns[first]}" and "${column}" for one field. Rename or delete one of them.`);
@@ -55,13 +63,22 @@ export function contactsOf(records: readonly CSVRecord[], fields: readonly Campa
     const phoneNumber = values[phone]?.trim() ?? "";
     const missing = fields.filter((field) => field.isMandatory && !field.isSystem && !dataBag[field.name]).map((field) => field.name);
     if (needsNumber && !phoneNumber) missing.unshift("phone number");
+    const wrong = phoneNumber && numberFault(phoneNumber, region);
     if (values.length > columns.length) faults.push({ line, text: `${values.length} values, but ${columns.length} columns` });
     else if (missing.length > 0) faults.push({ line, text: `no ${missing.join(", no ")}` });
+    else if (wrong) faults.push({ line, text: wrong });
     else return [{ line, phoneNumber, dataBag }];
     return [];
   });
   const unused = columns.filter((column, i) => column && i !== phone && !fieldOf(column));
   return { contacts, faults, unused };
+}
+
+/** Why a text can never be a phone number. The gateway checks all other numbers. */
+function numberFault(number: string, region: string | null): string {
+  if (/\p{L}/u.test(number)) return `phoneNumber must not have letters, as in ${number}`;
+  if (!region && !/^[^\p{Nd}]*[+\uff0b]/u.test(number)) return `phoneNumber must begin with + and the country code: ${number}`;
+  return "";
 }
 
 /** The gateway's faults of a page, such as one at "items.3.phoneNumber", by the lines of its contacts. */

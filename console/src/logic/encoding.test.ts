@@ -15,3 +15,9 @@ test("another encoding is refused with its first line", () => {
   assert.throws(() => decodeText(latin1("a\nb\nJos\u00e9\nc")), /Line 3 is not UTF-8/);
   assert.throws(() => decodeText(latin1("a\nJos\u00e9")), /Line 2 is not UTF-8/);
 });
+
+test("a workbook is refused as one, whatever its name", () => {
+  assert.throws(() => decodeText(latin1("PK\u0003\u0004\u0014\0")), /This file is a workbook, not text/);
+  assert.throws(() => decodeText(latin1("\u00d0\u00cf\u0011\u00e0\u00a1")), /This file is a workbook, not text/);
+  assert.equal(decodeText(latin1("PK")), "PK");
+});

@@ -8,13 +8,16 @@ export function yesterday(now: Date): Date {
   return new Date(now.getFullYear(), now.getMonth(), now.getDate() - 1);
 }
 
-/** The tests that passed before and turned red since yesterday, the latest first, and those that were red before. Tests that never passed are last. */
+/**
+ * The tests that turned red since yesterday, or failed in their first run since then, and those that were red before. Of
+ * both, tests that passed before come first, the latest first.
+ */
 export function turned<Test extends Red>(red: readonly Test[], now: Date): { fresh: Test[]; earlier: Test[] } {
   const since = yesterday(now).getTime();
   const at = (test: Test) => Date.parse(test.failingSince?.run.createdAt ?? "") || 0;
   const hasPassed = (test: Test) => Number(Boolean(test.failingSince?.lastPassed));
   const byTime = red.toSorted((a, b) => hasPassed(b) - hasPassed(a) || at(b) - at(a));
-  const isFresh = (test: Test) => hasPassed(test) === 1 && at(test) >= since;
+  const isFresh = (test: Test) => at(test) >= since;
   return { fresh: byTime.filter(isFresh), earlier: byTime.filter((test) => !isFresh(test)) };
 }
 

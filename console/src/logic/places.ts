@@ -5,6 +5,7 @@ import { folded } from "./names";
 const pathsOfIds: Record<string, string> = {
   agent: "/agents",
   simchat: "/chats",
+  test: "/tests",
   run: "/runs",
   campaign: "/campaigns",
   dataset: "/knowledge/datasets",
@@ -17,6 +18,16 @@ export function placeOfId(text: string): Place | undefined {
   const [id, prefix = ""] = /^([a-z]+)_[0-9a-hjkmnp-tv-z]{26}$/.exec(text.trim()) ?? [];
   const path = pathsOfIds[prefix];
   return id && path ? { to: `${path}/${id}`, text: `Open ${id}` } : undefined;
+}
+
+const actionWords = ["chat", "with", "tests", "of", "label", "verdicts"];
+
+/** The text without the words, or starts of words, of actions on agents: "label verdicts card" is about card. */
+export function withoutVerb(text: string): string {
+  const words = text.trim().split(/\s+/);
+  const isOfAction = (word: string) => actionWords.some((action) => action.startsWith(folded(word)));
+  while (words[0] !== undefined && isOfAction(words[0])) words.shift();
+  return words.join(" ");
 }
 
 /** At most `limit` places whose names, with their synonyms, contain all words of the text. Names that begin with it come first. */

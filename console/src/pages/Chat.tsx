@@ -14,6 +14,7 @@ import { errorText, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { useRepeat } from "../ui/useRepeat";
 import styles from "./Chat.module.css";
+import { keepIn, keptIn } from "./agent/draft";
 import { Approvals } from "./chat/Approvals";
 import { ChatFacts } from "./chat/ChatFacts";
 import { Compose, type Pending } from "./chat/Compose";
@@ -54,7 +55,7 @@ export default function Chat() {
 }
 
 function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) {
-  const [pending, setPending] = useState<Pending>();
+  const [pending, setPending] = useState(() => keptIn<Pending>("unsent", chat.id));
   const isSending = Boolean(pending && !pending.isFailed);
   const live = useLiveChat(chat, refresh, isSending);
   const state = usePaced(live);
@@ -67,18 +68,21 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
   const send = async ({ text, key }: Pick<Pending, "text" | "key">) => {
     const after = live.messages.at(-1)?.sequence ?? 0;
     setPending({ text, key, after });
+    keepIn("unsent", chat.id, undefined);
     const sent = await sendMessage.run(
       { input: { simulationChatId: chat.id, text } },
       { fetchOptions: { headers: authorized({ "Idempotency-Key": key }) } },
     );
-    setPending(sent ? undefined : { text, key, after, isFailed: true });
+    const unsent = sent ? undefined : { text, key, after, isFailed: true };
+    setPending(unsent);
+    if (unsent) keepIn("unsent", chat.id, unsent);
     refresh();
   };
   // The message may already be in the chat before its mutation returns.
   const isSaid = pending && live.messages.some(({ role, text, sequence }) => role === "user" && sequence > pending.after && text === pending.text);
   const unsaid = isSaid ? undefined : pending;
   // Another tab may have sent the message of the failed turn. Only the sender can send it again.
-  const wasFailed = unsaid?.isFailed && sendMessage.error ? errorText(sendMessage.error) : (!pending || unsaid?.isFailed) && live.failure;
+  const failure = unsaid?.isFailed && sendMessage.error ? errorText(sendMessage.error) : (!pending || unsaid?.isFailed) && live.failure;
   const isReplying = isSending || chat.status === "Replying";
   const said = new Set(live.messages.map(({ text }) => text));
   const scenarios = chat.agent.tests.nodes.flatMap((test) => (test.__typename === "SimulationTest" ? [test.scenario] : []));
@@ -136,14 +140,14 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
         <div className={styles.scene}>
           <Conversation chat={chat} state={state} pending={unsaid} />
           <Approvals chatId={chat.id} isOver={isEnded} className={styles.faults} />
-          {(end.error || wasFailed) && (
+          {(end.error || failure || unsaid?.isFailed) && (
             <div className={styles.faults}>
               {end.error && <Failure error={end.error} />}
-              {wasFailed && (
+              {(failure || unsaid?.isFailed) && (
                 <div className="note bad row" role="alert">
-                  <span>The turn failed: {wasFailed}</span>
-                  {pending && (
-                    <button type="button" className="push" onClick={() => void send(pending)}>
+                  <span>{failure ? `The turn failed: ${failure}` : "Your last message was not sent."}</span>
+                  {unsaid && !isEnded && (
+                    <button type="button" className="push" onClick={() => void send(unsaid)}>
                       Send again
                     </button>
                   )}
@@ -151,7 +155,14 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
               )}
             </div>
           )}
-          <Compose isEnded={isEnded} isBusy={isReplying} suggestions={suggestions(scenarios, said)} send={(message) => void send(message)}>
+          <Compose
+            chatId={chat.id}
+            isEnded={isEnded}
+            isBusy={isReplying}
+            suggestions={suggestions(scenarios, said)}
+            unsent={unsaid?.isFailed ? unsaid.text : ""}
+            send={(message) => void send(message)}
+          >
             <Reality calls={chat.coverage} />
           </Compose>
         </div>

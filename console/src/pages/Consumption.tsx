@@ -49,7 +49,8 @@ export default function Consumption() {
   const days = { from: params.get("from") ?? usual.from, to: params.get("to") ?? usual.to };
   const choices: By[] = dayCount(days) > mostDays ? ["month", "week"] : ["day", "week", "month"];
   const by = choices.find((each) => each === params.get("by")) ?? choices[0] ?? "month";
-  const answer = usePage(ConsumptionQuery, { ...days, byDay: by !== "month" }, { keeps: true });
+  const isReversed = days.from > days.to;
+  const answer = usePage(ConsumptionQuery, { ...days, byDay: by !== "month" }, { keeps: true, pause: isReversed });
   // While other days load, the old sums could be mistaken for theirs.
   const breakdown = answer.isOld ? undefined : answer.data?.consumptionBreakdown;
   const subscription = answer.data?.company.subscription;
@@ -57,16 +58,21 @@ export default function Consumption() {
   const setBy = (next: string) => setParams((old) => ({ ...Object.fromEntries(old), by: next }));
   const preset = Object.entries(presets).find(([, { from, to }]) => from === days.from && to === days.to)?.[0] ?? "";
   return (
-    <Page title="Consumption" actions={<ExportButton days={days} />}>
+    <Page title="Consumption" actions={<ExportButton days={days} disabled={isReversed} />}>
       {subscription && <Plan subscription={subscription} now={today} />}
       <div className="toolbar">
         <Segment label="Period" options={presetNames.map(([name]) => [name, name] as const)} value={preset as (typeof presetNames)[number][0]} set={(name) => set(presets[name] ?? usual)} />
-        <input type="date" aria-label="From" value={days.from} max={days.to} onChange={(event) => event.target.value && set({ ...days, from: event.target.value })} />
-        <input type="date" aria-label="To" value={days.to} min={days.from} onChange={(event) => event.target.value && set({ ...days, to: event.target.value })} />
+        <input type="date" aria-label="From" aria-invalid={isReversed || undefined} value={days.from} max={days.to} onChange={(event) => event.target.value && set({ ...days, from: event.target.value })} />
+        <input type="date" aria-label="To" aria-invalid={isReversed || undefined} value={days.to} min={days.from} onChange={(event) => event.target.value && set({ ...days, to: event.target.value })} />
         <span className="muted small">UTC days</span>
+        {isReversed && (
+          <span className="fault small" role="alert">
+            The first day is after the last one.
+          </span>
+        )}
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
-      {!breakdown && !answer.error && <Loading />}
+      {!breakdown && !answer.error && !isReversed && <Loading />}
       {breakdown && <Parts breakdown={breakdown} by={by} choices={choices} setBy={setBy} />}
     </Page>
   );
@@ -203,7 +209,7 @@ function Channels({ channels, total }: { channels: Breakdown["byChannel"]; total
 }
 
 /** Downloads the ledger. A link cannot, because the token goes into a header. */
-function ExportButton({ days }: { days: Days }) {
+function ExportButton({ days, disabled }: { days: Days; disabled: boolean }) {
   const save = async () => {
     const url = gatewayURL("Consumption/export");
     url.search = new URLSearchParams({ ...days, format: "csv" }).toString();
@@ -219,7 +225,7 @@ function ExportButton({ days }: { days: Days }) {
     URL.revokeObjectURL(link.href);
   };
   return (
-    <button type="button" title="The ledger of this period" onClick={() => void save()}>
+    <button type="button" title="The ledger of this period" disabled={disabled} onClick={() => void save()}>
       <Icon name="download" />
       CSV
     </button>

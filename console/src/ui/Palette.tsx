@@ -7,7 +7,7 @@ import { signOut } from "../api/session";
 import { eachOnce } from "../logic/groups";
 import type { Place } from "../logic/keys";
 import { withoutOverrides } from "../logic/names";
-import { found, placeOfId } from "../logic/places";
+import { found, placeOfId, withoutVerb } from "../logic/places";
 import { may } from "./Act";
 import { useModal } from "./Dialog";
 import styles from "./Palette.module.css";
@@ -16,8 +16,9 @@ import { accountSections, sections } from "./sections";
 
 /** All named objects; types with too many are filtered by the text. */
 const PlacesQuery = graphql(`
-  query Places($text: String) {
+  query Places($text: String, $rest: String) {
     agents(first: 100, filter: { nameContains: $text }) { pageInfo { hasNextPage } nodes { id name } }
+    actedOn: agents(first: 12, filter: { nameContains: $rest }) { nodes { id name } }
     campaigns(first: 100, filter: { nameContains: $text }) { pageInfo { hasNextPage } nodes { id name } }
     datasets(first: 100) { nodes { id name } }
     knowledgeBaseChats(first: 100) { nodes { id name } }
@@ -137,7 +138,7 @@ export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () =>
 
 function useGroups(text: string, location: string): { groups: Group[]; isRead: boolean } {
   const [isLarge, setLarge] = useState(false);
-  const [{ data, error, fetching }] = useQuery({ query: PlacesQuery, variables: { text: isLarge ? text : "" } });
+  const [{ data, error, fetching }] = useQuery({ query: PlacesQuery, variables: isLarge ? { text, rest: withoutVerb(text) } : { text: "", rest: "" } });
   if (!isLarge && (data?.agents.pageInfo.hasNextPage || data?.campaigns.pageInfo.hasNextPage)) setLarge(true);
   const sought = useSettled(text.trim(), 150);
   const isShort = sought.length < searchedFrom;
@@ -162,12 +163,17 @@ function useGroups(text: string, location: string): { groups: Group[]; isRead: b
     // A tool is on the page of an agent that has it.
     { name: "Tools", places: tools.flatMap(({ id, name, agents }) => agents.nodes.map((agent) => ({ to: `/agents/${agent.id}/connections?tool=${id}`, text: `${name}, ${agent.name}` }))) },
     { name: "Documents", places: named("/knowledge/documents", documents) },
-    { name: "Actions", places: text ? actions(data?.agents.nodes ?? []) : [] },
+    { name: "Actions", places: text ? actions(each([...(data?.agents.nodes ?? []), ...(data?.actedOn.nodes ?? [])])) : [] },
   ];
   // The arrow keys go by address, so each place is listed once.
   const fitting = eachOnce(groups.map((group) => ({ ...group, places: found(group.places, text, 12) })));
   const isSearched = isShort ? sought === text.trim() : sought === text.trim() && !more.fetching;
   return { groups: fitting, isRead: !fetching && isSearched && Boolean(data ?? error) };
+}
+
+/** The agents, each once. */
+function each<Agent extends { id: string }>(agents: readonly Agent[]): Agent[] {
+  return [...new Map(agents.map((agent) => [agent.id, agent])).values()];
 }
 
 /** The actions that are possible on any page, with the key's scopes. */

@@ -85,8 +85,10 @@ export function errorText(error: CombinedError): string {
   return [...new Set(messages)].join(" · ");
 }
 
+/** Whether the object of a page does not exist. For a text that cannot be an id, the gateway reports a fault of the id. */
 export function isNotFound(error: CombinedError | undefined): boolean {
-  return error?.graphQLErrors.some((e) => e.extensions.code === "NOT_FOUND" && (e.path?.length ?? 0) <= 1) ?? false;
+  const isMissing = ({ code, fields }: Record<string, unknown>) => code === "NOT_FOUND" || Boolean((fields as { id?: unknown } | undefined)?.id);
+  return error?.graphQLErrors.some((e) => isMissing(e.extensions) && (e.path?.length ?? 0) <= 1) ?? false;
 }
 
 /** The result of a page's query: its data, a placeholder while it loads, and errors above partial data. */

@@ -13,17 +13,20 @@ export function keepDraft(agentId: string, draft: Draft | undefined): void {
   keepIn("prompt", agentId, draft);
 }
 
-/** What is unsaved of a part of the agent in this tab. Signing out removes it. */
-export function keptIn<Unsaved>(part: "prompt" | "settings", agentId: string): Unsaved | undefined {
-  const kept = sessionStorage.getItem(nameOf(part, agentId));
+/** Parts of an agent, and of a chat: the message that is being written, and the one that could not be sent. */
+type Part = "prompt" | "settings" | "message" | "unsent";
+
+/** What is unsaved of a part of the agent or chat in this tab. Signing out removes it. */
+export function keptIn<Unsaved>(part: Part, id: string): Unsaved | undefined {
+  const kept = sessionStorage.getItem(nameOf(part, id));
   return kept ? (JSON.parse(kept) as Unsaved) : undefined;
 }
 
-export function keepIn<Unsaved>(part: "prompt" | "settings", agentId: string, unsaved: Unsaved | undefined): void {
-  if (unsaved) sessionStorage.setItem(nameOf(part, agentId), JSON.stringify(unsaved));
-  else sessionStorage.removeItem(nameOf(part, agentId));
+export function keepIn<Unsaved>(part: Part, id: string, unsaved: Unsaved | undefined): void {
+  if (unsaved) sessionStorage.setItem(nameOf(part, id), JSON.stringify(unsaved));
+  else sessionStorage.removeItem(nameOf(part, id));
 }
 
-function nameOf(part: string, agentId: string): string {
-  return `agentgraph:${part}:${agentId}`;
+function nameOf(part: Part, id: string): string {
+  return `agentgraph:${part}:${id}`;
 }

@@ -1,8 +1,8 @@
 import type { CombinedError } from "@urql/core";
-import { useRef, useState } from "react";
+import { useRef, useState, type RefObject } from "react";
 import { useClient } from "urql";
 import { graphql } from "../../api/graphql";
-import { newKey } from "../../api/page";
+import { newKey, useHere } from "../../api/page";
 import { authorized } from "../../api/session";
 import { contactsOf, duplicatesByLine, faultsByLine, pageSize, type Contact, type Contacts, type LineFault } from "../../logic/contacts";
 import { readCSV } from "../../logic/csv";
@@ -24,6 +24,7 @@ export interface CampaignOfContacts {
   id: string;
   name: string;
   agent: { channel: string };
+  defaultRegion: string | null;
   fields: { name: string; isMandatory: boolean; isSystem: boolean }[];
 }
 
@@ -42,6 +43,12 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
   const [read, setRead] = useState<Contacts>();
   const [problem, setProblem] = useState("");
   const [readings, setReadings] = useState(0);
+  const [isBusy, setBusy] = useState(false);
+  const isStopped = useRef(false);
+  const close = () => {
+    isStopped.current = true;
+    if (!isBusy) onClose();
+  };
   const choose = async (file: File | undefined) => {
     setRead(undefined);
     setReadings(readings + 1);
@@ -50,14 +57,14 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
     try {
       const records = readCSV(decodeText(new Uint8Array(await file.arrayBuffer())));
       if (records.length < 2) throw new Error("This file has no contacts: its first line names the columns, and each further line is a contact.");
-      setRead(contactsOf(records, campaign.fields, campaign.agent.channel !== "Web"));
+      setRead(contactsOf(records, campaign.fields, campaign.agent.channel !== "Web", campaign.defaultRegion));
     } catch (error) {
       setProblem((error as Error).message);
     }
   };
   const fields = campaign.fields.filter((field) => !field.isSystem);
   return (
-    <Dialog title={`Add contacts to ${campaign.name}`} onClose={onClose}>
+    <Dialog title={`Add contacts to ${campaign.name}`} onClose={close} question={isBusy ? stop : undefined}>
       <div className="stack">
         <div className="field">
           <p>A CSV file with the columns</p>
@@ -70,7 +77,7 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
               </code>
             ))}
           </p>
-          <FileDrop label="A CSV file of contacts" accept=".csv,.tsv,.txt,text/csv" onFiles={([file]) => void choose(file)} />
+          <FileDrop label="A CSV file of contacts" accept=".csv,.tsv,.txt,text/csv" disabled={isBusy} onFiles={([file]) => void choose(file)} />
           <span className="muted small">Each line needs a value for *. Other columns are ignored. Nothing is sent until you confirm.</span>
         </div>
         {problem && (
@@ -78,23 +85,37 @@ export function AddContacts({ campaign, onClose, onAdded }: { campaign: Campaign
             {problem}
           </p>
         )}
-        {read && <Sending key={readings} campaign={campaign} read={read} onClose={onClose} onAdded={onAdded} />}
+        {read && <Sending key={readings} campaign={campaign} read={read} isBusy={isBusy} setBusy={setBusy} isStopped={isStopped} onClose={onClose} onAdded={onAdded} />}
       </div>
     </Dialog>
   );
 }
 
-function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfContacts; read: Contacts; onClose: () => void; onAdded: () => void }) {
+const stop = { title: "Stop adding contacts?", text: "The contacts that were already added stay in the campaign.", verb: "Stop", isDangerous: true };
+
+interface SendingProps {
+  campaign: CampaignOfContacts;
+  read: Contacts;
+  isBusy: boolean;
+  setBusy: (isBusy: boolean) => void;
+  /** Set when the user stops: no further page is sent. */
+  isStopped: RefObject<boolean>;
+  onClose: () => void;
+  onAdded: () => void;
+}
+
+function Sending({ campaign, read, isBusy, setBusy, isStopped, onClose, onAdded }: SendingProps) {
   const client = useClient();
+  const isHere = useHere();
   const [{ left, faults, duplicates, added }, setProgress] = useState<Progress>({ left: read.contacts, faults: read.faults, duplicates: [], added: 0 });
   const key = useRef(newKey());
-  const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<CombinedError>();
   const send = async () => {
     setBusy(true);
     setError(undefined);
+    isStopped.current = false;
     let rest = left;
-    while (rest.length > 0) {
+    while (rest.length > 0 && isHere.current && !isStopped.current) {
       const page = rest.slice(0, pageSize);
       const items = page.map(({ phoneNumber, dataBag }) => ({ phoneNumber, dataBag }));
       const headers = authorized({ "Idempotency-Key": key.current });
@@ -119,17 +140,20 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
     }
     setBusy(false);
   };
-  const isDone = added + duplicates.length > 0 && left.length === 0;
+  const sent = added + duplicates.length;
+  const isDone = sent > 0 && left.length === 0;
   return (
     <>
       {faults.length > 0 && <Lines lines={faults} kind="bad" what="left out" />}
       {duplicates.length > 0 && <Lines lines={duplicates} kind="warn" what="skipped, so that nobody is called twice" />}
       {read.unused.length > 0 && <p className="muted small">Ignored columns, without a field of that name: {read.unused.join(", ")}. To import them, add fields in the agent's settings.</p>}
-      {left.length > 0 && added + duplicates.length === 0 && <Preview contacts={left} />}
+      {left.length > 0 && sent === 0 && <Preview contacts={left} />}
       {error && <Failure error={error} />}
-      {isBusy && <progress value={added + duplicates.length} max={added + duplicates.length + left.length} aria-label="Progress" />}
+      {isBusy && <progress value={sent} max={sent + left.length} aria-label="Progress" />}
       <p role="status">
-        {added > 0 && `${plural(added, "contact")} added.`} {left.length === 0 && added + duplicates.length === 0 && "No contacts can be added. Fix the file and choose it again."}
+        {isBusy ? `${count(sent)} of ${plural(sent + left.length, "contact")}` : added > 0 && `${plural(added, "contact")} added.`}
+        {!isBusy && added > 0 && left[0] && ` ${laterOf(read, left[0])}`}
+        {left.length === 0 && sent === 0 && "No contacts can be added. Fix the file and choose it again."}
       </p>
       {isDone && (
         <div>
@@ -147,6 +171,12 @@ function Sending({ campaign, read, onClose, onAdded }: { campaign: CampaignOfCon
       )}
     </>
   );
+}
+
+/** How to add the contacts that are left once the dialog is closed. Contacts without numbers would be added twice. */
+function laterOf(read: Contacts, next: Contact): string {
+  if (read.contacts.some(({ phoneNumber }) => !phoneNumber)) return `To add the others later, import a file with the lines from ${count(next.line)} on.`;
+  return "To add the others later, import the file again: numbers that wait for a call are skipped.";
 }
 
 function Lines({ lines, kind, what }: { lines: LineFault[]; kind: "bad" | "warn"; what: string }) {

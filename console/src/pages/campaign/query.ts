@@ -3,7 +3,7 @@ import { graphql, type ResultOf } from "../../api/graphql";
 export const CampaignQuery = graphql(`
   query Campaign($id: ID!, $first: Int!, $after: String, $status: CampaignItemStatus, $filter: CampaignItemFilter) {
     campaign(id: $id) {
-      id name status maxAttempts retryDelayMinutes itemVersion
+      id name status maxAttempts retryDelayMinutes defaultRegion itemVersion
       agent { id name channel }
       fields { name isMandatory isSystem }
       counts { total pending calling processingResult processed error }

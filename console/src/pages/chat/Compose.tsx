@@ -1,7 +1,9 @@
-import { useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { newKey } from "../../api/page";
 import { Act, may } from "../../ui/Act";
+import { count } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
+import { keepIn, keptIn } from "../agent/draft";
 import styles from "./Compose.module.css";
 
 /** A message that is being sent. Its idempotency key lets it be sent again without arriving twice. */
@@ -13,24 +15,39 @@ export interface Pending {
   after: number;
 }
 
-/** Where the contact's messages are written. `suggestions` are sentences that a contact could say. */
-export function Compose({ isEnded, isBusy, suggestions, send, children }: {
+/** The maximum number of characters of a message. */
+const maxMessage = 4_000;
+
+/** Where the contact's messages are written. The tab keeps an unfinished one. `suggestions` are sentences that a contact could say. */
+export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, children }: {
+  chatId: string;
   isEnded: boolean;
   isBusy: boolean;
   suggestions: readonly string[];
+  /** The text of the message that could not be sent. It returns to the field when another message is sent. */
+  unsent: string;
   send: (message: Pick<Pending, "text" | "key">) => void;
   /** The content below the field, on the left. */
   children: ReactNode;
 }) {
-  const [text, setText] = useState("");
+  const [text, setText] = useState(() => keptIn<string>("message", chatId) ?? "");
   const field = useRef<HTMLTextAreaElement>(null);
+  const counter = useId();
+  const length = [...text.trim()].length;
+  const isTooLong = length > maxMessage;
   const isAble = !isBusy && !isEnded && may("simulate");
-  const isReady = isAble && text.trim() !== "";
-  const submit = () => {
-    if (!isReady) return;
-    send({ text: text.trim(), key: newKey() });
-    setText("");
+  const isReady = isAble && length > 0 && !isTooLong;
+  const write = (next: string) => {
+    keepIn("message", chatId, next);
+    setText(next);
+  };
+  const say = (message: string, rest: string) => {
+    send({ text: message, key: newKey() });
+    write([unsent, rest].filter(Boolean).join("\n"));
     field.current?.focus();
+  };
+  const submit = () => {
+    if (isReady) say(text.trim(), "");
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
@@ -42,14 +59,7 @@ export function Compose({ isEnded, isBusy, suggestions, send, children }: {
       {isAble && suggestions.length > 0 && (
         <div className={styles.suggestions} role="group" aria-label="Suggestions">
           {suggestions.map((suggestion) => (
-            <button
-              key={suggestion}
-              type="button"
-              onClick={() => {
-                send({ text: suggestion, key: newKey() });
-                field.current?.focus();
-              }}
-            >
+            <button key={suggestion} type="button" onClick={() => say(suggestion, text)}>
               {suggestion}
             </button>
           ))}
@@ -65,13 +75,15 @@ export function Compose({ isEnded, isBusy, suggestions, send, children }: {
       >
         <textarea
           aria-label="Message"
+          aria-describedby={isTooLong ? counter : undefined}
+          aria-invalid={isTooLong || undefined}
           rows={1}
-          value={text}
+          value={isEnded ? "" : text}
           disabled={isEnded}
           autoFocus
           ref={field}
           placeholder={isEnded ? "The conversation has ended." : "Write as the contact"}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => write(event.target.value)}
           onKeyDown={onKey}
         />
         <Act scope="simulate" type="submit" className="primary only" aria-label="Send" disabled={!isReady} title="Send">
@@ -80,6 +92,11 @@ export function Compose({ isEnded, isBusy, suggestions, send, children }: {
       </form>
       <div className={styles.under}>
         {children}
+        {length > maxMessage * 0.9 && (
+          <span id={counter} className={isTooLong ? "fault" : "muted"}>
+            {count(length)} of {count(maxMessage)} characters
+          </span>
+        )}
         <span className="push wide">
           <kbd>Enter</kbd> sends, <kbd>Shift</kbd> <kbd>Enter</kbd> starts a line
         </span>

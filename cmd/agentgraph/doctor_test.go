@@ -102,6 +102,23 @@ func TestServeRefusesAReadOnlyDatabase(t *testing.T) {
 	}
 }
 
+func TestDoctorChecksEncodingAndLocale(t *testing.T) {
+	t.Parallel()
+	latin := dbtest.EmptyURLWith(t, "ENCODING 'LATIN1' LOCALE 'C'")
+	plain := dbtest.EmptyURLWith(t, "LC_CTYPE 'C'")
+	for _, command := range []string{"serve", "doctor"} {
+		o := ran(t, command, "--database-url", latin, "--listen", "127.0.0.1:0")
+		require.Equal(t, 1, o.code)
+		require.Contains(t, o.out+o.log, "is LATIN1, and agentgraph needs UTF8")
+	}
+	require.Zero(t, ran(t, "migrate", "up", "--database-url", plain).code)
+	o := ran(t, "doctor", "--database-url", plain, "--listen", "127.0.0.1:0")
+	require.Zero(t, o.code, o.out)
+	require.Contains(t, o.out, "warning  locale              lower('É') is not 'é'")
+	require.Contains(t, ran(t, "doctor", "--database-url", dbtest.URL(t), "--listen", "127.0.0.1:0").out,
+		"ok       locale ")
+}
+
 func TestDoctorReportsFindings(t *testing.T) {
 	t.Parallel()
 	address, empty, foreign := dbtest.URL(t), dbtest.EmptyURL(t), dbtest.EmptyURL(t)

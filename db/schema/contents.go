@@ -35,6 +35,8 @@ type Contents struct {
 	MayCreate bool
 	// Clock is the server's time.
 	Clock time.Time
+	// FoldsCase is set if lower() of the database's locale works for É and for I, which Turkish has as the capital of ı.
+	FoldsCase bool
 	// MaxConnections is how many connections the server allows to users who are not superusers.
 	MaxConnections int
 	// Others lists the tables and views of other programs, by name, except those of extensions.
@@ -109,7 +111,7 @@ func withConnection(ctx context.Context, address string, do func(*pgx.Conn) erro
 	return do(conn)
 }
 
-// inspect reads the contents as the role, with one statement. The database is the program's if it has goose's table of
+// inspect reads the contents as the role. The database is the program's if it has goose's table of
 // versions.
 func inspect(ctx context.Context, role string, conn interface {
 	QueryRow(ctx context.Context, statement string, args ...any) pgx.Row
@@ -137,6 +139,11 @@ func inspect(ctx context.Context, role string, conn interface {
 		&c.MayBind, &c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("inspect the database: %w", pg.Reason(explainRights(role, err)))
+	}
+	if c.encoding == utf8 { // other encodings may lack these letters
+		if err := conn.QueryRow(ctx, "SELECT lower('É') = 'é' AND lower('I') = 'i'").Scan(&c.FoldsCase); err != nil {
+			return c, fmt.Errorf("inspect the database: %w", pg.Reason(err))
+		}
 	}
 	isOwn := func(table string) bool {
 		name, isInSchema := strings.CutPrefix(table, c.schema+".")

@@ -91,6 +91,22 @@ func TestDoctorNamesTheRightThatTheRoleLacks(t *testing.T) {
 	}
 }
 
+func TestDoctorSaysThatConnectionsAreUsedUp(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	role := "crowded_" + conn.Config().Database
+	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN CONNECTION LIMIT 0")
+	require.NoError(t, err)
+	o := ran(t, "doctor", "--database-url", address+"&user="+role, "--listen", "127.0.0.1:0")
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.out, "the database accepts no more connections: too many connections for role")
+	require.Contains(t, o.out, "→ raise max_connections of Postgres")
+	require.NotContains(t, o.out, "check that the database runs")
+}
+
 func TestServeRefusesAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	address := readOnlyURL(t)

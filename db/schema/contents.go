@@ -135,8 +135,8 @@ func inspect(ctx context.Context, role string, conn interface {
 				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid
 					AND deptype = 'e')
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
-	).Scan(&c.Database, &c.User, &c.Server, &c.encoding, &c.IsReadOnly, &c.schema, &c.searchPath, &c.MayCreate, &c.IsSecured,
-		&c.MayBind, &c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
+	).Scan(&c.Database, &c.User, &c.Server, &c.encoding, &c.IsReadOnly, &c.schema, &c.searchPath, &c.MayCreate,
+		&c.IsSecured, &c.MayBind, &c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("inspect the database: %w", pg.Reason(explainRights(role, err)))
 	}

@@ -25,7 +25,7 @@ func explainRights(role string, err error) error {
 	switch {
 	case refused != nil && refused.Code == "53300":
 		return &RightError{Found: "the database accepts no more connections: " + refused.Message,
-			Advice: "raise max_connections of Postgres or the limit of the role, lower AGENTGRAPH_MAX_CONNECTIONS, or use a pooler"}
+			Advice: "raise max_connections of Postgres or the role's limit, lower AGENTGRAPH_MAX_CONNECTIONS, or use a pooler"}
 	case refused == nil || refused.Code != "42501":
 		return err
 	}

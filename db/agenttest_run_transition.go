@@ -111,6 +111,7 @@ func (t *Tenant) commitTransitions(ctx context.Context, transitions []*runTransi
 		if err := t.enqueueNext(ctx, m, at); err != nil {
 			return err
 		}
+		m.dropUnchangedExecutions()
 		if err := t.writeTransitions(ctx, m, at); err != nil {
 			return err
 		}
@@ -215,6 +216,14 @@ func (b *transitionBatch) addTransition(run *model.AgentTestRun, at time.Time) {
 	if next, follows := execution.Count(run, at); follows {
 		b.next = append(b.next, runPosition{execution.ID, next})
 	}
+}
+
+// dropUnchangedExecutions removes the executions without a changed run. One that ended earlier must not be announced
+// again when a stale transition of its run shares the transaction.
+func (b *transitionBatch) dropUnchangedExecutions() {
+	b.executions = slices.DeleteFunc(b.executions, func(e *model.AgentTestExecution) bool {
+		return !slices.ContainsFunc(b.changed, func(r *model.AgentTestRun) bool { return r.ExecutionID == e.ID })
+	})
 }
 
 // writeTransitions writes runs and executions, and updates the tests whose most recent run is among them.

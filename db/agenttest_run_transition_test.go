@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/agentgraph/agentgraph/db/dbtest"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -102,4 +103,33 @@ func TestConcurrentRunTransitionsAreCountedOnce(t *testing.T) {
 	for _, id := range tests {
 		require.NotEqual(t, model.AgentTestRunStatusQueued, *testByID(t, tenant, id).Row().LastRunStatus)
 	}
+}
+
+// After lost connections, jobs run again whose runs have ended. Such a run can share a transaction with others, and its
+// execution does not end again.
+func TestExecutionEndsOnceWhenItsJobRunsAgain(t *testing.T) {
+	t.Parallel()
+	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), dbtest.Options()))
+	test := newSimulationTest(t, tenant, newAgent(t, tenant).ID)
+	hook, _ := newWebhook(t, tenant, model.WebhookEventAgentTestExecutionEnded)
+	ended := newRun(t, tenant)
+	require.NoError(t, finish(t, tenant, ended.ID, model.AgentTestRunStatusPassed))
+	types, _ := sentTo(t, tenant, hook.ID)
+	require.Len(t, types, 1)
+
+	execution, err := tenant.StartAgentTestExecution(t.Context(),
+		model.StartAgentTestExecutionInput{TestIds: []string{test.ID}, Repeats: 20, Concurrency: 20})
+	require.NoError(t, err)
+	runs := []*model.AgentTestRun{}
+	for _, run := range runsOf(t, tenant, execution.ID) {
+		runs = append(runs, run, ended)
+	}
+	for _, err := range atOnce(runs, func(run *model.AgentTestRun) error {
+		_, err := tenant.ClaimRun(t.Context(), run.ID, 2)
+		return err
+	}) {
+		require.NoError(t, err)
+	}
+	types, _ = sentTo(t, tenant, hook.ID)
+	require.Len(t, types, 1)
 }

@@ -52,3 +52,12 @@ func TestInspectRecognizesOurDatabase(t *testing.T) {
 	require.True(t, migrated.IsOurs)
 	require.Equal(t, []string{"public.users", "shop.orders"}, migrated.Others)
 }
+
+func TestDatabaseOfAnotherEncodingIsRefused(t *testing.T) {
+	t.Parallel()
+	for _, encoding := range []string{"LATIN1", "SQL_ASCII", "EUC_JP"} {
+		address := dbtest.EmptyURLWith(t, "ENCODING '"+encoding+"' LOCALE 'C'")
+		_, err := schema.NewMigrator(t.Context(), address)
+		require.ErrorContains(t, err, "is "+encoding+", and agentgraph needs UTF8")
+	}
+}

@@ -217,6 +217,42 @@ func TestReadOnlyDatabaseIsUnavailable(t *testing.T) {
 	require.NoError(t, err, "reads go on")
 }
 
+// An operator may limit waits for the role or the database.
+func TestTimeoutsOfPostgresAreUnavailable(t *testing.T) {
+	t.Parallel()
+	ctx, address := t.Context(), dbtest.URL(t)
+	conn := connect(t, address)
+	name := pgx.Identifier{conn.Config().Database}.Sanitize()
+	for _, setting := range []string{"lock_timeout = '50ms'", "idle_in_transaction_session_timeout = '50ms'"} {
+		_, err := conn.Exec(ctx, "ALTER DATABASE "+name+" SET "+setting)
+		require.NoError(t, err)
+	}
+	tenant, _ := newCompany(t, dbtest.Open(t, address, db.Options{}))
+
+	held, err := conn.Begin(ctx)
+	require.NoError(t, err)
+	_, err = held.Exec(ctx, "LOCK TABLE agents")
+	require.NoError(t, err)
+	_, err = tenant.Agents(ctx, model.PageArgs{First: 1}, nil)
+	fails(t, err, model.Unavailable)
+	_, err = tenant.CreateAgent(ctx, agentInput())
+	fails(t, err, model.Unavailable)
+	require.NoError(t, held.Rollback(ctx))
+
+	err = tenant.Tx(ctx, func(ctx context.Context, tenant *db.Tenant) error {
+		newAgent(t, tenant)
+		require.Eventually(t, func() bool {
+			var idle int
+			require.NoError(t, conn.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction' "+
+				"AND datname = current_database()").Scan(&idle))
+			return idle == 0
+		}, waitFor, tick)
+		_, err := tenant.CreateAgent(ctx, agentInput())
+		return err
+	})
+	fails(t, err, model.Unavailable)
+}
+
 func schemaError(ctx context.Context, address string) error {
 	_, err := schema.NewMigrator(ctx, address)
 	return err

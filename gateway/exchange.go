@@ -86,7 +86,9 @@ func (x exchange) reject(response *graphql.Response) {
 	if x.accept.first {
 		events := x.openEvents("")
 		events.next(appendResponse(nil, response))
-		events.complete()
+		if !lacksService(response) { // without complete, clients connect again
+			events.complete()
+		}
 		return
 	}
 	status := StatusOf(codeOf(response.Errors[0]))

@@ -105,7 +105,7 @@ func (s *sessions) forget(key model.KeyRef, closed *session) {
 func (s *sessions) watch(heard uint64) {
 	ticker := time.NewTicker(sessionsLook)
 	defer ticker.Stop()
-	read := time.Now()
+	read, failing := time.Now(), false
 	for at := range ticker.C {
 		credentials := s.expire(at, nil)
 		if credentials == nil {
@@ -118,8 +118,10 @@ func (s *sessions) watch(heard uint64) {
 		ctx, cancel := context.WithTimeout(context.Background(), sessionsRead)
 		revoked, err := s.revocations.Revoked(ctx, credentials)
 		cancel()
-		if err != nil {
+		if err != nil && !failing {
 			s.log.Warn("could not check the credentials of open sessions", "error", err)
+		}
+		if failing = err != nil; failing {
 			continue
 		}
 		heard, read = now, at

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,11 +19,17 @@ import (
 type revoker struct {
 	isRevoked atomic.Bool
 	heard     atomic.Uint64
+	// failures is how many of the next lookups fail.
+	failures atomic.Int32
 }
 
 func (r *revoker) Revocations() uint64 { return r.heard.Load() }
 
 func (r *revoker) Revoked(_ context.Context, credentials []model.CredentialRef) ([]model.CredentialRef, error) {
+	if r.failures.Load() > 0 {
+		r.failures.Add(-1)
+		return nil, errors.New("the database cannot be reached")
+	}
 	if !r.isRevoked.Load() {
 		return nil, nil
 	}
@@ -78,6 +85,16 @@ func TestRevokedKeyEndsSlowOperations(t *testing.T) {
 	err, code := f.post(t, "{ slow(milliseconds: 60000) }").fault(t)
 	require.Equal(t, "UNAUTHENTICATED", code)
 	require.Equal(t, "the credential is no longer valid", err["message"])
+}
+
+func TestFailingRevocationsAreLoggedOnce(t *testing.T) {
+	t.Parallel()
+	r := &revoker{}
+	r.failures.Store(3)
+	r.isRevoked.Store(true)
+	f, socket, stream := opened(t, func(o *gateway.Options) { o.Revocations = r })
+	requireEnded(t, socket, stream)
+	require.Equal(t, 1, strings.Count(f.log.String(), "could not check the credentials of open sessions"))
 }
 
 func TestOpenOperationsEndWhenTheirTokenExpires(t *testing.T) {

@@ -120,10 +120,12 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 	defer closed()
 	ctx, cancel := context.WithCancel(withLastEvent(ctx, x.r.Header))
 	results, written, left := make(chan []byte), make(chan struct{}), make(chan struct{})
+	var started *execution // owned by the producer until results is closed
 	var producer sync.WaitGroup
 	producer.Go(func() {
 		defer close(results)
-		for result := range x.begin(ctx, x.exec, operation).texts() {
+		started = x.begin(ctx, x.exec, operation)
+		for result := range started.texts() {
 			select {
 			case results <- result:
 			case <-left:
@@ -148,7 +150,9 @@ func (x exchange) stream(ctx context.Context, operation *graphql.OperationContex
 		select {
 		case result, more := <-results:
 			if !more {
-				out.complete()
+				if !started.isUnavailable { // without complete, clients connect again
+					out.complete()
+				}
 				return
 			}
 			if !out.next(result) {

@@ -86,6 +86,15 @@ func TestOperationsStreamEvents(t *testing.T) {
 	}
 }
 
+// A stream that ends without complete is opened again, by EventSource and by graphql-sse.
+func TestUnavailableStreamEndsWithoutComplete(t *testing.T) {
+	t.Parallel()
+	f := start(t)
+	events := f.events(t, "subscription { refused(isUnavailable: true) }")
+	require.Len(t, events, 1)
+	require.Contains(t, events[0].data, `"code":"UNAVAILABLE"`)
+}
+
 // As in other responses, the path of an event's error begins with the root field. A null for a field that must not be
 // null makes the nearest nullable parent null.
 func TestErrorsOfEventsHaveTheirPath(t *testing.T) {

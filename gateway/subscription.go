@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -24,6 +25,8 @@ type execution struct {
 	next      graphql.ResponseHandler
 	// broken has the error that ended the execution, or nil.
 	broken *gqlerror.Error
+	// isUnavailable is set if a subscription did not begin because the server lacks a service.
+	isUnavailable bool
 	// feed is open if the subscription reads its events from it instead of waiting in next.
 	feed live.Feed
 	// group is equal for subscriptions that have the same response to each event.
@@ -111,6 +114,7 @@ func (x *execution) texts() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !x.feed.IsOpen() {
 			for response := range x.responses() {
+				x.isUnavailable = x.operation.Operation.Operation == ast.Subscription && lacksService(response)
 				if !yield(appendResponse(nil, response)) {
 					return
 				}
@@ -140,6 +144,12 @@ func (x *execution) texts() iter.Seq[[]byte] {
 			}
 		}
 	}
+}
+
+// lacksService reports whether nothing was executed because of an UNAVAILABLE error.
+func lacksService(response *graphql.Response) bool {
+	return len(response.Data) == 0 && slices.ContainsFunc(response.Errors,
+		func(err *gqlerror.Error) bool { return codeOf(err) == string(model.Unavailable) })
 }
 
 // responseTo returns the response to an event of the feed as JSON. Subscriptions of one group share it, unless it has

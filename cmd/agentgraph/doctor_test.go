@@ -91,6 +91,22 @@ func TestDoctorNamesTheRightThatTheRoleLacks(t *testing.T) {
 	}
 }
 
+func TestDoctorSaysThatConnectionsAreUsedUp(t *testing.T) {
+	t.Parallel()
+	address := dbtest.URL(t)
+	conn, err := pgx.Connect(t.Context(), address)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close(context.WithoutCancel(t.Context()))) }()
+	role := "crowded_" + conn.Config().Database
+	_, err = conn.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN CONNECTION LIMIT 0")
+	require.NoError(t, err)
+	o := ran(t, "doctor", "--database-url", address+"&user="+role, "--listen", "127.0.0.1:0")
+	require.Equal(t, 1, o.code)
+	require.Contains(t, o.out, "the database accepts no more connections: too many connections for role")
+	require.Contains(t, o.out, "→ raise max_connections of Postgres")
+	require.NotContains(t, o.out, "check that the database runs")
+}
+
 func TestServeRefusesAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	address := readOnlyURL(t)
@@ -100,6 +116,23 @@ func TestServeRefusesAReadOnlyDatabase(t *testing.T) {
 		require.Contains(t, o.log, "the database is a standby or read-only; agentgraph needs the primary")
 		require.NotContains(t, o.log, "serving")
 	}
+}
+
+func TestDoctorChecksEncodingAndLocale(t *testing.T) {
+	t.Parallel()
+	latin := dbtest.EmptyURLWith(t, "ENCODING 'LATIN1' LOCALE 'C'")
+	plain := dbtest.EmptyURLWith(t, "LC_CTYPE 'C'")
+	for _, command := range []string{"serve", "doctor"} {
+		o := ran(t, command, "--database-url", latin, "--listen", "127.0.0.1:0")
+		require.Equal(t, 1, o.code)
+		require.Contains(t, o.out+o.log, "is LATIN1, and agentgraph needs UTF8")
+	}
+	require.Zero(t, ran(t, "migrate", "up", "--database-url", plain).code)
+	o := ran(t, "doctor", "--database-url", plain, "--listen", "127.0.0.1:0")
+	require.Zero(t, o.code, o.out)
+	require.Contains(t, o.out, "warning  locale              lower('É') is not 'é'")
+	require.Contains(t, ran(t, "doctor", "--database-url", dbtest.URL(t), "--listen", "127.0.0.1:0").out,
+		"ok       locale ")
 }
 
 func TestDoctorReportsFindings(t *testing.T) {

@@ -168,6 +168,13 @@ func EmptyURL(t testing.TB) string {
 	return createDatabase(t, "template0")
 }
 
+// EmptyURLWith is EmptyURL with options of CREATE DATABASE, such as an encoding.
+func EmptyURLWith(t testing.TB, options string) string {
+	t.Helper()
+	SkipIfSharded(t)
+	return createDatabase(t, "template0 "+options)
+}
+
 func createDatabase(t testing.TB, from string) string {
 	t.Helper()
 	ctx := context.Background()

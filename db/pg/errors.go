@@ -72,11 +72,12 @@ func (d *DB) Translate(err error) error {
 		return errors.Join(model.Errorf(model.BadInput, "a value is out of range"), err)
 	case "22003":
 		return errors.Join(model.Errorf(model.Unprocessable, "a sum is too large to store"), err)
-	case "40001", "40P01", "55P03":
+	case "40001", "40P01":
 		return errors.Join(model.Errorf(model.Conflict, "another request changed the same data; try again"), err)
 	case "25006":
 		return errors.Join(ErrReadOnly, err)
-	case "57014", "57P01", "57P02", "57P03", "53100", "53200", "53300", "08000", "08003", "08006":
+	case "57014", "57P01", "57P02", "57P03", "57P05", "55P03", "25P03", "25P04", "53100", "53200", "53300", "08000",
+		"08003", "08006":
 		return errors.Join(model.Errorf(model.Unavailable, "the database is not available; try again"), err)
 	}
 	return err

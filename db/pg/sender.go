@@ -152,8 +152,11 @@ func isStale(err error) bool {
 
 // isEnded reports whether the server has ended the connection.
 func isEnded(err error) bool {
-	state := SQLState(err)
-	return state == "57P01" || state == "57P02" || state == "57P03" // shut down, crashed, or starting
+	switch SQLState(err) {
+	case "57P01", "57P02", "57P03", "57P05": // shut down, crashed, starting, or the connection was idle for too long
+		return true
+	}
+	return false
 }
 
 // arguments are the values of a statement in Postgres's formats.

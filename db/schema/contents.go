@@ -20,6 +20,8 @@ import (
 type Contents struct {
 	// Database is the name of the database, and User the name of the connected user. Server is the version of Postgres.
 	Database, User, Server string
+	// encoding is how the server stores text. The program needs utf8.
+	encoding string
 	// schema is the first schema of the search path that the user may use, for the program's tables. It is empty if there
 	// is none. searchPath is the path itself.
 	schema, searchPath string
@@ -33,6 +35,8 @@ type Contents struct {
 	MayCreate bool
 	// Clock is the server's time.
 	Clock time.Time
+	// FoldsCase is set if lower() of the database's locale works for É and for I, which Turkish has as the capital of ı.
+	FoldsCase bool
 	// MaxConnections is how many connections the server allows to users who are not superusers.
 	MaxConnections int
 	// Others lists the tables and views of other programs, by name, except those of extensions.
@@ -41,11 +45,16 @@ type Contents struct {
 	conflicts []string
 }
 
-// Err returns an error if the program's tables would conflict with existing ones, and a RightError if the search path
-// has no schema for them.
+const utf8 = "UTF8"
+
+// Err returns an error if the database has another encoding than UTF8, or if the program's tables would conflict with
+// existing ones. It returns a RightError if the search path has no schema for them.
 func (c Contents) Err() error {
 	user, base := pgx.Identifier{c.User}.Sanitize(), pgx.Identifier{c.Database}.Sanitize()
 	switch {
+	case c.encoding != utf8:
+		return fmt.Errorf("the encoding of the database %s is %s, and agentgraph needs %s: use a database that was created "+
+			"with ENCODING '%[3]s' TEMPLATE template0", c.Database, c.encoding, utf8)
 	case c.schema == "":
 		return &RightError{Found: fmt.Sprintf("the role %q may use no schema of its search path, %s", c.User, c.searchPath),
 			Advice: "grant USAGE and CREATE on one of these schemas to " + user}
@@ -102,7 +111,7 @@ func withConnection(ctx context.Context, address string, do func(*pgx.Conn) erro
 	return do(conn)
 }
 
-// inspect reads the contents as the role, with one statement. The database is the program's if it has goose's table of
+// inspect reads the contents as the role. The database is the program's if it has goose's table of
 // versions.
 func inspect(ctx context.Context, role string, conn interface {
 	QueryRow(ctx context.Context, statement string, args ...any) pgx.Row
@@ -110,6 +119,7 @@ func inspect(ctx context.Context, role string, conn interface {
 	var c Contents
 	err := conn.QueryRow(ctx, `
 		SELECT current_database(), current_user, current_setting('server_version'),
+			current_setting('server_encoding'),
 			current_setting('transaction_read_only')::bool, coalesce(current_schema(), ''), current_setting('search_path'),
 			has_database_privilege(current_database(), 'CREATE')
 				OR to_regnamespace('migration') IS NOT NULL AND to_regnamespace('company') IS NOT NULL,
@@ -125,10 +135,15 @@ func inspect(ctx context.Context, role string, conn interface {
 				AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid
 					AND deptype = 'e')
 			), '{}')`, pg.GatewayRole, pg.ProgramRole,
-	).Scan(&c.Database, &c.User, &c.Server, &c.IsReadOnly, &c.schema, &c.searchPath, &c.MayCreate, &c.IsSecured,
-		&c.MayBind, &c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
+	).Scan(&c.Database, &c.User, &c.Server, &c.encoding, &c.IsReadOnly, &c.schema, &c.searchPath, &c.MayCreate,
+		&c.IsSecured, &c.MayBind, &c.Clock, &c.MaxConnections, &c.IsOurs, &c.Others)
 	if err != nil {
 		return c, fmt.Errorf("inspect the database: %w", pg.Reason(explainRights(role, err)))
+	}
+	if c.encoding == utf8 { // other encodings may lack these letters
+		if err := conn.QueryRow(ctx, "SELECT lower('É') = 'é' AND lower('I') = 'i'").Scan(&c.FoldsCase); err != nil {
+			return c, fmt.Errorf("inspect the database: %w", pg.Reason(err))
+		}
 	}
 	isOwn := func(table string) bool {
 		name, isInSchema := strings.CutPrefix(table, c.schema+".")
@@ -162,8 +177,8 @@ var migratedTables = sync.OnceValue(func() []string {
 	return names
 })
 
-// refuseForeign returns an error if the program's tables would conflict with existing ones.
-func refuseForeign(ctx context.Context, pool *pgxpool.Pool) error {
+// refuseUnusable returns an error if the program cannot use the database, see Contents.Err.
+func refuseUnusable(ctx context.Context, pool *pgxpool.Pool) error {
 	contents, err := inspect(ctx, pool.Config().ConnConfig.User, pool)
 	if err != nil {
 		return err

@@ -56,8 +56,8 @@ func CheckAddress(address string) error {
 	return err
 }
 
-// NewMigrator connects to the database at the address. It returns an error if another program's tables have names that
-// agentgraph needs. Close closes the connections.
+// NewMigrator connects to the database at the address. It returns an error if the database has another encoding than
+// UTF8, or if another program's tables have names that agentgraph needs. Close closes the connections.
 func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 	config, err := pg.ParseAddress(address)
 	if err != nil {
@@ -73,7 +73,7 @@ func NewMigrator(ctx context.Context, address string) (*Migrator, error) {
 		_ = m.Close()
 		return nil, fmt.Errorf("open database: %w", pg.Reason(m.explain(err)))
 	}
-	if err := refuseForeign(ctx, pool); err != nil {
+	if err := refuseUnusable(ctx, pool); err != nil {
 		_ = m.Close()
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// RightError is returned when the role of the address lacks a right, or cannot use its search path.
+// RightError is returned when the role of the address lacks a right or a connection, or cannot use its search path.
 type RightError struct {
 	// Found names the role and the cause. Advice is the next step.
 	Found, Advice string
@@ -18,11 +18,15 @@ type RightError struct {
 
 func (e *RightError) Error() string { return e.Found + "; " + e.Advice }
 
-// explainRights returns a RightError if Postgres refused a statement or a connection of the role, and otherwise the
-// same error.
+// explainRights returns a RightError if Postgres refused a statement or a connection of the role, or has no connection
+// left, and otherwise the same error.
 func explainRights(role string, err error) error {
 	refused, _ := errors.AsType[*pgconn.PgError](err)
-	if refused == nil || refused.Code != "42501" {
+	switch {
+	case refused != nil && refused.Code == "53300":
+		return &RightError{Found: "the database accepts no more connections: " + refused.Message,
+			Advice: "raise max_connections of Postgres or the role's limit, lower AGENTGRAPH_MAX_CONNECTIONS, or use a pooler"}
+	case refused == nil || refused.Code != "42501":
 		return err
 	}
 	object, _ := strings.CutPrefix(refused.Message, "permission denied for ")

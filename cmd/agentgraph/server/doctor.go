@@ -160,7 +160,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	// The database read its clock between the request and the answer.
 	skew := contents.Clock.Sub(began.Add(time.Since(began) / 2)).Abs()
 	current := c.schema(ctx, contents)
-	findings := []finding{server(contents), c.connections(contents), current}
+	findings := []finding{server(contents), c.connections(contents), locale(contents), current}
 	if contents.IsOurs {
 		findings = append(findings, rowSecurity(contents))
 	}
@@ -189,6 +189,14 @@ func server(contents schema.Contents) finding {
 			"default_transaction_read_only")
 	}
 	return ok("database", "%s", found)
+}
+
+func locale(contents schema.Contents) finding {
+	if !contents.FoldsCase {
+		return warning("locale", "lower('É') is not 'é', or lower('I') is not 'i', so searches by name find these letters "+
+			"only in the same case", "use a database that was created with LC_CTYPE 'en_US.UTF-8' TEMPLATE template0")
+	}
+	return ok("locale", "ignores the case of letters")
 }
 
 func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {

@@ -61,7 +61,7 @@ type ComplexityRoot struct {
 		Count   func(childComplexity int, to int32) int
 		Counted func(childComplexity int, to int32, afterNumber int32) int
 		Flood   func(childComplexity int, bytes int32) int
-		Refused func(childComplexity int) int
+		Refused func(childComplexity int, isUnavailable bool) int
 		Tick    func(childComplexity int, milliseconds int32) int
 		Tree    func(childComplexity int) int
 	}
@@ -95,7 +95,7 @@ type SubscriptionResolver interface {
 	Counted(ctx context.Context, to int32, afterNumber int32) (<-chan *Counted, error)
 	Tick(ctx context.Context, milliseconds int32) (<-chan int32, error)
 	Flood(ctx context.Context, bytes int32) (<-chan string, error)
-	Refused(ctx context.Context) (<-chan int32, error)
+	Refused(ctx context.Context, isUnavailable bool) (<-chan int32, error)
 	Tree(ctx context.Context) (<-chan *Tree, error)
 }
 type TreeResolver interface {
@@ -244,7 +244,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			break
 		}
 
-		return e.ComplexityRoot.Subscription.Refused(childComplexity), true
+		args, err := ec.field_Subscription_refused_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.Refused(childComplexity, args["isUnavailable"].(bool)), true
 	case "Subscription.tick":
 		if e.ComplexityRoot.Subscription.Tick == nil {
 			break
@@ -656,6 +661,20 @@ func (ec *executionContext) field_Subscription_flood_args(ctx context.Context, r
 		return nil, err
 	}
 	args["bytes"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_refused_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "isUnavailable",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["isUnavailable"] = arg0
 	return args, nil
 }
 
@@ -1317,7 +1336,8 @@ func (ec *executionContext) _Subscription_refused(ctx context.Context, field gra
 			return ec.fieldContext_Subscription_refused(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Subscription().Refused(ctx)
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().Refused(ctx, fc.Args["isUnavailable"].(bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int32) graphql.Marshaler {
@@ -1327,8 +1347,28 @@ func (ec *executionContext) _Subscription_refused(ctx context.Context, field gra
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Subscription_refused(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Subscription", field, true, true, errors.New("field of type Int does not have child fields"))
+func (ec *executionContext) fieldContext_Subscription_refused(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type Int does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_refused_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Subscription_tree(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {

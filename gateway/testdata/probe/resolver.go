@@ -150,7 +150,10 @@ func (s subscription) Flood(ctx context.Context, bytes int32) (<-chan string, er
 	return stream(ctx, s.root, func(int32) (string, bool) { return text, true }), nil
 }
 
-func (subscription) Refused(context.Context) (<-chan int32, error) {
+func (subscription) Refused(_ context.Context, isUnavailable bool) (<-chan int32, error) {
+	if isUnavailable {
+		return nil, model.Errorf(model.Unavailable, "the database cannot be reached")
+	}
 	return nil, model.Missing("simulation chat", "nope")
 }
 

@@ -5181,7 +5181,8 @@ type PromptSettings {
   opener: String!
   """
   The exact answer of a connected agent if nothing is found for the contact's message, even if that is only a greeting.
-  The model is not called. If empty, the model answers. Agents that also do other things need an empty string.
+  The model is not called, and placeholders are not filled. If empty, the model answers. Agents that also do other
+  things need an empty string.
   """
   emptyResponse: String!
   "The model that reranks the chunks; empty for none."

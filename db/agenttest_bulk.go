@@ -241,6 +241,12 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		return err
 	}
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		// Every transaction locks schedules before their tests.
+		schedules, err := t.lockEnabledSchedules(ctx, pg.Where("EXISTS (SELECT 1 FROM jsonb_array_elements_text(test_ids) "+
+			"AS scheduled (id) WHERE scheduled.id IN (?))", bun.List(ids)))
+		if err != nil {
+			return err
+		}
 		held, err := t.lockTests(ctx, forDelete, pg.Where("id IN (?)", bun.List(ids)))
 		if err != nil {
 			return err
@@ -248,7 +254,19 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		if _, err := inOrder(agentTest, ids, held); err != nil {
 			return err
 		}
-		return t.markTestsDeleted(ctx, ids)
+		if err := t.markTestsDeleted(ctx, ids); err != nil {
+			return err
+		}
+		for _, s := range schedules {
+			_, err := t.testsLeft(ctx, s.TestIds)
+			if pg.IsMissing(err) {
+				err = t.disableSchedule(ctx, s, err.Error())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

@@ -238,7 +238,8 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]plann
 	each := model.Unique(ids)
 	agents := []*model.Agent{}
 	agentIDs := t.db.Select((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
-	if err := t.db.Select(&agents).Where("id IN (?)", agentIDs).Order("id").For(string(forShare)).Scan(ctx); err != nil {
+	if err := t.db.Select(&agents).ColumnExpr("?TableColumns").ColumnExpr(delegateVersions, t.CompanyID()).
+		Where("id IN (?)", agentIDs).Order("id").For(string(forShare)).Scan(ctx); err != nil {
 		return nil, nil, err
 	}
 	tests, err := t.lockTestDefinitions(model.WithMemoryLimit(ctx, pg.TimesRead*model.MaxTestsBytes), forUpdate,

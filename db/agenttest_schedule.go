@@ -210,17 +210,25 @@ func (t tenantTx) runAfterPrompt(ctx context.Context, agent *model.Agent) error 
 
 // disableSchedules disables the schedules of an agent or a folder that is deleted.
 func (t tenantTx) disableSchedules(ctx context.Context, reason string, which pg.Selection) error {
-	schedules := []*model.AgentTestSchedule{}
-	if err := t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).
-		Scan(ctx); err != nil {
+	schedules, err := t.lockEnabledSchedules(ctx, which)
+	if err != nil {
 		return err
 	}
 	for _, s := range schedules {
-		s.Disable(reason, now())
-		if _, err := t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "updated_at").WherePK().
-			Exec(ctx); err != nil {
+		if err := t.disableSchedule(ctx, s, reason); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (t tenantTx) lockEnabledSchedules(ctx context.Context, which pg.Selection) ([]*model.AgentTestSchedule, error) {
+	schedules := []*model.AgentTestSchedule{}
+	return schedules, t.db.Select(&schedules).Apply(which).Where("is_enabled").Order("id").For(string(forUpdate)).Scan(ctx)
+}
+
+func (t tenantTx) disableSchedule(ctx context.Context, s *model.AgentTestSchedule, reason string) error {
+	s.Disable(reason, now())
+	return exec(ctx, t.db.Update(s).Column("is_enabled", "disabled_reason", "cron_at", "next_run_at", "updated_at").
+		WherePK())
 }

@@ -232,9 +232,10 @@ func TestSchedulesReportWhyTheyDidNotStart(t *testing.T) {
 	require.NoError(t, err, "a deleted test does not block other changes")
 	require.Equal(t, []string{gone.ID, kept.ID}, renamed.TestIds)
 	require.NoError(t, tenant.DeleteAgentTest(t.Context(), kept.ID))
-	pass(t, tenant)
-	require.NoError(t, db.StartScheduled(t.Context(), store))
-	require.Equal(t, "all of its tests were deleted", *scheduleByID(t, tenant, ofTests.ID).DisabledReason)
+	disabled := scheduleByID(t, tenant, ofTests.ID)
+	require.False(t, disabled.IsEnabled, "before it is due")
+	require.Equal(t, "all of its tests were deleted", *disabled.DisabledReason)
+	require.Nil(t, disabled.NextRunAt)
 
 	require.NoError(t, tenant.DeleteAgentTestFolder(t.Context(), folder.ID))
 	require.Equal(t, "the folder was deleted", *scheduleByID(t, tenant, ofFolder.ID).DisabledReason)

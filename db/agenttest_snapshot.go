@@ -25,6 +25,15 @@ const snapshotOfRun = `coalesce(?TableAlias.snapshot, (
 		AND test.execution_id = ?TableAlias.execution_id
 		AND test.id = ?TableAlias.tested_id)) AS snapshot`
 
+// delegateVersions has the prompt versions of the agents that an agent delegates to, directly or through others, by
+// their ids: the nearest 1,000. Runs with the snapshot use these prompts. ?0 is the company.
+const delegateVersions = `(WITH RECURSIVE delegate AS (
+		SELECT delegate_agent_id AS id FROM sub_agents WHERE company_id = ?0 AND agent_id = ?TableAlias.id
+		UNION SELECT delegate_agent_id FROM sub_agents AS relation JOIN delegate ON relation.agent_id = delegate.id
+		WHERE relation.company_id = ?0)
+	SELECT json_object_agg(id, prompt_version) FROM (SELECT id, prompt_version FROM agents AS each
+		WHERE company_id = ?0 AND id IN (SELECT id FROM delegate LIMIT 1000)) AS found) AS delegate_versions`
+
 // withSnapshots selects all columns of runs, with their snapshots.
 func (t *Tenant) withSnapshots(q *bun.SelectQuery) *bun.SelectQuery {
 	return t.withoutSnapshots(q).ColumnExpr(snapshotOfRun, t.CompanyID())

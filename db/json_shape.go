@@ -104,7 +104,7 @@ func jsonTypeOf(t reflect.Type) (name, format string) {
 	switch {
 	case t.PkgPath() == "time" && t.Name() == "Time":
 		return "string", "date-time"
-	case t == reflect.TypeFor[model.JSONObject](), t.Kind() == reflect.Struct:
+	case t == reflect.TypeFor[model.JSONObject](), t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
 		return "object", ""
 	case t.Kind() == reflect.Bool:
 		return "boolean", ""

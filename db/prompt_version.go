@@ -49,6 +49,16 @@ func (t *Tenant) TestRunsOfPromptVersions(ctx context.Context,
 
 var judgedStatuses = []model.AgentTestRunStatus{model.AgentTestRunStatusPassed, model.AgentTestRunStatusFailed}
 
+// PromptOfVersion returns the prompt of an agent in one of its versions.
+func (t *Tenant) PromptOfVersion(ctx context.Context, agentID string, version int32) (string, error) {
+	found := &model.PromptVersion{}
+	err := t.db.Select(found).Column("prompt").Where("agent_id = ?", agentID).Where("version = ?", version).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", model.Errorf(model.NotFound, "agent %q has no prompt version %d", agentID, version)
+	}
+	return found.Prompt, err
+}
+
 // UpdateAgentPrompt replaces the prompt of an agent. A different prompt becomes a new version.
 func (t *Tenant) UpdateAgentPrompt(ctx context.Context, in model.UpdateAgentPromptInput) (*model.Agent, error) {
 	if err := in.Validate(); err != nil {
@@ -91,15 +101,11 @@ func (t *Tenant) RestoreAgentPrompt(ctx context.Context, in model.RestoreAgentPr
 		if _, err := t.Agent(ctx, in.AgentID); err != nil {
 			return err
 		}
-		version := &model.PromptVersion{}
-		err := t.db.Select(version).Where("agent_id = ?", in.AgentID).Where("version = ?", in.Version).Scan(ctx)
-		if errors.Is(err, sql.ErrNoRows) {
-			return model.Errorf(model.NotFound, "agent %q has no prompt version %d", in.AgentID, in.Version)
-		}
+		prompt, err := t.PromptOfVersion(ctx, in.AgentID, in.Version)
 		if err != nil {
 			return err
 		}
-		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: version.Prompt,
+		agent, err = t.UpdateAgentPrompt(ctx, model.UpdateAgentPromptInput{AgentID: in.AgentID, Prompt: prompt,
 			ExpectedVersion: in.ExpectedVersion})
 		return err
 	})

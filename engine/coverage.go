@@ -4,8 +4,10 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/agentgraph/agentgraph/db"
+	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -90,6 +92,54 @@ func (e *Engine) CoverageOfAgents(
 	return e.Coverage(ctx, t, chats)
 }
 
+// Delegate is an agent that the agent of a chat can really delegate to, directly or through others.
+type Delegate struct {
+	// Name is the technical name of the sub-agent.
+	Name string
+	// path has the agents from the one after the chat's own to this one.
+	path []*model.Agent
+}
+
+// Missing returns the mandatory fields of the agent that have no value.
+func (d *Delegate) Missing(values content.Values, at time.Time) (fields []string) {
+	values = maps.Clone(values)
+	for _, agent := range d.path {
+		fields = FillFields(values, agent.Fields, at)
+	}
+	return fields
+}
+
+func (d *Delegate) hasField(name string) bool {
+	return slices.ContainsFunc(d.path[len(d.path)-1].Fields, func(f model.AgentField) bool { return f.Name == name })
+}
+
+// Delegates returns the agents that the agent of each chat can really delegate to, each once, by the id of the chat. It
+// takes a round trip for each level of delegation, but does not read the speakers in known again.
+func (e *Engine) Delegates(
+	ctx context.Context, t *db.Tenant, chats []*model.SimulationChat, known map[string]*Speaker,
+) (map[string][]*Delegate, error) {
+	surveys, known := make([]*survey, len(chats)), maps.Clone(known)
+	for i, chat := range chats {
+		surveys[i] = surveyOf(chat.AgentID, &chat.ToolMocking, true, e.limits.depth)
+	}
+	err := reach(ctx, t, surveys, known)
+	delegates := make(map[string][]*Delegate, len(chats))
+	for i, chat := range chats {
+		for _, node := range surveys[i].reached {
+			delegate := &Delegate{Name: node.path[len(node.path)-1]}
+			for _, id := range node.agentIDs[1:] {
+				if speaker := known[id]; speaker != nil {
+					delegate.path = append(delegate.path, speaker.Agent)
+				}
+			}
+			if len(delegate.path) == len(node.path) {
+				delegates[chat.ID] = append(delegates[chat.ID], delegate)
+			}
+		}
+	}
+	return delegates, err
+}
+
 // survey lists the possible calls of one chat, level by level of its delegations.
 type survey struct {
 	mocking     *model.ToolMocking
@@ -100,8 +150,8 @@ type survey struct {
 	calls []*model.CallCoverage
 	// listed has the agents that were reached so far.
 	listed map[string]bool
-	// next holds the agents of the next level.
-	next []delegationNode
+	// next holds the agents of the next level, and reached those of all levels but the first.
+	next, reached []delegationNode
 }
 
 func surveyOf(agentID string, mocking *model.ToolMocking, canTransfer bool, depth int) *survey {
@@ -163,8 +213,9 @@ func (s *survey) follow(from delegationNode, t *target) {
 		t.Effect = model.CallEffectUnavailable
 	case !s.listed[id]:
 		s.listed[id] = true
-		s.next = append(s.next, delegationNode{
+		node := delegationNode{
 			agentIDs: append(slices.Clone(from.agentIDs), id), path: append(slices.Clone(from.path), t.TechnicalName),
-		})
+		}
+		s.next, s.reached = append(s.next, node), append(s.reached, node)
 	}
 }

@@ -122,3 +122,28 @@ func TestCoverageEndsAtTheMaximumDepth(t *testing.T) {
 	}, c.covered(t, e, chat))
 	require.EqualValues(t, 24, c.reads.Load()-before)
 }
+
+// A value that only a sub-agent uses is not reported as unknown.
+func TestChatKnowsTheFieldsOfSubAgents(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	withField := func(name string) *model.Agent {
+		return newAgent(t, c.tenant, func(in *model.CreateAgentInput) { in.Fields = []*model.AgentField{{Name: name}} })
+	}
+	expert := withField("card")
+	c.subAgent(t, c.agent, expert, "ask_expert")
+	c.subAgent(t, expert, withField("branch"), "ask_deep")
+	mocked := c.subAgent(t, c.agent, withField("shoe"), "ask_mocked")
+	e := newEngine(greets, engine.Options{})
+	start := func(bag string) []string {
+		chat, err := e.StartSimulationChat(t.Context(), c.tenant, model.StartSimulationChatInput{AgentID: c.agent.ID,
+			DataBag:     model.JSONObject(bag),
+			ToolMocking: &model.ToolMocking{MockedSubAgents: []model.MockedSubAgent{{SubAgentID: mocked.ID}}}})
+		require.NoError(t, err)
+		return chat.Warnings
+	}
+	require.Empty(t, start(`{"clinic":"Lakeside","card":"1","branch":"2"}`))
+	require.Equal(t, []string{
+		`the data bag has the value "shoe", which is not a field of the agent. The value is kept, but check its name`,
+	}, start(`{"clinic":"Lakeside","card":"1","shoe":"38"}`), "a mocked sub-agent uses no values")
+}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,13 +27,15 @@ type mockAnswer struct {
 }
 
 // answerMock returns how the mock answers the target's call with this number, counted from 0. The arguments fill the
-// placeholders of its template. The variables fill those whose argument is absent or null.
+// placeholders of its template. The variables fill those whose argument is absent or null, and those of conditions. A
+// rule also applies if its conditions hold with unfilled placeholders, because recorded arguments may contain braces.
 func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalName string, call content.Values,
 	number int32, variables content.Values) mockAnswer {
 	template, delaySeconds := m.ResultTemplate, m.DelaySeconds
 	var answer mockAnswer
 	for i := range m.Rules {
-		if rule := &m.Rules[i]; c.Applies(ctx, rule, call, number) {
+		rule := &m.Rules[i]
+		if c.Applies(ctx, rule, call, number) || c.Applies(ctx, filledRule(*rule, variables), call, number) {
 			answer.rule, answer.failure = new(int32(i)), rule.Failure
 			template, delaySeconds = rule.ResultTemplate, rule.DelaySeconds
 			break
@@ -52,6 +56,33 @@ func answerMock(ctx context.Context, c *rules.Checker, m *model.Mock, technicalN
 		})
 	}
 	return answer
+}
+
+func filledRule(rule model.MockRule, variables content.Values) *model.MockRule {
+	rule.When = FillConditions(rule.When, func(text *string, write func(string) string) *string {
+		if text == nil {
+			return nil
+		}
+		places := content.Placeholder().FindAllStringIndex(*text, -1)
+		filled, _ := content.FillAt(*text, places, maxResult, func(_ int, name string) (string, bool) {
+			value, known := variables.Text(name)
+			return write(value), known
+		})
+		return &filled
+	})
+	return &rule
+}
+
+// FillConditions returns conditions with the values that they compare with filled. The function fill gets a text that
+// may be nil, and a function that encodes each value: in regular expressions, it escapes the values.
+func FillConditions(conditions []model.MockCondition,
+	fill func(text *string, write func(string) string) *string) []model.MockCondition {
+	filled := slices.Clone(conditions)
+	for i, c := range filled {
+		filled[i].Equals = fill(c.Equals, func(value string) string { return value })
+		filled[i].Matches = fill(c.Matches, regexp.QuoteMeta)
+	}
+	return filled
 }
 
 // fillResult fills the placeholders of a mock's template. {name|json} inserts a value as JSON, and {name|literal}

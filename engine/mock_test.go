@@ -125,6 +125,22 @@ func TestFirstMatchingRuleAnswers(t *testing.T) {
 	}
 }
 
+func TestVariablesFillConditionsOfMocks(t *testing.T) {
+	t.Parallel()
+	when := func(c model.MockCondition, result string) model.MockRule {
+		return model.MockRule{When: []model.MockCondition{c}, ResultTemplate: &result}
+	}
+	mock := &model.Mock{ResultTemplate: ptr("none"), Rules: []model.MockRule{
+		when(model.MockCondition{Argument: "card", Equals: ptr("{card}")}, "equal"),
+		when(model.MockCondition{Argument: "card", Matches: ptr(`^{card}\d{2}$`)}, "matches"),
+	}}
+	for card, want := range map[string]string{"4.1": "equal", "4.122": "matches", "4x122": "none", "{card}": "equal"} {
+		got := answerMock(t.Context(), rules.NewChecker(), mock, "block", content.Values{"card": card}, 0,
+			content.Values{"card": "4.1"})
+		require.Equal(t, want, got.result, card)
+	}
+}
+
 func TestMockTemplatesAreFilled(t *testing.T) {
 	t.Parallel()
 	variables := content.Values{"day": "of the variables", "clinic": "Lakeside", "order.id": "A-7"}

@@ -45,7 +45,7 @@ func Begin(agent *model.Agent, opener string, given content.Values, at time.Time
 	return o, nil
 }
 
-// fill sets the system fields, and checks for missing and unknown values.
+// fill sets the system fields, and checks for missing values.
 func (o *Opening) fill(fields []model.AgentField, at time.Time) error {
 	if missing := FillFields(o.Values, fields, at); len(missing) > 0 {
 		var faults model.Fields
@@ -57,13 +57,27 @@ func (o *Opening) fill(fields []model.AgentField, at time.Time) error {
 			Message: "the data bag must have values for the agent's mandatory fields: " + strings.Join(missing, ", "),
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Values)) {
-		if !slices.ContainsFunc(fields, func(f model.AgentField) bool { return f.Name == name }) {
-			o.warnings = append(o.warnings, fmt.Sprintf("the data bag has the value %q, which is not a field of the agent. "+
+	return nil
+}
+
+// unknownValues returns the names of values that are no field of the agent.
+func (o *Opening) unknownValues(agent *model.Agent) []string {
+	isField := func(name string) bool {
+		return slices.ContainsFunc(agent.Fields, func(f model.AgentField) bool { return f.Name == name })
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(o.Values)), isField)
+}
+
+// checkValues adds warnings about values that are no field of the agent or of a delegate.
+func (o *Opening) checkValues(agent *model.Agent, delegates []*Delegate) {
+	warnings := []string{}
+	for _, name := range o.unknownValues(agent) {
+		if !slices.ContainsFunc(delegates, func(d *Delegate) bool { return d.hasField(name) }) {
+			warnings = append(warnings, fmt.Sprintf("the data bag has the value %q, which is not a field of the agent. "+
 				"The value is kept, but check its name", name))
 		}
 	}
-	return nil
+	o.warnings = append(warnings, o.warnings...)
 }
 
 // FillFields sets the system fields that have no value, and returns the names of mandatory fields without a value.

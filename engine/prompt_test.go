@@ -30,6 +30,7 @@ func TestFieldsFillPromptAndWelcome(t *testing.T) {
 	require.Equal(t, content.Values{
 		"firstName": "Ana", "city": "Lyon", "shoe": "38", "contactEmail": "ana@example.org", "phoneNumber": "+12025550143",
 	}, o.Values)
+	o.checkValues(agent, nil)
 	require.Equal(t, []string{
 		`the data bag has the value "shoe", which is not a field of the agent. The value is kept, but check its name`,
 		"the prompt has the placeholder {topic}, which has no value and is left unchanged",

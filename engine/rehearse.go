@@ -16,8 +16,8 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Rehearsal is the agent's side of the conversation of one test run. The agent comes from the run's snapshot. Its
-// tools, sub-agents and knowledge base chat are the current ones.
+// Rehearsal is the agent's side of the conversation of one test run. The agent and the prompts of its sub-agents come
+// from the run's snapshot. Its tools, sub-agents and knowledge base chat are the current ones.
 type Rehearsal struct {
 	engine  *Engine
 	run     *model.AgentTestRun
@@ -35,6 +35,15 @@ func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTes
 	r := &Rehearsal{
 		engine: e, run: run, meter: m, mocking: MockingOf(run.Snapshot.Test.ToolMocking),
 		load: e.speakers.Load(ctx, speakerKey{run.CompanyID, agent.ID, t}), effects: e.effects(t, run.ID, agent.ID),
+	}
+	open := r.effects.open
+	r.effects.open = func(ctx context.Context, sub *model.SubAgent) (*Speaker, error) {
+		s, err := open(ctx, sub)
+		version, isKept := agent.DelegateVersions[sub.DelegateAgentID]
+		if err == nil && isKept && version != s.Agent.PromptVersion {
+			s.Agent.Prompt, err = t.PromptOfVersion(ctx, s.Agent.ID, version)
+		}
+		return s, err
 	}
 	if run.Snapshot.VirtualTime {
 		r.effects.wait = func(ctx context.Context, delay time.Duration) error {

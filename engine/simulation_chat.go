@@ -38,6 +38,14 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 	if err := mocking.Check(s.Tools, s.SubAgents); err != nil {
 		return nil, err
 	}
+	if len(opening.unknownValues(s.Agent)) > 0 {
+		delegates, err := e.Delegates(ctx, t, []*model.SimulationChat{{AgentID: s.Agent.ID, ToolMocking: *mocking}},
+			map[string]*Speaker{s.Agent.ID: s})
+		if err != nil {
+			return nil, err
+		}
+		opening.checkValues(s.Agent, delegates[""])
+	}
 	targets := s.targets(mocking, e.canTransfer())
 	opening.warnings = append(opening.warnings, unfillable(targets, opening.Values)...)
 	if s.chat != nil {

@@ -2416,9 +2416,10 @@ extend type Query {
 
 extend type Mutation {
   """
-  Runs tests. The server creates and queues all runs, or none. Returns ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used
-  up, and ` + "`" + `UNPROCESSABLE` + "`" + ` if the company's executions that are unfinished or were started within the last hour would have
-  more than 100,000 runs.
+  Runs tests. The server creates and queues all runs, or none. The runs use the tests, the agents and the prompts of
+  sub-agents as they are now. Later changes of tools, connections and documents take effect in the runs. Returns
+  ` + "`" + `BUDGET_EXCEEDED` + "`" + ` if the company's budget is used up, and ` + "`" + `UNPROCESSABLE` + "`" + ` if the company's executions that are
+  unfinished or were started within the last hour would have more than 100,000 runs.
   """
   startAgentTestExecution("What to run." input: StartAgentTestExecutionInput!): StartAgentTestExecutionPayload @requires(scope: simulate) @modelDriven
   "Cancels an execution. Queued runs end immediately, running ones within two seconds. Returns ` + "`" + `CONFLICT` + "`" + ` if the execution is finished."
@@ -5183,7 +5184,8 @@ type PromptSettings {
   opener: String!
   """
   The exact answer of a connected agent if nothing is found for the contact's message, even if that is only a greeting.
-  The model is not called. If empty, the model answers. Agents that also do other things need an empty string.
+  The model is not called, and placeholders are not filled. If empty, the model answers. Agents that also do other
+  things need an empty string.
   """
   emptyResponse: String!
   "The model that reranks the chunks; empty for none."

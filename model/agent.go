@@ -48,6 +48,9 @@ type Agent struct {
 	UpdatedAt time.Time
 	// Tried are the settings of a variant. Only snapshots of test runs have them.
 	Tried TriedSettings `bun:"-" json:"tried,omitzero"`
+	// DelegateVersions are the prompt versions of the agents that it delegates to, directly or through others, by their
+	// ids. Only snapshots of test runs have them.
+	DelegateVersions map[string]int32 `bun:",scanonly" json:"delegateVersions,omitempty"`
 }
 
 // AgentField is a variable that the prompt expects.
@@ -319,13 +322,6 @@ func (a *Agent) Trying(draft *string) *Agent {
 	tried := *a
 	tried.Prompt = *draft
 	return &tried
-}
-
-// draft records the faults of a draft prompt.
-func (f *Fields) draft(path string, prompt *string) {
-	if prompt != nil {
-		f.text(path, *prompt, 1, MaxPromptLength)
-	}
 }
 
 // Unique returns the distinct values, in the order of their first appearance.

@@ -89,8 +89,8 @@ type AgentTestRun struct {
 	Spent *UsageEntry `bun:"-"`
 }
 
-// RunSnapshot is the test and the agent's own definition when the run was created. The run uses the current tools and
-// sub-agents.
+// RunSnapshot is the test, the agent's own definition, and the prompt versions of its sub-agents, when the run was
+// created. The run uses the current tools, and everything else of the current sub-agents.
 type RunSnapshot struct {
 	Test  *AgentTestRow `json:"test"`
 	Agent *Agent        `json:"agent"`

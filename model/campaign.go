@@ -158,17 +158,20 @@ func (c *Campaign) become(status *CampaignStatus) error {
 	return nil
 }
 
-// Fields returns the fields of the items' data bags. The agent's fields come first, then the campaign's.
+// Fields returns the fields of the items' data bags. The agent's fields come first, then the campaign's. A field of
+// both is mandatory if it is mandatory in one of them.
 func (c *Campaign) Fields(agent *Agent) []*CampaignField {
 	fields := make([]*CampaignField, 0, len(agent.Fields)+len(c.OwnFields))
-	known := make(map[string]bool, len(agent.Fields))
+	known := make(map[string]*CampaignField, len(agent.Fields))
 	for _, f := range agent.Fields {
-		known[f.Name] = true
-		fields = append(fields, &CampaignField{Name: f.Name, IsMandatory: f.IsMandatory, IsSystem: f.IsSystem})
+		known[f.Name] = &CampaignField{Name: f.Name, IsMandatory: f.IsMandatory, IsSystem: f.IsSystem}
+		fields = append(fields, known[f.Name])
 	}
 	for i := range c.OwnFields {
 		// The agent may have been given a field of the same name later.
-		if !known[c.OwnFields[i].Name] {
+		if field := known[c.OwnFields[i].Name]; field != nil {
+			field.IsMandatory = field.IsMandatory || c.OwnFields[i].IsMandatory
+		} else {
 			fields = append(fields, &c.OwnFields[i])
 		}
 	}

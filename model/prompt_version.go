@@ -48,6 +48,13 @@ func (f *Fields) note(path string, note *string) {
 	}
 }
 
+// draft records the faults of a draft prompt.
+func (f *Fields) draft(path string, prompt *string) {
+	if prompt != nil {
+		f.text(path, *prompt, 1, MaxPromptLength)
+	}
+}
+
 // PromptVersionTestRuns counts the judged runs of an agent's tests with one prompt version.
 type PromptVersionTestRuns struct {
 	Judged int32

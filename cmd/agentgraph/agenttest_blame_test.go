@@ -118,5 +118,5 @@ func TestBlameNamesTheTestIfThePromptDidNotChange(t *testing.T) {
 	}`, map[string]any{"id": test, "criterion": fails}, nil)
 	require.Equal(t, 1, b.test(t, "run", "--test", test).code)
 	require.Contains(t, b.test(t, "blame", test).out,
-		"The prompt did not change. Look for changes of the test, models, tools and documents.\n")
+		"The prompt did not change. Look for changes of the test, sub-agents, models, tools and documents.\n")
 }

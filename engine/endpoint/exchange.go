@@ -8,8 +8,12 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
 
 	"github.com/agentgraph/agentgraph/engine/content"
 )
@@ -63,16 +67,37 @@ func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, er
 		return "", x.newError(Malformed, nil, "%s answered in a content encoding that it was not asked for", x.callee)
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, x.maxResponse+1))
-	if int64(len(body)) > x.maxResponse {
+	mediaType, parameters, invalid := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if invalid != nil {
+		mediaType = ""
+	}
+	decoded := toUTF8(body, parameters["charset"])
+	if int64(max(len(body), len(decoded))) > x.maxResponse {
 		return "", x.newError(TooLarge, nil, "%s answered with more than %d bytes", x.callee, x.maxResponse)
 	}
 	if err != nil {
 		return "", x.translateError(ctx, err)
 	}
-	if len(body) > 0 && isJSON(res.Header.Get("Content-Type")) && !json.Valid(body) {
+	if body = decoded; binaryType.MatchString(mediaType) && !utf8.Valid(body) {
+		return "", x.newError(Malformed, nil, "%s answered with neither JSON nor text", x.callee)
+	}
+	if len(body) > 0 && isJSON(mediaType) && !json.Valid(body) {
 		return "", x.newError(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body, false))
 	}
 	return x.secrets.redact(content.Clean(string(body))), nil
+}
+
+// toUTF8 returns a body in UTF-8. It returns the body unchanged if the charset is unknown or the decoder fails.
+func toUTF8(body []byte, from string) []byte {
+	encoding, name := charset.Lookup(from)
+	if encoding == nil || name == "utf-8" {
+		return body
+	}
+	decoded, err := encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		return body
+	}
+	return decoded
 }
 
 // excerpt returns a colon and the beginning of a body, to append to an error message. It returns "" for a blank body.
@@ -94,9 +119,11 @@ func (x *exchange) excerpt(body []byte, isCut bool) string {
 	return ": " + string(text)
 }
 
-func isJSON(contentType string) bool {
-	mediaType, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (mediaType == "application/json" || strings.HasSuffix(mediaType, "+json"))
+// binaryType matches media types of which few are text, such as image/svg+xml.
+var binaryType = regexp.MustCompile(`^(image|audio|video|font)/|^application/(pdf|zip|gzip)$`)
+
+func isJSON(mediaType string) bool {
+	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
 }
 
 // checkRedirect is the CheckRedirect of an http.Client. It hides the endpoint's headers, and its URL as the referrer,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine"
@@ -15,8 +16,9 @@ import (
 )
 
 // ObstaclesOfTests returns sentences by the id of the test: the reasons why the test cannot run with its current agent,
-// and likely mistakes. It takes two round trips, and one more if tests have rows. If checks expect calls that only
-// other agents can make, it takes another one for each level of delegation.
+// and likely mistakes. It takes two round trips, one more if tests have rows, and one for each level of delegation if
+// checks expect calls of sub-agents. If checks expect calls that only other agents can make, it takes another one for
+// each level.
 func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected",
 		"scenario", "criteria", "checks",
@@ -45,6 +47,10 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	if err != nil {
 		return nil, err
 	}
+	delegates, err := v.delegates(ctx, t, speakers, tests)
+	if err != nil {
+		return nil, err
+	}
 	suggested, err := suggestedChecks(ctx, speakers, tests)
 	if err != nil {
 		return nil, err
@@ -53,7 +59,7 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	for _, test := range tests {
 		// There is no agent if it was deleted concurrently. Its tests are then about to be deleted.
 		if speaker := speakers[test.AgentID]; speaker != nil {
-			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID], suggested[test.ID])
+			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID], delegates[test.ID], suggested[test.ID])
 		}
 	}
 	return obstacles, nil
@@ -87,7 +93,7 @@ func rowOfTest(row model.Row) *model.AgentTestRow {
 const maxObstacles = 10
 
 func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.CallCoverage,
-	suggested []*model.SuggestedCheck) []string {
+	delegates []*engine.Delegate, suggested []*model.SuggestedCheck) []string {
 	obstacles := []string{}
 	if test.Kind == model.AgentTestKindClassification {
 		for _, tag := range test.TagsExpected() {
@@ -107,6 +113,12 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 	for _, name := range engine.FillFields(values, s.Agent.Fields, engine.Now()) {
 		obstacles = append(obstacles, fmt.Sprintf("the variables need a value for the agent's mandatory field %q",
 			name))
+	}
+	for _, delegate := range delegates {
+		if names := delegate.Missing(values, engine.Now()); len(names) > 0 && expectsCallOf(test, delegate.Name) {
+			obstacles = append(obstacles, fmt.Sprintf("the sub-agent %s answers without values for %s: add them to the "+
+				"variables", delegate.Name, strings.Join(names, ", ")))
+		}
 	}
 	var missing *model.Error
 	if err := engine.MockingOf(test.ToolMocking).Check(s.Tools, s.SubAgents); errors.As(err, &missing) {
@@ -180,6 +192,32 @@ func expects(agent *model.Agent, tag string) error {
 	}
 	return model.Errorf(model.Unprocessable, "the test expects the classification tag %q, which the agent does not "+
 		"have", tag)
+}
+
+// expectsCallOf reports whether a check of the test expects a call of the sub-agent.
+func expectsCallOf(test *model.AgentTestRow, subAgent string) bool {
+	return slices.ContainsFunc(test.Checks, func(c model.TestCheck) bool {
+		called := c.Expect.Called
+		return called != nil && called.TechnicalName != nil && *called.TechnicalName == subAgent
+	})
+}
+
+// delegates returns the agents that the agent of each simulation can really delegate to, by the id of the test. It
+// leaves out tests without checks that expect a call of a sub-agent.
+func (v *Evaluator) delegates(
+	ctx context.Context, t *db.Tenant, speakers map[string]*engine.Speaker, tests []*model.AgentTestRow,
+) (map[string][]*engine.Delegate, error) {
+	chats := []*model.SimulationChat{}
+	for _, test := range tests {
+		s := speakers[test.AgentID]
+		if s != nil && slices.ContainsFunc(s.SubAgents, func(sub *model.SubAgent) bool {
+			return expectsCallOf(test, sub.TechnicalName)
+		}) {
+			chats = append(chats, &model.SimulationChat{ID: test.ID, AgentID: test.AgentID,
+				ToolMocking: *engine.MockingOf(test.ToolMocking)})
+		}
+	}
+	return v.engine.Delegates(ctx, t, chats, speakers)
 }
 
 // callable returns the calls that the agents of the tests can make, by the agents' ids. If a check names another

@@ -193,3 +193,42 @@ func TestObstaclesIncludeChecksAndWeights(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"check 2 expects a call of the knowledge base, which the agent cannot make"}, found[test.ID])
 }
+
+func TestObstaclesIncludeFieldsOfSubAgents(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t, nil)
+	e := evaluatorOf(offline.New(), Options{})
+	withField := func(name string) *model.Agent {
+		return c.another(t, func(in *model.CreateAgentInput) {
+			in.Fields = []*model.AgentField{{Name: name, IsMandatory: true}}
+		})
+	}
+	expert := withField("card")
+	c.subAgent(t, c.agent, expert, "ask_expert")
+	c.subAgent(t, expert, withField("branch"), "ask_deep")
+	var checks []*model.TestCheck
+	for _, name := range []string{"ask_expert", "ask_deep"} {
+		checks = append(checks, &model.TestCheck{Expect: model.TestExpectation{Called: &model.CalledExpectation{
+			NeverCalledExpectation: model.NeverCalledExpectation{TechnicalName: &name}, Min: 1}}})
+	}
+	create := func(variables string, mocking *model.ToolMocking, checks ...*model.TestCheck) string {
+		test, err := c.tenant.CreateSimulationTest(t.Context(), model.CreateSimulationTestInput{AgentID: c.agent.ID,
+			Name: variables, Scenario: "S", MaxTurns: 1, Variables: model.JSONObject(variables), ToolMocking: mocking,
+			MayRepeatName: true, Checks: checks})
+		require.NoError(t, err)
+		return test.ID
+	}
+	none, one, mocked, first := create(`{"clinic":"Lakeside"}`, nil, checks...),
+		create(`{"clinic":"Lakeside","card":"1"}`, nil, checks...),
+		create(`{"clinic":"Lakeside"}`, &model.ToolMocking{MockAllSubAgents: true}, checks[0]),
+		create(`{"clinic":"Lakeside"}`, nil, checks[0])
+	found, err := e.ObstaclesOfTests(t.Context(), c.tenant, []string{none, one, mocked, first})
+	require.NoError(t, err)
+	require.Equal(t, map[string][]string{
+		none: {"the sub-agent ask_expert answers without values for card: add them to the variables",
+			"the sub-agent ask_deep answers without values for branch: add them to the variables"},
+		one:    {"the sub-agent ask_deep answers without values for branch: add them to the variables"},
+		mocked: {},
+		first:  {"the sub-agent ask_expert answers without values for card: add them to the variables"},
+	}, found)
+}

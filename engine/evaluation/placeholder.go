@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -22,11 +23,11 @@ const (
 func filledExpectation(b content.Values, e model.TestExpectation) model.TestExpectation {
 	if e.Called != nil {
 		called := *e.Called
-		called.Where, e.Called = filledConditions(called.Where, b.FillOptional), &called
+		called.Where, e.Called = engine.FillConditions(called.Where, b.FillOptional), &called
 	}
 	if e.NeverCalled != nil {
 		avoided := *e.NeverCalled
-		avoided.Where, e.NeverCalled = filledConditions(avoided.Where, b.FillOptional), &avoided
+		avoided.Where, e.NeverCalled = engine.FillConditions(avoided.Where, b.FillOptional), &avoided
 	}
 	for _, said := range []**model.SaidExpectation{&e.Says, &e.NeverSays} {
 		if *said != nil {

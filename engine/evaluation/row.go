@@ -2,16 +2,16 @@ package evaluation
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 
+	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
 )
 
 // fillRow puts the row of a run, if any, into the test of its snapshot. The row's values override the variables. They
-// also fill the placeholders of messages, tags and mocks, which stay unfilled in tests without rows. Other placeholders
-// are filled later.
+// also fill the placeholders of messages, tags and the failures of mocks, which stay unfilled in tests without rows.
+// Other placeholders are filled later.
 func fillRow(run *model.AgentTestRun) error {
 	if run.RowValues == nil {
 		return nil
@@ -106,21 +106,11 @@ func (f *rowFilling) mocking(given *model.ToolMocking) *model.ToolMocking {
 func (f *rowFilling) rules(rules []model.MockRule) []model.MockRule {
 	filled := slices.Clone(rules)
 	for i := range filled {
-		filled[i].When = filledConditions(filled[i].When, f.optional)
+		filled[i].When = engine.FillConditions(filled[i].When, f.optional)
 		if failure := filled[i].Failure; failure != nil {
 			copied := *failure
 			copied.Body, filled[i].Failure = f.optional(failure.Body, identity), &copied
 		}
-	}
-	return filled
-}
-
-// filledConditions fills the values that conditions compare with. In regular expressions, it escapes the values.
-func filledConditions(conditions []model.MockCondition,
-	fill func(text *string, write func(string) string) *string) []model.MockCondition {
-	filled := slices.Clone(conditions)
-	for i, c := range filled {
-		filled[i].Equals, filled[i].Matches = fill(c.Equals, identity), fill(c.Matches, regexp.QuoteMeta)
 	}
 	return filled
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,6 +131,56 @@ func TestRunRecordsTheInstructionsOfItsModels(t *testing.T) {
 		require.Equal(t, want, *instructions[run.ID].Text)
 	}
 	require.Contains(t, agents[0], "Talk with Ana, +12025550143, {nobody}.")
+}
+
+// An execution uses the prompts that sub-agents had at its start, also those of sub-agents of sub-agents.
+func TestSubAgentsKeepTheirPromptsDuringAnExecution(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c := newClinic(t, func(in *model.CreateAgentInput) { in.Prompt, in.Fields = "Desk", nil })
+	nurse := c.another(t, func(in *model.CreateAgentInput) { in.Prompt, in.Fields = "Nurse 1", nil })
+	doctor := c.another(t, func(in *model.CreateAgentInput) { in.Prompt, in.Fields = "Doctor 1", nil })
+	c.subAgent(t, c.agent, nurse, "ask_nurse")
+	c.subAgent(t, nurse, doctor, "ask_doctor")
+	c.subAgent(t, doctor, c.agent, "ask_desk")
+	test, err := c.tenant.CreateSimulationTest(ctx, model.CreateSimulationTestInput{AgentID: c.agent.ID, Name: "Asks",
+		Scenario: "Ask.", Criteria: []string{"It helps."}, MaxTurns: 1})
+	require.NoError(t, err)
+	start := func() string {
+		execution, err := c.tenant.StartAgentTestExecution(ctx, model.StartAgentTestExecutionInput{
+			TestIds: []string{test.ID}, Repeats: 1, Concurrency: 1})
+		require.NoError(t, err)
+		runs, err := dbtest.Pages[*model.AgentTestRun](ctx, c.tenant, db.RunsOfExecutions, nil, []string{execution.ID},
+			model.PageArgs{First: 1})
+		require.NoError(t, err)
+		return runs[0].ID
+	}
+	earlier := start()
+	for _, edit := range []model.UpdateAgentPromptInput{{AgentID: nurse.ID, Prompt: "Nurse 2"},
+		{AgentID: doctor.ID, Prompt: "Doctor 2"}} {
+		_, err := c.tenant.UpdateAgentPrompt(ctx, edit)
+		require.NoError(t, err)
+	}
+	later := start()
+
+	var asked []string
+	e := evaluatorOf(&player{answer: func(req llm.Request) line {
+		prompt, _, _ := strings.Cut(req.System, "\n")
+		if asked = append(asked, prompt); req.Messages[len(req.Messages)-1].Role == llm.RoleTool ||
+			strings.HasPrefix(prompt, "Doctor") {
+			return line{text: "Drink water."}
+		}
+		return line{calls: []llm.ToolCall{{ID: "c", Name: req.Tools[0].Name, Arguments: `{"request":"Help"}`}}}
+	}}, Options{Contact: lines("Help me."), Judge: lines(
+		`{"evidence":[{"messageIndex":1,"quote":"Drink water"}],"rationale":"It does.","passed":true}`)})
+	for id, want := range map[string][]string{
+		earlier: {"Desk", "Nurse 1", "Doctor 1", "Nurse 1", "Desk"},
+		later:   {"Desk", "Nurse 2", "Doctor 2", "Nurse 2", "Desk"},
+	} {
+		asked = nil
+		require.NoError(t, e.RunTest(ctx, c.tenant, id, 1))
+		require.Equal(t, want, asked)
+	}
 }
 
 // The database is unavailable during a run, and available again when the run is released.

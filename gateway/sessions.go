@@ -134,6 +134,10 @@ func (s *sessions) watch(heard uint64) {
 // expire ends the sessions that are expired or have one of the revoked credentials, and returns the credentials of the
 // others. Nil means that no session is open and watching stops.
 func (s *sessions) expire(at time.Time, revoked []model.CredentialRef) []model.CredentialRef {
+	isRevoked := make(map[model.CredentialRef]bool, len(revoked))
+	for _, credential := range revoked {
+		isRevoked[credential] = true
+	}
 	var expired []func()
 	defer func() {
 		for _, end := range expired {
@@ -145,7 +149,7 @@ func (s *sessions) expire(at time.Time, revoked []model.CredentialRef) []model.C
 	credentials := map[model.CredentialRef]struct{}{}
 	for key, open := range s.open {
 		for opened := range open {
-			if !opened.expires.IsZero() && !at.Before(opened.expires) || slices.Contains(revoked, opened.credential) {
+			if !opened.expires.IsZero() && !at.Before(opened.expires) || isRevoked[opened.credential] {
 				expired = append(expired, opened.end)
 				s.forget(key, opened)
 				continue

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // weak lists verbs in the names of all kinds of tools, and common words of descriptions. They alone do not distinguish
@@ -46,7 +48,7 @@ func AreForms(one, other string) bool {
 func NameWords(name string) []string {
 	var spaced strings.Builder
 	small := false
-	for _, r := range name {
+	for _, r := range norm.NFC.String(name) { // a combining accent would split a word
 		if unicode.IsUpper(r) && small {
 			spaced.WriteByte(' ')
 		}

@@ -2,8 +2,9 @@ package cli
 
 import (
 	"strings"
+	"unicode"
 
-	"github.com/rivo/uniseg"
+	"golang.org/x/text/width"
 )
 
 // Wrap wraps a text at words into lines of at most limit columns. It breaks longer words.
@@ -36,16 +37,33 @@ func wrap(text string, limit int) []string {
 }
 
 // fitting returns how many bytes of a text fit into limit columns, at least those of the first character.
-func fitting(text string, limit int) (end int) {
+func fitting(text string, limit int) int {
 	columns := 0
-	for characters := uniseg.NewGraphemes(text); characters.Next(); {
-		if columns += characters.Width(); columns > limit && end > 0 {
-			break
+	for at, r := range text {
+		columns += columnsOf(r)
+		if columns > limit && at > 0 {
+			return at
 		}
-		_, end = characters.Positions()
 	}
-	return end
+	return len(text)
 }
 
 // Columns returns the width of the text in columns of a terminal.
-func Columns(text string) int { return uniseg.StringWidth(text) }
+func Columns(text string) (columns int) {
+	for _, r := range text {
+		columns += columnsOf(r)
+	}
+	return columns
+}
+
+// columnsOf returns 2 for wide characters such as Chinese ones, 0 for combining marks, and otherwise 1.
+func columnsOf(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+		return 0
+	}
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	}
+	return 1
+}

@@ -16,7 +16,8 @@ func TestClassifier(t *testing.T) {
 		{"name":"AppointmentBooked","definition":"The contact booked an appointment."},
 		{"name":"appointment_cancelled","definition":"The contact cancelled an appointment."},
 		{"name":"Voicemail","definition":"Nobody answered; a machine did."},
-		{"name":"Réclamation","definition":"Une plainte sur une facture."}]`
+		{"name":"Réclamation","definition":"Une plainte sur une facture."},
+		{"name":"Re\u0301serve\u0301","definition":""}]`
 	for name, test := range map[string]struct {
 		texts []string
 		want  string
@@ -26,6 +27,7 @@ func TestClassifier(t *testing.T) {
 		"both sides count":               {[]string{"Hello", "Your appointment is booked"}, "AppointmentBooked"},
 		"two words of a definition":      {[]string{"J'ai une plainte", "Quelle facture ?"}, "Réclamation"},
 		"without accents":                {[]string{"reclamation!"}, "Réclamation"},
+		"accents of their own":           {[]string{"C'est réservé"}, "Re\u0301serve\u0301"},
 		"one word is not enough":         {[]string{"The machine is broken"}, ""},
 		"two tags that fit equally well": {[]string{"The appointment was booked, and then cancelled"}, ""},
 		"nothing":                        {[]string{"Hello", "Good morning"}, ""},

@@ -54,9 +54,12 @@ func (c *executionsCommand) Validate() error {
 	return cli.Refuse(c.Limit < 1, "--limit must be at least 1")
 }
 
-var executionsDocument = executionFields + client.PageQuery(
-	"$agent: ID, $filter: AgentTestExecutionFilter, $first: Int!",
-	"agentTestExecutions(agentId: $agent, filter: $filter, first: $first", "...execution")
+const executionsDocument = executionFields +
+	`query ($agent: ID, $filter: AgentTestExecutionFilter, $first: Int!, $after: String) {
+	page: agentTestExecutions(agentId: $agent, filter: $filter, first: $first, after: $after) {
+		nodes { ...execution } pageInfo { hasNextPage endCursor }
+	}
+}`
 
 // Run prints one line for each execution, or all of them as JSON.
 func (c *executionsCommand) Run(cmd *cobra.Command) error {

@@ -176,8 +176,11 @@ const transcriptFields = `fragment transcript on AgentTestRun {
 
 const executionDocument = executionFields + `query ($id: ID!) { agentTestExecution(id: $id) { ...execution ` + usageFields + ` } }`
 
-var runsDocument = runFields + transcriptFields + client.PageQuery("$id: ID!, $transcripts: Boolean!",
-	"agentTestRuns(executionId: $id, first: 50", "...run "+usageFields+" ...transcript @include(if: $transcripts)")
+const runsDocument = runFields + transcriptFields + `query ($id: ID!, $after: String, $transcripts: Boolean!) {
+	page: agentTestRuns(executionId: $id, first: 50, after: $after) {
+		nodes { ...run ` + usageFields + ` ...transcript @include(if: $transcripts) } pageInfo { hasNextPage endCursor }
+	}
+}`
 
 const runUpdatedDocument = runFields + `subscription ($id: ID!) { agentTestRunUpdated(executionId: $id) { ...run } }`
 

@@ -150,10 +150,12 @@ func (c *labelsExport) Validate() error {
 	return cli.Refuse(c.Queue < 0 || c.Queue > 1000, "--queue must be 1 to 1000")
 }
 
-var labelsDocument = client.PageQuery("$agent: ID!", "criterionLabels(agentId: $agent, first: 100",
-	"runId criterion holds person note isSampled updatedAt")
-
 const (
+	labelsDocument = `query ($agent: ID!, $after: String) {
+	page: criterionLabels(agentId: $agent, first: 100, after: $after) {
+		nodes { runId criterion holds person note isSampled updatedAt } pageInfo { hasNextPage endCursor }
+	}
+}`
 	queueDocument = `query ($agent: ID!, $person: String, $blind: Boolean!, $first: Int!, $offset: Int!) {
 	criterionQueue(agentId: $agent, person: $person, isBlind: $blind, first: $first, offset: $offset) {
 		entries { runId criterion expected passed rationale run { messages { role text } toolCalls { technicalName arguments

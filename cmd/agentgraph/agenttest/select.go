@@ -9,9 +9,12 @@ import (
 )
 
 // testsDocument reads a page of tests.
-var testsDocument = client.PageQuery("$agent: ID, $folder: ID",
-	"agentTests(agentId: $agent, folderId: $folder, first: 100",
-	"id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt")
+const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
+	page: agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
+		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
+		pageInfo { hasNextPage endCursor }
+	}
+}`
 
 // readTests reads the tests of one agent, in one folder, or both. An empty id means all.
 func readTests(ctx context.Context, server *client.Client, agentID, folderID string) ([]listedTest, error) {

@@ -33,8 +33,13 @@ agentgraph agents --channel Phone --name clinic`,
 	})
 }
 
-var agentsDocument = client.PageQuery("$filter: AgentFilter", "agents(filter: $filter, orderBy: Name, first: 100",
-	"id name channel direction language tags updatedAt tools { technicalName } subAgents { name } knowledgeBaseChatName")
+const agentsDocument = `query ($filter: AgentFilter, $after: String) {
+	page: agents(filter: $filter, orderBy: Name, first: 100, after: $after) {
+		nodes { id name channel direction language tags updatedAt tools { technicalName } subAgents { name }
+			knowledgeBaseChatName }
+		pageInfo { hasNextPage endCursor }
+	}
+}`
 
 // agentShown has the columns of the table.
 type agentShown struct {

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -30,7 +29,13 @@ func (k *kind) query() string {
 	if k == mcpServer { // the server returns all of them, without pages
 		return "{ page: " + k.pages + " { " + fields + " } }"
 	}
-	return client.PageQuery("", k.pages, "... on "+k.typeName+" { "+fields+" }")
+	return pageQuery(k.pages, "... on "+k.typeName+" { "+fields+" }")
+}
+
+// pageQuery returns a query for a page of a list, with these fields of its nodes.
+func pageQuery(pages, fields string) string {
+	return "query ($after: String) { page: " + pages + ", after: $after) { nodes { " + fields +
+		" } pageInfo { hasNextPage endCursor } } }"
 }
 
 func (k *kind) shape() shape { return shape{form: merged, members: k.members} }
@@ -112,7 +117,7 @@ var dataset = &kind{
 	},
 }
 
-var documentsQuery = client.PageQuery("", "documents(first: 100", "id name datasetId size digest")
+var documentsQuery = pageQuery("documents(first: 100", "id name datasetId size digest")
 
 var knowledgeBaseChat = &kind{
 	name: "knowledge base chat", list: "knowledgeBaseChats", typeName: "KnowledgeBaseChat", payload: "knowledgeBaseChat",

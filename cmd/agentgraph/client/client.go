@@ -128,14 +128,8 @@ type Querier interface {
 	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
-// PageQuery returns a query for a page of a list. declared has the declarations of its variables except $after, list is
-// the field with its arguments except after, and fields are those of a node.
-func PageQuery(declared, list, fields string) string {
-	return "query (" + declared + " $after: String) { page: " + list + ", after: $after) { nodes { " + fields +
-		" } pageInfo { hasNextPage endCursor } } }"
-}
-
-// ReadAll returns the nodes of all pages of a PageQuery. It stops after the number of nodes in limit, if that is not 0.
+// ReadAll returns the nodes of all pages. It stops after the number of nodes in limit, unless limit is 0. The document
+// declares the variable $after, and gives its list the alias page.
 func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, limit int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (limit == 0 || len(all) < limit); {

@@ -19,28 +19,33 @@ type Object struct {
 // Kind is a type of objects that have names.
 type Kind struct {
 	noun, typeName string
-	// declared and list are those of a PageQuery for the objects whose names contain the text. Folders are not filtered.
-	declared, list string
-	// fields are those of an Object. An object that belongs to an agent has that too.
-	fields string
+	// list is a query for a page of the objects whose names contain the text. The query of Folders returns all folders.
+	list string
 	// advice tells the user how to list all objects of the kind, or is "".
 	advice string
+	// hasAgent is set if each object belongs to an agent.
+	hasAgent bool
 }
-
-const (
-	withText       = "$text: String!"
-	named, ofAgent = "id name", "id name agent { id name }"
-)
 
 // Agents, Folders, Tests and KnowledgeBaseChats are the kinds of objects that can be found by name.
 var (
-	Agents = Kind{"agent", "Agent", withText, "agents(filter: {nameContains: $text}, orderBy: Name, first: 100", named,
-		`: "agentgraph agents" lists them`}
-	Folders = Kind{"test folder", "AgentTestFolder", "", "agentTestFolders(first: 100", ofAgent, ""}
-	Tests   = Kind{"test", "AgentTest", withText, "agentTests(filter: {nameContains: $text}, first: 100", ofAgent,
-		`: "agentgraph test list" lists them`}
-	KnowledgeBaseChats = Kind{"knowledge base chat", "KnowledgeBaseChat", withText,
-		"knowledgeBaseChats(filter: {nameContains: $text}, first: 100", named, ""}
+	Agents = Kind{"agent", "Agent", `query ($text: String!, $after: String) {
+		page: agents(filter: {nameContains: $text}, orderBy: Name, first: 100,
+			after: $after) { nodes { id name } pageInfo { hasNextPage endCursor } }
+	}`, `: "agentgraph agents" lists them`, false}
+	Folders = Kind{"test folder", "AgentTestFolder", `query ($after: String) {
+		page: agentTestFolders(first: 100, after: $after) { nodes { id name agent { id name } } pageInfo { hasNextPage
+			endCursor } }
+	}`, "", true}
+	Tests = Kind{"test", "AgentTest", `query ($text: String!, $after: String) {
+		page: agentTests(filter: {nameContains: $text}, first: 100, after: $after) {
+			nodes { id name agent { id name } } pageInfo { hasNextPage endCursor }
+		}
+	}`, `: "agentgraph test list" lists them`, true}
+	KnowledgeBaseChats = Kind{"knowledge base chat", "KnowledgeBaseChat", `query ($text: String!, $after: String) {
+		page: knowledgeBaseChats(filter: {nameContains: $text}, first: 100, after: $after) { nodes { id name } pageInfo {
+			hasNextPage endCursor } }
+	}`, "", false}
 )
 
 // maxCandidates is how many objects an error lists at most.
@@ -124,18 +129,21 @@ func (c *Client) find(ctx context.Context, kind Kind, text string, byPart bool, 
 // byID returns the object with the id, or the zero value if there is none.
 func (c *Client) byID(ctx context.Context, kind Kind, id string) (Object, error) {
 	var read struct{ Node Object }
-	document := "query ($id: ID!) { node(id: $id) { ... on " + kind.typeName + " { " + kind.fields + " } } }"
-	err := c.Query(ctx, document, Variables{"id": id}, &read)
+	fields := "id name"
+	if kind.hasAgent {
+		fields += " agent { id name }"
+	}
+	err := c.Query(ctx, `query ($id: ID!) { node(id: $id) { ... on `+kind.typeName+` { `+fields+` } } }`, Variables{"id": id},
+		&read)
 	return read.Node, err
 }
 
 // Search returns the objects whose names contain the text, ignoring case.
 func (c *Client) Search(ctx context.Context, kind Kind, text string) ([]Object, error) {
-	document := PageQuery(kind.declared, kind.list, kind.fields)
-	all, err := ReadAll[Object](ctx, c, document, Variables{"text": text}, 0)
+	all, err := ReadAll[Object](ctx, c, kind.list, Variables{"text": text}, 0)
 	// The server compares the names of agents as they are stored.
 	if other := norm.NFC.String(text); err == nil && len(all) == 0 && other != text {
-		all, err = ReadAll[Object](ctx, c, document, Variables{"text": other}, 0)
+		all, err = ReadAll[Object](ctx, c, kind.list, Variables{"text": other}, 0)
 	}
 	normal := func(text string) string { return strings.ToLower(norm.NFC.String(text)) }
 	return filter(all, func(n Object) bool { return strings.Contains(normal(n.Name), normal(text)) }), err

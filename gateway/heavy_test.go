@@ -57,7 +57,8 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.operation, SelectionSet: c.root}})
 		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
 			&record{cost: c.cost})
-		response := heavy{slots: slots, models: models, patience: time.Minute}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
+		queue := heavy{slots: slots, models: models, patience: time.Minute}
+		response := queue.InterceptResponse(ctx, func(context.Context) *graphql.Response {
 			isDone = true
 			return &graphql.Response{}
 		})

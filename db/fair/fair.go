@@ -60,8 +60,8 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 	return ctx.Err()
 }
 
-// TryEnter takes a slot if the tenant can have one at once, and reports whether it did. After true, the caller must call
-// Leave.
+// TryEnter takes a slot if the tenant can have one at once, and reports whether it did. After true, the caller must
+// call Leave.
 func (g *Gate) TryEnter(tenant string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -145,7 +145,8 @@ func (t *blamedTest) describe(style client.Style) string {
 	}
 	switch {
 	case len(b.Changes) == 0:
-		text.WriteString("The prompt did not change. Look for changes of the test, sub-agents, models, tools and documents.\n")
+		text.WriteString("The prompt did not change. Look for changes of the test, sub-agents, models, tools and " +
+			"documents.\n")
 	case len(b.suspects()) == 0:
 		text.WriteString("No change contains words that the failed checks look for.\n")
 	}

@@ -69,8 +69,8 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 }
 
 func tooManyModelDriven() *model.Error {
-	return model.Errorf(model.Unavailable, "too many operations of the company that use a model are in progress. "+
-		"Nothing was done: try again")
+	return model.Errorf(model.Unavailable, "too many operations that use a model are in progress. Nothing was done: try "+
+		"again")
 }
 
 func tooManyHeavy() *model.Error {

@@ -58,7 +58,8 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
 			&record{cost: c.cost})
 		ctx = graphql.WithResponseContext(ctx, graphql.DefaultErrorPresenter, graphql.DefaultRecover)
-		response := heavy{slots: slots, models: models, patience: time.Minute}.InterceptResponse(ctx, func(context.Context) *graphql.Response {
+		h := heavy{slots: slots, models: models, patience: time.Minute}
+		response := h.InterceptResponse(ctx, func(context.Context) *graphql.Response {
 			isDone = true
 			return &graphql.Response{}
 		})

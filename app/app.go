@@ -51,7 +51,7 @@ const (
 )
 
 // modelShares is how many companies may use all of their slots for operations that use a model, in one process.
-const modelShares = 4
+const modelShares = 16
 
 // Options has the parts and the settings of an App.
 type Options struct {

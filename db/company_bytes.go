@@ -12,9 +12,10 @@ import (
 const sampledRows = 50_000
 
 // sampledTables selects the tables with rows of companies, their sizes with indexes, and the percentage of their pages
-// that an estimate reads. Columns without compression have 16 bytes at most, so width leaves them out.
+// that an estimate reads. A table that was never analyzed has no known number of rows. The width of a row leaves out
+// columns that Postgres stores in place, because they are short.
 const sampledTables = `SELECT relname::text AS name, ?0(t.oid)::float8 AS bytes,
-	least(100, 100 * ?1 / greatest(reltuples, 1))::float8 AS percent,
+	least(100, 100 * ?1 / greatest(reltuples, pg_relation_size(t.oid) / 2048, 1))::float8 AS percent,
 	(SELECT string_agg('coalesce(pg_column_size(' || quote_ident(attname) || '), 0)', ' + ') FROM pg_attribute
 		WHERE attrelid = t.oid AND attnum > 0 AND NOT attisdropped AND attstorage <> 'p') AS width
 	FROM pg_class AS t WHERE relkind = 'r' AND relnamespace = ` + pg.OwnSchema + ` AND EXISTS (

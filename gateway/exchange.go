@@ -108,6 +108,8 @@ func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *
 		status = StatusOf(codeOf(response.Errors[0]))
 	case isUnavailable(operation, response):
 		status = http.StatusServiceUnavailable
+	}
+	if status == http.StatusServiceUnavailable {
 		x.w.Header().Set("Retry-After", retryAfter)
 	}
 	writeResponse(x.w, status, x.accept.single, response)

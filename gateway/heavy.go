@@ -47,7 +47,7 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 	operation := graphql.GetOperationContext(ctx)
 	slots, busy, waiting := h.slots, tooManyHeavy, ctx
 	switch {
-	case operation.Operation == nil:
+	case operation.Operation == nil || len(graphql.GetErrors(ctx)) > 0: // it was refused, and only says so
 		return next(ctx)
 	case modelDrivenFields(operation) > 0:
 		slots, busy = h.models, tooManyModelDriven
@@ -69,8 +69,8 @@ func (h heavy) InterceptResponse(ctx context.Context, next graphql.ResponseHandl
 }
 
 func tooManyModelDriven() *model.Error {
-	return model.Errorf(model.Unavailable, "too many operations of the company that use a model are in progress. "+
-		"Nothing was done: try again")
+	return model.Errorf(model.Unavailable, "too many operations that use a model are in progress. Nothing was done: try "+
+		"again")
 }
 
 func tooManyHeavy() *model.Error {

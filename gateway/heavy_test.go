@@ -57,8 +57,9 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 			&graphql.OperationContext{Operation: &ast.OperationDefinition{Operation: c.operation, SelectionSet: c.root}})
 		ctx = context.WithValue(model.WithPrincipal(ctx, model.Principal{CompanyID: "c1"}), recordKey{},
 			&record{cost: c.cost})
-		queue := heavy{slots: slots, models: models, patience: time.Minute}
-		response := queue.InterceptResponse(ctx, func(context.Context) *graphql.Response {
+		ctx = graphql.WithResponseContext(ctx, graphql.DefaultErrorPresenter, graphql.DefaultRecover)
+		h := heavy{slots: slots, models: models, patience: time.Minute}
+		response := h.InterceptResponse(ctx, func(context.Context) *graphql.Response {
 			isDone = true
 			return &graphql.Response{}
 		})
@@ -70,6 +71,20 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 			require.Equal(t, string(model.Unavailable), codeOf(response.Errors[0]))
 		}
 	}
+}
+
+// A refused operation needs no slot, so its client learns at once why it was refused.
+func TestRefusedOperationsDoNotQueue(t *testing.T) {
+	t.Parallel()
+	ctx := graphql.WithOperationContext(t.Context(), &graphql.OperationContext{Operation: &ast.OperationDefinition{
+		Operation: ast.Mutation, SelectionSet: ast.SelectionSet{&ast.Field{Name: "a", Alias: "a",
+			Definition: &ast.FieldDefinition{Directives: ast.DirectiveList{{Name: "modelDriven"}}}}}}})
+	ctx = graphql.WithResponseContext(ctx, graphql.DefaultErrorPresenter, graphql.DefaultRecover)
+	graphql.AddError(ctx, model.Errorf(model.RateLimited, "later"))
+	slots, refused := &noSlots{}, &graphql.Response{}
+	require.Same(t, refused, heavy{slots: slots, models: slots}.InterceptResponse(ctx,
+		func(context.Context) *graphql.Response { return refused }))
+	require.Empty(t, slots.asked)
 }
 
 func TestSlotsForModelsFollowTheRateLimit(t *testing.T) {

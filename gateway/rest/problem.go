@@ -114,6 +114,9 @@ func (t *Transport) refuse(w http.ResponseWriter, r *http.Request, p *problem) {
 	if p.Status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
 		h.Set("WWW-Authenticate", "ApiKey")
 	}
+	if p.Status == http.StatusServiceUnavailable && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", "5")
+	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Content-Length", strconv.Itoa(body.Len()))
 	w.WriteHeader(p.Status)

@@ -98,6 +98,7 @@ func TestRefusedOperationIsAProblem(t *testing.T) {
 	w := call(server, "GET", "/Agent/a", "")
 	require.Equal(t, 503, w.Code)
 	require.Equal(t, "not now", problemOf(t, w).Detail)
+	require.Equal(t, "5", w.Header().Get("Retry-After"))
 	require.Zero(t, b.calls)
 }
 

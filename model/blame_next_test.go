@@ -12,7 +12,7 @@ import (
 )
 
 // badPrompt is the failing prompt of the searches of searchOf, which have at most 200 changes.
-var badPrompt = strings.Repeat(".", maxBlameChanges)
+var badPrompt = strings.Repeat(".", MaxBlameChanges)
 
 // searchOf returns a search over changes. Some of them are suspects.
 func searchOf(changes int, suspects ...int32) *BlameSearch {

@@ -11,7 +11,8 @@ import (
 const (
 	// minBlameRepeats is the fewest runs of a step with which Fisher's exact test can show a difference.
 	minBlameRepeats = 4
-	maxBlameChanges = 200
+	// MaxBlameChanges is the largest number of changes that a search examines.
+	MaxBlameChanges = 200
 	maxBlameSteps   = 20
 	// usualSteps is the number of steps of a search whose first suspect is the cause. They try the old prompt, the new
 	// one, the new one with the suspect restored, and the old one without the suspect.
@@ -105,9 +106,9 @@ func NewBlameSearch(in StartBlameInput, blame *AgentTestBlame, now time.Time) (*
 	case len(blame.Changes) == 0:
 		faults.Add("testId", "names a test whose prompt did not change between the run that passed and the one that "+
 			"failed; look for changes of models, tools and documents")
-	case len(blame.Changes) > maxBlameChanges:
+	case len(blame.Changes) > MaxBlameChanges:
 		faults.Add("testId", "names a test with %d changes between its prompts, but a search can examine at most %d",
-			len(blame.Changes), maxBlameChanges)
+			len(blame.Changes), MaxBlameChanges)
 	}
 	if len(faults) > 0 {
 		return nil, faults.As(Unprocessable)

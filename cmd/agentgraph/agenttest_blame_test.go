@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,6 +74,38 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 	require.Contains(t, read.Blame.Search.RestoredPrompt, "behind the building.\n- Bus 14 stops here every hour.")
 	require.Equal(t, 2, b.test(t, "blame", "no such test").code)
 	require.Equal(t, 2, b.test(t, "blame", test, "--repeat", "3").code)
+}
+
+// Prompts of the maximum length can have thousands of changes. A search cannot examine them all.
+func TestBlameOfAPromptThatWasRewritten(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var made struct {
+		CreateSimulationTest struct{ AgentTest struct{ ID string } }
+	}
+	b.must(t, `mutation ($input: CreateSimulationTestInput!) { createSimulationTest(input: $input) { agentTest { id } } }`,
+		map[string]any{"input": map[string]any{"agentId": b.agent, "name": "Parking",
+			"scenario": "says: \"Where can I park the car?\"\nsays: \"Goodbye\"",
+			"criteria": []string{`says "behind the building"`}}}, &made)
+	var before, after strings.Builder
+	before.WriteString("Cars park free of charge behind the building.\n")
+	for i := range 1_200 {
+		fmt.Fprintf(&before, "Rule %d is about visits on day %d.\n", i, i)
+		fmt.Fprintf(&after, "Ask for the number %d of price %d.\n", i, i)
+	}
+	b.prompt(t, before.String())
+	require.Zero(t, b.test(t, "run", "--test", "Parking").code)
+	b.prompt(t, after.String())
+	require.Equal(t, 1, b.test(t, "run", "--test", "Parking").code)
+
+	asked := b.test(t, "blame", "Parking")
+	require.Zero(t, asked.code, asked.log)
+	require.Contains(t, asked.out, "Cars park free of charge behind the building.")
+	require.Contains(t, asked.out, "A search can examine at most 200 changes.\n")
+	require.NotContains(t, asked.out, "Price")
+	searched := b.test(t, "blame", "Parking", "--yes")
+	require.Equal(t, 2, searched.code)
+	require.Contains(t, searched.log, "changes, and a search can examine at most 200")
 }
 
 // prompt writes the agent's prompt.

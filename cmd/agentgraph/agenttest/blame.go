@@ -68,7 +68,7 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
-	test, err := readBlame(ctx, server, found.ID, c.Repeat)
+	test, err := readBlame(ctx, server, found.ID, c.Repeat, c.JSON)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -85,6 +85,10 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 		return err
 	}
 	outcome := error(nil)
+	if n := len(b.Changes); c.Yes && n > model.MaxBlameChanges {
+		outcome = client.Exit(client.ExitUsage, fmt.Errorf("the prompts differ in %d changes, and a search can examine at "+
+			"most %d", n, model.MaxBlameChanges))
+	}
 	if c.confirmSearch(ctx, cmd, out, b) {
 		if outcome = c.search(ctx, server, out, test); b.Search == nil {
 			return outcome
@@ -103,7 +107,7 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 // confirmSearch reports whether to search. It asks on a terminal.
 func (c *blameCommand) confirmSearch(ctx context.Context, cmd *cobra.Command, out io.Writer, b *blameShown) bool {
 	switch {
-	case len(b.Changes) == 0:
+	case !b.isSearchable():
 		return false
 	case c.Yes:
 		return true

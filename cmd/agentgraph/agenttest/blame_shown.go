@@ -29,6 +29,7 @@ type blameShown struct {
 	RowName     *string       `json:"rowName,omitempty"`
 	DivergesAt  *int          `json:"partsAt"`
 	Changes     []changeShown `json:"changes"`
+	Suspects    []changeShown `json:"suspects"`
 	Estimate    estimateShown `json:"estimate"`
 	Search      *searchShown  `json:"search"`
 }
@@ -95,22 +96,23 @@ fragment search on BlameSearch {
 }
 `
 
-const blameDocument = blameFields + `query ($id: ID!, $repeats: Int!) { agentTest(id: $id) { id name agent { id name }
+// blameDocument reads the pieces of all changes only for JSON. Together they can exceed the limit of a response.
+const blameDocument = blameFields + `query ($id: ID!, $repeats: Int!, $all: Boolean!) { agentTest(id: $id) { id name agent { id name }
 	failingSince { promptVersion } blame {
 	goodVersion badVersion goodRun { id messages { role text } } badRun { id messages { role text } } rowNumber rowName
-	partsAt changes { ...change } estimate(repeats: $repeats) { runs runsAtMost credits creditsAtMost }
+	partsAt changes { number ...change @include(if: $all) } suspects { ...change } estimate(repeats: $repeats) { runs runsAtMost credits creditsAtMost }
 	search { ...search }
 } } }`
 
 // readBlame reads why a test is red.
-func readBlame(ctx context.Context, server *client.Client, id string, repeats int) (*blamedTest, error) {
+func readBlame(ctx context.Context, server *client.Client, id string, repeats int, all bool) (*blamedTest, error) {
 	var read struct {
 		AgentTest *struct {
 			blamedTest
 			FailingSince *struct{}
 		}
 	}
-	err := server.Query(ctx, blameDocument, client.Variables{"id": id, "repeats": repeats}, &read)
+	err := server.Query(ctx, blameDocument, client.Variables{"id": id, "repeats": repeats, "all": all}, &read)
 	if err == nil && read.AgentTest == nil {
 		err = client.NotFound(fmt.Sprintf("test %q no longer exists", id))
 	}
@@ -125,10 +127,7 @@ func readBlame(ctx context.Context, server *client.Client, id string, repeats in
 func (t *blamedTest) title() string { return nameWithRow(t.Name, t.Blame.RowName, t.Blame.RowNumber) }
 
 // suspects returns the suspected changes, at most maxSuspects.
-func (b *blameShown) suspects() []changeShown {
-	suspects := slices.DeleteFunc(slices.Clone(b.Changes), func(c changeShown) bool { return !c.IsSuspect })
-	return suspects[:min(len(suspects), maxSuspects)]
-}
+func (b *blameShown) suspects() []changeShown { return b.Suspects[:min(len(b.Suspects), maxSuspects)] }
 
 // maxSuspects is how many suspected changes are shown.
 const maxSuspects = 5
@@ -157,11 +156,20 @@ func (t *blamedTest) describe(style client.Style) string {
 		fmt.Fprintf(&text, "The last search, of versions %d and %d:\n%s", b.Search.GoodVersion, b.Search.BadVersion,
 			b.Search.conclusion(style))
 	}
-	if len(b.Changes) > 0 {
+	switch {
+	case len(b.Changes) == 0:
+	case !b.isSearchable():
+		fmt.Fprintf(&text, "A search can examine at most %d changes.\n", model.MaxBlameChanges)
+	default:
 		fmt.Fprintf(&text, "A search takes %s if a suspect is the cause, otherwise up to %d. Price: %s\n",
 			client.Pluralize(b.Estimate.Runs, "run"), b.Estimate.RunsAtMost, b.Estimate.price())
 	}
 	return text.String()
+}
+
+// isSearchable reports whether a search can find the cause.
+func (b *blameShown) isSearchable() bool {
+	return len(b.Changes) > 0 && len(b.Changes) <= model.MaxBlameChanges
 }
 
 func (e estimateShown) price() string {

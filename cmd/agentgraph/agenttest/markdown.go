@@ -31,7 +31,7 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 			left++
 			continue
 		}
-		test, err := readBlame(ctx, server, run.Test.ID, 5)
+		test, err := readBlame(ctx, server, run.Test.ID, 5, false)
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,8 @@ fragment search on BlameSearch {
 const blameDocument = blameFields + `query ($id: ID!, $repeats: Int!, $all: Boolean!) { agentTest(id: $id) { id name agent { id name }
 	failingSince { promptVersion } blame {
 	goodVersion badVersion goodRun { id messages { role text } } badRun { id messages { role text } } rowNumber rowName
-	partsAt changes { number ...change @include(if: $all) } suspects { ...change } estimate(repeats: $repeats) { runs runsAtMost credits creditsAtMost }
+	partsAt changes { number ...change @include(if: $all) } suspects { ...change }
+	estimate(repeats: $repeats) { runs runsAtMost credits creditsAtMost }
 	search { ...search }
 } } }`
 

@@ -61,7 +61,7 @@ func TestTestIsCreatedFromAChat(t *testing.T) {
 	require.Len(t, stored.ToolMocking.MockedTools, 1)
 	mock := stored.ToolMocking.MockedTools[0]
 	require.Equal(t, book.ID, mock.ToolID)
-	require.Equal(t, `{"free":true,"note":"\u007bday} it is"}`, *mock.ResultTemplate)
+	require.Equal(t, `{"free":true,"note":"{day|literal} it is"}`, *mock.ResultTemplate)
 	require.Equal(t, "Monday", *mock.Rules[0].When[0].Equals)
 	require.Equal(t, `{"free":false}`, *mock.Rules[0].ResultTemplate)
 

@@ -111,8 +111,7 @@ func withConnection(ctx context.Context, address string, do func(*pgx.Conn) erro
 	return do(conn)
 }
 
-// inspect reads the contents as the role. The database is the program's if it has goose's table of
-// versions.
+// inspect reads the contents as the role. The database is the program's if it has goose's table of versions.
 func inspect(ctx context.Context, role string, conn interface {
 	QueryRow(ctx context.Context, statement string, args ...any) pgx.Row
 }) (Contents, error) {

@@ -198,7 +198,7 @@ func TestChatBecomesTest(t *testing.T) {
 	require.Equal(t, "Deny", test.ToolMocking.SideEffects)
 	require.Len(t, test.ToolMocking.MockedSubAgents, 1)
 	require.Equal(t, c.expert, test.ToolMocking.MockedSubAgents[0].SubAgentID)
-	require.Equal(t, "Stand up. {day}", test.ToolMocking.MockedSubAgents[0].ResultTemplate)
+	require.Equal(t, "Stand up. {day|literal}", test.ToolMocking.MockedSubAgents[0].ResultTemplate)
 	require.Empty(t, test.ToolMocking.MockedSubAgents[0].Rules)
 	require.Equal(t, []string{`the variable "odd" is not a field of the agent. It is kept, but check its name`}, warnings)
 

@@ -59,6 +59,9 @@ func TestCorrectionsCancelOnlyRecordedUsage(t *testing.T) {
 	require.NoError(t, db.Write(t.Context(), tenant, &model.UsageEntry{IdempotencyKey: model.OwnUsageKeys + "turn",
 		AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 100, At: month}))
 	record(t, tenant, entry("free", this, -1), entry("paid", this, 1))
+	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
+		entry("ahead", next, -1)}})
+	faults(t, err, model.Unprocessable, "entries.0.credits", "would make the usage") // a budget may be set until then
 	budget := model.Credits(1_000)
 	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Team", Budget: &budget}))
 	record(t, tenant, entry("old", before, -1))

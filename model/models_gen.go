@@ -2293,8 +2293,8 @@ type UsageEntryInput struct {
 	CampaignID *string `json:"campaignId,omitempty"`
 	// The channel.
 	Channel Channel `json:"channel"`
-	// The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one of the same month. If
-	// the entries of a month would have a negative sum, the error is `UNPROCESSABLE`.
+	// The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one. In a month with a
+	// budget, and in each later month, the error is `UNPROCESSABLE` if the recorded entries would have a negative sum.
 	Credits Credits `json:"credits"`
 	// When they were used, exact to the millisecond.
 	At time.Time `json:"at"`

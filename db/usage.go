@@ -52,9 +52,9 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
-// checkCorrections returns UNPROCESSABLE when negative entries would make the recorded credits of a month negative. They
-// would cancel the costs of simulations, and with them the budget. Past months have none any longer, and later months
-// may get one. It locks the company, so that concurrent corrections count each other.
+// checkCorrections returns UNPROCESSABLE when negative entries would make the recorded credits of a month negative.
+// They would cancel the costs of simulations, and with them the budget. Past months have none any longer, and later
+// months may get one. It locks the company, so that concurrent corrections count each other.
 func (t tenantTx) checkCorrections(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {

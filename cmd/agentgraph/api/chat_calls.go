@@ -46,8 +46,8 @@ func (t *conversation) approve(ctx context.Context, line string) error {
 	return err
 }
 
-// showCalls shows the calls of the answer whose events have not arrived yet. If the server refuses to list the calls, the
-// chat continues: the answer is there, and an API key that may not read the calls gets no events either.
+// showCalls shows the calls of the answer whose events have not arrived yet. If the server refuses to list the calls,
+// the chat continues: the answer is there, and an API key that may not read the calls gets no events either.
 func (t *conversation) showCalls(ctx context.Context) error {
 	var read struct {
 		Node struct{ ToolCalls []chatEvent }

@@ -52,41 +52,46 @@ func (t *Tenant) RecordUsage(ctx context.Context, in model.RecordUsageInput) (*m
 	})
 }
 
-// checkCorrections returns UNPROCESSABLE when negative entries would make the recorded credits of a month negative, and
-// the month has a budget. They would cancel the costs of simulations, and with them the budget. Earlier months are not
-// checked. It locks the company, so that concurrent corrections count each other.
+// checkCorrections returns UNPROCESSABLE when negative entries would make the recorded credits of a month negative.
+// They would cancel the costs of simulations, and with them the budget. Past months have none any longer, and later
+// months may get one. It locks the company, so that concurrent corrections count each other.
 func (t tenantTx) checkCorrections(ctx context.Context, in model.RecordUsageInput, rows []*model.UsageEntry) error {
 	if _, err := t.db.NewRaw("SELECT 1 FROM companies WHERE id = ? FOR NO KEY UPDATE", t.CompanyID()).
 		Exec(ctx); err != nil {
 		return err
 	}
-	keys, sums := make([]string, len(rows)), map[time.Time]model.Credits{}
+	current := model.MonthOf(now())
+	plan, err := t.Subscription(ctx, current)
+	if err != nil {
+		return err
+	}
+	keys, sums, last := make([]string, len(rows)), map[time.Time]model.Credits{}, current
 	for i, row := range rows {
 		keys[i] = row.IdempotencyKey
-	}
-	for _, row := range rows {
 		month := model.MonthOf(row.At)
-		if _, isKnown := sums[month]; isKnown || !row.IsCorrection() || month.Before(model.MonthOf(now())) {
-			continue
+		hasBudget := month.After(current) || month.Equal(current) && plan != nil && plan.Budget != nil
+		if row.IsCorrection() && hasBudget {
+			sums[month], last = 0, slices.MaxFunc([]time.Time{last, month}, time.Time.Compare)
 		}
-		plan, err := t.Subscription(ctx, month)
-		if err != nil {
-			return err
-		}
-		if plan == nil || plan.Budget == nil {
-			continue
-		}
-		var recorded model.Credits
-		err = t.db.Select((*model.UsageEntry)(nil)).ColumnExpr("COALESCE(sum(micro_credits), 0)::bigint").
-			Where("at >= ?", month).Where("at < ?", month.AddDate(0, 1, 0)).
-			Where("NOT starts_with(idempotency_key, ?)", model.OwnUsageKeys).
-			Where("idempotency_key NOT IN (?)", bun.List(keys)).Scan(ctx, &recorded)
-		if err != nil {
-			return err
-		}
-		sums[month] = recorded
 	}
-	return in.CheckCorrections(rows, sums)
+	if len(sums) == 0 {
+		return nil
+	}
+	recorded := []struct {
+		Month   time.Time
+		Credits model.Credits
+	}{}
+	err = t.db.Select((*model.UsageEntry)(nil)).ColumnExpr("date_trunc('month', at, 'UTC') AS month").
+		ColumnExpr("sum(micro_credits)::bigint AS credits").
+		Where("at >= ?", current).Where("at < ?", last.AddDate(0, 1, 0)).
+		Where("NOT starts_with(idempotency_key, ?)", model.OwnUsageKeys).
+		Where("idempotency_key NOT IN (?)", bun.List(keys)).GroupExpr("1").Scan(ctx, &recorded)
+	for _, r := range recorded {
+		if _, isChecked := sums[r.Month.UTC()]; isChecked {
+			sums[r.Month.UTC()] = r.Credits
+		}
+	}
+	return cmp.Or(err, in.CheckCorrections(rows, sums))
 }
 
 // ledgerStart returns the first day of a ledger whose entries are kept for the given number of days.

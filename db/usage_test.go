@@ -59,6 +59,9 @@ func TestCorrectionsCancelOnlyRecordedUsage(t *testing.T) {
 	require.NoError(t, db.Write(t.Context(), tenant, &model.UsageEntry{IdempotencyKey: model.OwnUsageKeys + "turn",
 		AgentID: "agent_1", Channel: model.ChannelPhone, Credits: 100, At: month}))
 	record(t, tenant, entry("free", this, -1), entry("paid", this, 1))
+	_, err := tenant.RecordUsage(t.Context(), model.RecordUsageInput{Entries: []*model.UsageEntryInput{
+		entry("ahead", next, -1)}})
+	faults(t, err, model.Unprocessable, "entries.0.credits", "would make the usage") // a budget may be set until then
 	budget := model.Credits(1_000)
 	require.NoError(t, tenant.SetPlan(t.Context(), model.SetPlanInput{Name: "Team", Budget: &budget}))
 	record(t, tenant, entry("old", before, -1))
@@ -382,4 +385,9 @@ func TestOldLedgerEntriesAreSummed(t *testing.T) {
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, entry("first", day(days)+"T00:00:00Z", 1)))
 	require.NoError(t, db.Sweep(store)(t.Context()))
 	require.Equal(t, 8, count("true"), "no entry is summed twice")
+	record(t, tenant, entry("this month", day(0)+"T00:00:00Z", 1), entry("month", model.MonthOf(time.Now()).
+		Format(time.RFC3339), 1))
+	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionLedger, Days: 1}))
+	require.NoError(t, db.Sweep(store)(t.Context()))
+	require.Equal(t, 1, count("idempotency_key = 'month'"), "corrections are compared with the entries of this month")
 }

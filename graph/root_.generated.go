@@ -7144,7 +7144,7 @@ input UsageEntryInput {
   channel: Channel!
   """
   The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one. In a month with a
-  budget, the error is ` + "`" + `UNPROCESSABLE` + "`" + ` if the recorded entries would have a negative sum.
+  budget, and in each later month, the error is ` + "`" + `UNPROCESSABLE` + "`" + ` if the recorded entries would have a negative sum.
   """
   credits: Credits!
   "When they were used, exact to the millisecond."

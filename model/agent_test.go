@@ -143,5 +143,9 @@ func TestTechnicalNamesAreValidated(t *testing.T) {
 	require.NoError(t, stored.Update(same, now, nil))
 	other := &Tool{Name: "a", Parameters: stored.Parameters}
 	faults(t, other.Update(same, now, nil), "technicalName", "must not be knowledge_base, because searches")
-	require.NoError(t, (&SubAgent{Name: "a", TechnicalName: "knowledge_base"}).Update(UpdateSubAgentInput{Name: new("b")}))
+	sub := &SubAgent{Name: "a", TechnicalName: "knowledge_base"}
+	require.NoError(t, sub.Update(UpdateSubAgentInput{Name: new("b")}))
+	require.NoError(t, sub.CheckImported(), "archives of older versions have the name")
+	require.NoError(t, stored.CheckImported())
+	faults(t, (&SubAgent{TechnicalName: "A"}).CheckImported(), "technicalName", "must have")
 }

@@ -74,9 +74,12 @@ func (e *ToolEndpoint) checkImported() error {
 	return faults.Err()
 }
 
-// CheckImported checks the bounds of a sub-agent.
+// CheckImported checks the bounds of a sub-agent. Its technical name may be one that only older versions accepted.
 func (s *SubAgent) CheckImported() error {
-	return AddSubAgentInput{Name: s.Name, TechnicalName: s.TechnicalName, Description: &s.Description}.Validate()
+	var faults Fields
+	faults.technicalName("technicalName", s.TechnicalName)
+	copied := *s
+	return JoinFaults(copied.Update(UpdateSubAgentInput{}), faults.Err())
 }
 
 // CheckImported checks the bounds of a knowledge base chat. Its rerank model need not be configured.

@@ -2294,7 +2294,7 @@ type UsageEntryInput struct {
 	// The channel.
 	Channel Channel `json:"channel"`
 	// The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one. In a month with a
-	// budget, the error is `UNPROCESSABLE` if the recorded entries would have a negative sum.
+	// budget, and in each later month, the error is `UNPROCESSABLE` if the recorded entries would have a negative sum.
 	Credits Credits `json:"credits"`
 	// When they were used, exact to the millisecond.
 	At time.Time `json:"at"`

@@ -55,6 +55,10 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		"no such sub-agent": {anAgent + "agentTests:\n  - agent: A\n    simulations: [{name: S, scenario: x, criteria: " +
 			"[y], toolMocking: {mockedSubAgents: [{subAgentId: s}]}}]\n",
 			[]string{`company.yaml:5: agentTests[0].simulations[0].toolMocking.mockedSubAgents[0].subAgentId: agent "A" has no sub-agent with the technical name "s"`}},
+		"reserved sub-agent": {"agents:\n  - {name: E, channel: Web, direction: Inbound, language: en}\n" +
+			"  - name: A\n    channel: Web\n    direction: Inbound\n    language: en\n    subAgents:\n" +
+			"      - {name: Ask, technicalName: knowledge_base, delegateAgentId: E}\n",
+			[]string{"company.yaml:8: agents[1].subAgents[0].technicalName: must not be knowledge_base"}},
 		"shared mocks": {anAgent + "agentTests:\n  - agent: A\n    toolMocking:\n      mockedTools: [{toolId: t}]\n" +
 			"      mockedSubAgents: [{subAgentId: s}]\n    simulations:\n" +
 			"      - {name: S, scenario: x, criteria: [y]}\n      - {name: T, scenario: x, criteria: [y]}\n" +

@@ -102,8 +102,13 @@ func TestChatShowsCallsWhoseEventsAreLate(t *testing.T) {
 	target, err := url.Parse(b.url)
 	require.NoError(t, err)
 	pass := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }}
+	refuses := false
 	late := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
+		if refuses && strings.Contains(string(body), "toolCalls {") {
+			_, _ = io.WriteString(w, `{"data":null,"errors":[{"message":"too much","extensions":{"code":"LIMIT_EXCEEDED"}}]}`)
+			return
+		}
 		if strings.Contains(string(body), "simulationChatEvents") {
 			w.Header().Set("Content-Type", "text/event-stream")
 			_ = http.NewResponseController(w).Flush()
@@ -118,4 +123,9 @@ func TestChatShowsCallsWhoseEventsAreLate(t *testing.T) {
 	require.Zero(t, o.code, o.log)
 	kinds := regexp.MustCompile(`(?m)^\{"(\w+)".*\n`).ReplaceAllString(o.out, "$1 ")
 	require.Equal(t, "chat message call message message message message call message message ", kinds, o.out)
+
+	refuses = true // for example, because the chat has too many calls for one response
+	o = process(t, "refund me\nWhat?\n", b.environment(t), "chat", "Refunds", "--mock", "--url", late.URL)
+	require.Zero(t, o.code, o.log)
+	require.Equal(t, 5, strings.Count(o.out, `{"message":`), o.out)
 }

@@ -231,6 +231,26 @@ func TestOverlappingSecretsAreHidden(t *testing.T) {
 	require.Equal(t, "x", s.redactPrefix("xabcdx", 1))
 }
 
+// A company chooses its headers and the responses, so overlapping secrets must not need much memory or time.
+func TestSecretsThatOverlapOftenAreHidden(t *testing.T) {
+	t.Parallel()
+	var value strings.Builder
+	for n := minSecret; value.Len() < 3_900; n++ {
+		value.WriteString(strings.Repeat("a", n) + " ")
+	}
+	headers := map[string]string{}
+	for i := range 20 {
+		headers[fmt.Sprint("X-", i)] = value.String()
+	}
+	s, text := newSecrets(headers), strings.Repeat("a", 64<<10)+`\`
+	allocated := testing.Benchmark(func(b *testing.B) {
+		for range b.N {
+			require.Equal(b, `[hidden]\`, s.redact(text))
+		}
+	}).AllocedBytesPerOp()
+	require.Less(t, allocated, int64(4<<20))
+}
+
 func TestEscapedSecretsAreHidden(t *testing.T) {
 	t.Parallel()
 	s := newSecrets(map[string]string{"Authorization": "Bearer eyJ0/abc+def", "X-Quoted": `pass"word\x`, "X-Wide": "clé-😀",

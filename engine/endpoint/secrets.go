@@ -42,8 +42,8 @@ func newSecrets(headers map[string]string) secrets {
 			}
 		}
 	}
-	slices.SortFunc(s, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return s
+	slices.SortFunc(s, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
+	return slices.Compact(s)
 }
 
 func (s *secrets) addSecret(text string) {
@@ -83,19 +83,19 @@ func (s secrets) redact(text string) string { return s.redactPrefix(text, len(te
 // redactPrefix does the same as redact, but returns only the first bytes of the text, up to the limit. It also replaces
 // a secret that begins in them and ends later.
 func (s secrets) redactPrefix(text string, limit int) string {
-	found := s.find(text)
-	slices.SortFunc(found, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
 	var shown strings.Builder
 	rest := 0
-	for _, secret := range found {
-		begin, end := secret[0], secret[1]
+	for begin, end := range s.find(text) {
 		if begin >= limit {
 			break
+		}
+		if end == 0 {
+			continue
 		}
 		if begin >= rest {
 			shown.WriteString(text[rest:begin] + "[hidden]")
 		}
-		rest = max(rest, end)
+		rest = max(rest, int(end))
 	}
 	if limit = min(limit, len(text)); rest < limit {
 		shown.WriteString(text[rest:limit])
@@ -103,8 +103,9 @@ func (s secrets) redactPrefix(text string, limit int) string {
 	return shown.String()
 }
 
-// find returns the beginning and the end of each secret in a text.
-func (s secrets) find(text string) (found [][2]int) {
+// find returns, for each byte of a text, the end of the longest secret that begins there, or 0. It returns nil if there
+// is none. Its size does not depend on how often secrets overlap.
+func (s secrets) find(text string) (ends []int32) {
 	var positions []int32 // of the bytes of spelled in the text; nil while both are equally long
 	spelled := lower(text)
 	for level := 0; ; level++ {
@@ -116,15 +117,18 @@ func (s secrets) find(text string) (found [][2]int) {
 				}
 				begin := from + at
 				from = begin + len(secret)
-				if positions == nil {
-					found = append(found, [2]int{begin, from})
-				} else {
-					found = append(found, [2]int{int(positions[begin]), int(positions[from])})
+				end := int32(from)
+				if positions != nil {
+					begin, end = int(positions[begin]), positions[from]
 				}
+				if ends == nil {
+					ends = make([]int32, len(text))
+				}
+				ends[begin] = max(ends[begin], end)
 			}
 		}
 		if level == maxEscapes || len(s) == 0 || !strings.Contains(spelled, `\`) {
-			return found
+			return ends
 		}
 		spelled, positions = unescape(spelled, positions)
 	}

@@ -20,6 +20,7 @@ func (c *company) check(ch *change) {
 	t := ch.resource
 	c.checkTags(ch)
 	c.checkMocks(ch)
+	c.checkSubAgents(ch)
 	err := t.validate()
 	var known *model.Error
 	if err != nil && !errors.As(err, &known) {
@@ -43,6 +44,24 @@ func (c *company) check(ch *change) {
 			at = at.member(step)
 		}
 		c.faults.addFault(at, "%s", strings.Join(known.Fields[name], ", "))
+	}
+}
+
+// checkSubAgents records an error for each new sub-agent that the server would refuse.
+func (c *company) checkSubAgents(ch *change) {
+	at := ch.resource.at.member("subAgents")
+	for i, one := range ch.resource.raw.list("subAgents") {
+		sub := one.(object)
+		name, description := sub.text("technicalName"), sub.text("description")
+		if s := ch.resource.subAgents[name]; s == nil || s.id != "" {
+			continue // older versions accepted names that new sub-agents cannot have
+		}
+		err := model.AddSubAgentInput{Name: sub.text("name"), TechnicalName: name, Description: &description}.Validate()
+		if known, isKnown := errors.AsType[*model.Error](err); isKnown {
+			for _, field := range slices.Sorted(maps.Keys(known.Fields)) {
+				c.faults.addFault(at.index(i).member(field), "%s", strings.Join(known.Fields[field], ", "))
+			}
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package db
 import (
 	"context"
 	"database/sql"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -66,8 +65,7 @@ func (t *Tenant) forgetPart(ctx context.Context, r *model.Retention) (bool, erro
 	before := now().AddDate(0, 0, -int(r.Days))
 	switch r.Kind {
 	case model.RetentionLedger:
-		// Corrections are compared with the entries of the current month, so these stay.
-		return t.sumUpLedger(ctx, slices.MinFunc([]time.Time{ledgerStart(r.Days), model.MonthOf(now())}, time.Time.Compare))
+		return t.sumUpLedger(ctx, ledgerStart(r.Days))
 	case model.RetentionChats:
 		return t.forgetChats(ctx, before)
 	case model.RetentionExecutions:

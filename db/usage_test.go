@@ -385,9 +385,4 @@ func TestOldLedgerEntriesAreSummed(t *testing.T) {
 	require.Equal(t, model.RecordUsagePayload{Recorded: 1}, *record(t, tenant, entry("first", day(days)+"T00:00:00Z", 1)))
 	require.NoError(t, db.Sweep(store)(t.Context()))
 	require.Equal(t, 8, count("true"), "no entry is summed twice")
-	record(t, tenant, entry("this month", day(0)+"T00:00:00Z", 1), entry("month", model.MonthOf(time.Now()).
-		Format(time.RFC3339), 1))
-	require.NoError(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionLedger, Days: 1}))
-	require.NoError(t, db.Sweep(store)(t.Context()))
-	require.Equal(t, 1, count("idempotency_key = 'month'"), "corrections are compared with the entries of this month")
 }

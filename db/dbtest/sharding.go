@@ -27,15 +27,6 @@ func (Unchecked) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData
 
 var emptyRows = regexp.MustCompile(`(?i)\bSELECT\s+FROM\b`)
 
-// movedTime finds the sum or difference of the current time and a column. Postgres calls it stable, because it depends
-// on the session's time zone. Citus refuses updates with a stable function of a column.
-var movedTime = regexp.MustCompile(`(?i)\b(?:now|\w+_timestamp)\(\) ?[+-] ?"?([a-z_]\w*)(?:$|[^\w(])`)
-
-func (l *level) movesTimeByColumn(text string) bool {
-	moved := movedTime.FindStringSubmatch(text)
-	return moved != nil && !strings.EqualFold(moved[1], "interval") && l.isChange() && l.verb() != "insert"
-}
-
 // sharding is a tracer that finds statements that a database sharded by company refuses, or runs on all machines.
 type sharding struct {
 	Unchecked
@@ -148,7 +139,7 @@ func (j *judge) canRunWithoutLiterals(text string, isForOneCompany bool) bool {
 		return false
 	case !anyTable(levels, func(t tableRef) bool { return slices.Contains(j.sharded, t.name) }):
 		return true
-	case readsRiver(levels), slices.ContainsFunc(levels, isChanging), levels[0].movesTimeByColumn(text):
+	case readsRiver(levels), slices.ContainsFunc(levels, isChanging):
 		return false
 	case !isForOneCompany && !namesCompany(levels, j.sharded):
 		return readsAllCompanies(levels, j.sharded, j.reference)

@@ -62,11 +62,9 @@ const (
 	releaseJobs = `UPDATE jobs SET river_job_id = NULL FROM unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id,
 		river_job_id, attempt)
 		WHERE ` + attemptIsCurrent
-	// Citus refuses the sum of a time and an interval in a column, because it depends on the session's time zone.
-	rescheduleJobs = `UPDATE jobs SET river_job_id = NULL, failures = settled.failures,
-			ready_at = to_timestamp(extract(epoch FROM statement_timestamp())::float8 + seconds)
-		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::float8[], $6::int[]) AS settled (id, river_job_id, attempt,
-			seconds, failures)
+	rescheduleJobs = `UPDATE jobs SET river_job_id = NULL, ready_at = statement_timestamp() + delay, failures = settled.failures
+		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::interval[], $6::int[]) AS settled (id, river_job_id, attempt,
+			delay, failures)
 		WHERE ` + attemptIsCurrent
 	attemptIsCurrent = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, " +
 		"settled.river_job_id, settled.attempt)"
@@ -77,7 +75,7 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	var ended, interrupted, failed attempts
-	var seconds []float64
+	var delays []time.Duration
 	var failures []int32
 	deliveries := make([]*Delivery, len(outcomes))
 	for i, o := range outcomes {
@@ -92,21 +90,21 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 		case errors.As(o.err, &later):
 			q.log.Info("a job will run again later", append(attrs, "in", later.In)...)
 			failed.addDelivery(o.Delivery)
-			seconds, failures = append(seconds, later.In.Seconds()), append(failures, o.failures)
+			delays, failures = append(delays, later.In), append(failures, o.failures)
 		case o.failures+1 >= MaxFailures:
 			q.log.Error("a job failed for the last time and was dropped", attrs...)
 			ended.addDelivery(o.Delivery)
 		default:
 			q.log.Warn("a job failed", attrs...)
 			failed.addDelivery(o.Delivery)
-			seconds, failures = append(seconds, o.delay().Seconds()), append(failures, o.failures+1)
+			delays, failures = append(delays, o.delay()), append(failures, o.failures+1)
 		}
 	}
 	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		return q.admit(ctx, tx, companyID, deliveries, func(batch *pgx.Batch) {
 			ended.queueStatement(batch, companyID, endJobs)
 			interrupted.queueStatement(batch, companyID, releaseJobs)
-			failed.queueStatement(batch, companyID, rescheduleJobs, seconds, failures)
+			failed.queueStatement(batch, companyID, rescheduleJobs, delays, failures)
 		})
 	})
 }

@@ -75,9 +75,8 @@ func (c Change) enqueue(batch *pgx.Batch) {
 		attempt = 1 // jobs without an attempt are always ready
 	}
 	batch.Queue(`INSERT INTO jobs (company_id, id, kind, attempt, failures, losses, ready_at)
-		SELECT $1, id, kind, $5::int, 0, 0, statement_timestamp() + $4::interval
-		FROM unnest($2::text[], $3::text[]) AS job (id, kind)
-		ON CONFLICT (company_id, id) DO NOTHING`, c.CompanyID, ids, kinds, c.In, attempt)
+		SELECT $1, id, kind, $5::int, 0, 0, $4 FROM unnest($2::text[], $3::text[]) AS job (id, kind)
+		ON CONFLICT (company_id, id) DO NOTHING`, c.CompanyID, ids, kinds, now().Add(c.In), attempt)
 }
 
 // Withdraw deletes a job unless it is admitted, and reports whether it did.

@@ -21,7 +21,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
-	"github.com/riverqueue/river/rivertype"
 
 	"github.com/agentgraph/agentgraph/db/group"
 )
@@ -123,7 +122,6 @@ func New(pool *pgxpool.Pool, o Options) (*Queue, error) {
 	inserter, err := river.NewClient(riverpgxv5.New(pool), &river.Config{
 		// River announces new jobs at most once in this time.
 		FetchCooldown: river.FetchCooldownMin,
-		Hooks:         []rivertype.Hook{river.HookInsertBeginFunc(useDatabaseClock)},
 		Logger:        slog.New(quiet{o.Log.Handler()}),
 	})
 	if err != nil {
@@ -143,9 +141,5 @@ func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handle
 
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
 
-// useDatabaseClock lets the database set the times of a new River job. Postgres replaces zero times by its own; River
-// replaces missing ones by this machine's.
-func useDatabaseClock(_ context.Context, job *rivertype.JobInsertParams) error {
-	job.CreatedAt, job.ScheduledAt = new(time.Time), new(time.Time)
-	return nil
-}
+// now returns the current time at Postgres's precision.
+func now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

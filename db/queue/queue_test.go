@@ -296,32 +296,6 @@ func TestFreeWorkersTakeTheJobsOfManyCompanies(t *testing.T) {
 	awaitCount(t, pool, 0, allJobs)
 }
 
-// The functions of the schema clock give the time of a database whose clock is an hour behind this machine's.
-func TestJobsFollowTheClockOfTheDatabase(t *testing.T) {
-	t.Parallel()
-	url, pool := fresh(t)
-	job := jobsOf(newCompany(t, pool, "company_1"), 1)[0]
-	for _, statement := range []string{
-		"CREATE SCHEMA clock",
-		"CREATE FUNCTION clock.now() RETURNS timestamptz STABLE RETURN pg_catalog.now() - interval '1 hour'",
-		"CREATE FUNCTION clock.statement_timestamp() RETURNS timestamptz STABLE RETURN pg_catalog.statement_timestamp() - " +
-			"interval '1 hour'",
-		"DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = clock, pg_catalog, public', current_database()); " +
-			"END $$",
-	} {
-		_, err := pool.Exec(t.Context(), statement)
-		require.NoError(t, err)
-	}
-	pool = connect(t, url)
-	q, s := newQueue(t, pool, 1), newEnvironment()
-	s.start(t, q, 1)
-	require.NoError(t, inTx(t, pool, func(tx queue.Tx) error { return put(t, q, tx, queue.Change{IsPatient: true}, job) }))
-	s.next(t).result <- errors.New("it does not work")
-	s.next(t).result <- nil
-	awaitCount(t, pool, 0, allJobs)
-	require.Zero(t, count(t, pool, riverJobs+" WHERE created_at > now() OR scheduled_at > now()"))
-}
-
 func TestPatientJobsWaitForAnotherToEnd(t *testing.T) {
 	t.Parallel()
 	_, pool := fresh(t)

@@ -17,7 +17,7 @@ type outcome struct {
 	err, cause error
 }
 
-func (o *outcome) delay() time.Duration { return firstDelay << (2 * o.failures) }
+func (o *outcome) ready() time.Time { return now().Add(firstDelay << (2 * o.failures)) }
 
 // settle records the outcome of an attempt, and retries until the database accepts it. If the session ends first, the
 // job counts as lost.
@@ -62,9 +62,9 @@ const (
 	releaseJobs = `UPDATE jobs SET river_job_id = NULL FROM unnest($2::text[], $3::bigint[], $4::int[]) AS settled (id,
 		river_job_id, attempt)
 		WHERE ` + attemptIsCurrent
-	rescheduleJobs = `UPDATE jobs SET river_job_id = NULL, ready_at = statement_timestamp() + delay, failures = settled.failures
-		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::interval[], $6::int[]) AS settled (id, river_job_id, attempt,
-			delay, failures)
+	rescheduleJobs = `UPDATE jobs SET river_job_id = NULL, ready_at = settled.ready_at, failures = settled.failures
+		FROM unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[], $6::int[]) AS settled (id, river_job_id, attempt,
+			ready_at, failures)
 		WHERE ` + attemptIsCurrent
 	attemptIsCurrent = "jobs.company_id = $1 AND (jobs.id, jobs.river_job_id, jobs.attempt) = (settled.id, " +
 		"settled.river_job_id, settled.attempt)"
@@ -75,7 +75,7 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	var ended, interrupted, failed attempts
-	var delays []time.Duration
+	var ready []time.Time
 	var failures []int32
 	deliveries := make([]*Delivery, len(outcomes))
 	for i, o := range outcomes {
@@ -90,21 +90,21 @@ func (q *Queue) settleTogether(ctx context.Context, companyID string, outcomes [
 		case errors.As(o.err, &later):
 			q.log.Info("a job will run again later", append(attrs, "in", later.In)...)
 			failed.addDelivery(o.Delivery)
-			delays, failures = append(delays, later.In), append(failures, o.failures)
+			ready, failures = append(ready, now().Add(later.In)), append(failures, o.failures)
 		case o.failures+1 >= MaxFailures:
 			q.log.Error("a job failed for the last time and was dropped", attrs...)
 			ended.addDelivery(o.Delivery)
 		default:
 			q.log.Warn("a job failed", attrs...)
 			failed.addDelivery(o.Delivery)
-			delays, failures = append(delays, o.delay()), append(failures, o.failures+1)
+			ready, failures = append(ready, o.ready()), append(failures, o.failures+1)
 		}
 	}
 	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		return q.admit(ctx, tx, companyID, deliveries, func(batch *pgx.Batch) {
 			ended.queueStatement(batch, companyID, endJobs)
 			interrupted.queueStatement(batch, companyID, releaseJobs)
-			failed.queueStatement(batch, companyID, rescheduleJobs, delays, failures)
+			failed.queueStatement(batch, companyID, rescheduleJobs, ready, failures)
 		})
 	})
 }

@@ -162,8 +162,8 @@ func (q *Queue) recover(ctx context.Context, companyID string, riverIDs []int64)
 				WHERE company_id = $1 AND river_job_id = ANY($2::bigint[])`, companyID, riverIDs).Exec(rowsInto(&lost))
 			batch.Queue("DELETE FROM jobs WHERE company_id = $1 AND river_job_id IS NULL AND losses > $2",
 				companyID, MaxLosses).Exec(rowsInto(&dropped))
-			batch.Queue(`UPDATE river_job SET state = 'discarded', finalized_at = now()
-				WHERE id = ANY($1::bigint[]) AND finalized_at IS NULL`, riverIDs)
+			batch.Queue(`UPDATE river_job SET state = 'discarded', finalized_at = $2
+				WHERE id = ANY($1::bigint[]) AND finalized_at IS NULL`, riverIDs, now())
 		})
 	})
 	if err != nil {
@@ -190,8 +190,8 @@ func rowsInto(rows *int64) func(pgconn.CommandTag) error {
 // left out, with an error.
 func (q *Queue) unfilled(ctx context.Context) ([]string, error) {
 	companies, err := queryCompanies[struct{ CompanyID string }](ctx, q, `SELECT company_id FROM jobs WHERE true %s
-		GROUP BY company_id HAVING bool_or(river_job_id IS NULL AND ready_at <= statement_timestamp()) AND count(river_job_id) < $1`,
-		q.window)
+		GROUP BY company_id HAVING bool_or(river_job_id IS NULL AND ready_at <= $1) AND count(river_job_id) < $2`,
+		now(), q.window)
 	ids := make([]string, len(companies))
 	for i, c := range companies {
 		ids[i] = c.CompanyID

@@ -21,9 +21,9 @@ type carrier struct {
 // Kind returns River's name for carriers.
 func (carrier) Kind() string { return "job" }
 
-// readyCondition selects the jobs that can be admitted. Only the database's clock measures their times, because the
-// clocks of replicas may differ. Jobs without an attempt are always ready, even after that clock was set back.
-const readyCondition = "river_job_id IS NULL AND (ready_at <= statement_timestamp() OR attempt = 0)"
+// readyCondition selects the jobs that can be admitted. $2 is the time before the transaction waited for its lock, so
+// jobs enqueued during the wait seem not to be due. Such jobs have no attempt yet, and are always ready.
+const readyCondition = "river_job_id IS NULL AND (ready_at <= $2 OR attempt = 0)"
 
 // companyLock distinguishes the advisory locks of companies from other ones.
 const companyLock = 0x6a6f6273
@@ -47,8 +47,8 @@ func (q *Queue) admit(ctx context.Context, tx pgx.Tx, companyID string, ended []
 	var waiting []waitingJob
 	batch.Queue(`SELECT id, kind, attempt + 1 AS attempt, failures FROM jobs WHERE company_id = $1 AND `+readyCondition+`
 		ORDER BY ready_at, id
-		LIMIT greatest(0, $2 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`,
-		companyID, q.window).Query(func(rows pgx.Rows) (err error) {
+		LIMIT greatest(0, $3 - (SELECT count(*) FROM jobs WHERE company_id = $1 AND river_job_id IS NOT NULL))`,
+		companyID, now(), q.window).Query(func(rows pgx.Rows) (err error) {
 		waiting, err = pgx.CollectRows(rows, pgx.RowToStructByName[waitingJob])
 		return err
 	})

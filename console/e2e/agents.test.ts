@@ -530,6 +530,7 @@ journeys("agents and chats", () => {
       await page.keyboard.press("Escape");
 
       await page.goto(`${base}agents`);
+      await page.getByRole("button", { name: "Search" }).waitFor();
       await page.keyboard.press("Control+k");
       await page.getByRole("combobox", { name: /^Search pages/ }).fill("label");
       await page.getByRole("option", { name: /^Label verdicts of / }).first().waitFor();

@@ -21,16 +21,15 @@ var errSuspended = errors.New("a call waits for a person")
 func (s *chatTurn) awaitApproval(ctx context.Context, agentID string, tool *model.Tool, call *model.ToolCall,
 	text string) error {
 	s.openCalls.Add(1)
+	mayWait := !s.isWorkers && s.waiting.TryEnter(s.tenant.CompanyID())
+	if mayWait {
+		defer s.waiting.Leave(s.tenant.CompanyID())
+	}
 	if err := s.turn.RequestApproval(ctx, call, text); err != nil {
 		return err
 	}
-	if *call.Approval == model.ToolCallApprovalPending {
-		switch {
-		case !s.isWorkers && s.waiting.TryEnter(s.tenant.CompanyID()):
-			defer s.waiting.Leave(s.tenant.CompanyID())
-		default:
-			s.stop(errSuspended)
-		}
+	if *call.Approval == model.ToolCallApprovalPending && !mayWait {
+		s.stop(errSuspended)
 	}
 	if err := s.turn.AwaitAnswer(ctx, call); err != nil {
 		return err

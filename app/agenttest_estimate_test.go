@@ -93,6 +93,11 @@ func TestExecutionIsEstimatedByLastRuns(t *testing.T) {
 	serial := estimate(key, map[string]any{"testIds": tests, "repeats": 5, "concurrency": 1})
 	require.InEpsilon(t, 5**known.Seconds, *serial.Seconds, 0.001)
 
+	talked := s.Count(t, "SELECT (held->>'spentMicro')::int + (held->>'reviewMicro')::int FROM agent_test_runs")
+	require.Less(t, talked, spent)
+	voted := estimate(key, map[string]any{"testIds": tests, "repeats": 5, "votes": 3})
+	require.InDelta(t, 20*float64(3*spent-2*talked)/1e6, *voted.Credits, 1e-9, "only judging costs three times as much")
+
 	early := estimate(key, map[string]any{"testIds": tests, "repeats": 20, "stopRepeating": map[string]any{
 		"good": 0.9, "bad": 0.5}})
 	require.Equal(t, []int{24, 80}, []int{early.Runs, early.RunsAtMost})

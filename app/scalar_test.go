@@ -43,11 +43,11 @@ func TestInvalidScalarsAreReportedByField(t *testing.T) {
 		},
 		"DateBound, a variable": {
 			`query ($f: DateBound!) { consumptionBreakdown(from: $f, to: "2026-03-01") { totalCredits } }`, `{"f": [1]}`,
-			"consumptionBreakdown", "from", "must be an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",
+			"consumptionBreakdown", "from", "must be an existing ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",
 		},
 		"DateBound, a literal behind an alias": {
 			`{ used: consumptionBreakdown(from: "2026-03-01", to: "March") { totalCredits } }`, `{}`,
-			"used", "to", "must be an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",
+			"used", "to", "must be an existing ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z",
 		},
 		"JSONObject, a variable": {
 			`mutation ($d: JSONObject) { addCampaignItems(input: {campaignId: "c", items: [{dataBag: {}},

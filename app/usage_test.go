@@ -109,13 +109,13 @@ func TestRESTRefusesInvalidBreakdowns(t *testing.T) {
 		"":                 "from is required; to is required",
 		"?to=2026-03-01":   "from is required",
 		"?from=2026-03-01": "to is required",
-		"?from=2026-03-01&to=x": "to must be an ISO date such as 2026-03-01, or a date-time such as " +
+		"?from=2026-03-01&to=x": "to must be an existing ISO date such as 2026-03-01, or a date-time such as " +
 			"2026-03-01T09:30:00Z",
-		"?from=2026-02-30&to=2026-03-01": "from must be an ISO date such as 2026-03-01, or a date-time such as " +
+		"?from=2026-02-30&to=2026-03-01": "from must be an existing ISO date such as 2026-03-01, or a date-time such as " +
 			"2026-03-01T09:30:00Z",
 		"?from=2026-03-02&to=2026-03-01": `from must not be after "to"`,
 		"?from=2024-01-01&to=2025-01-02": `to must be at most 366 days after "from"`,
-		"?from=2026-03-01T00:00:00Z&to=%00": "to must be an ISO date such as 2026-03-01, or a date-time such as " +
+		"?from=2026-03-01T00:00:00Z&to=%00": "to must be an existing ISO date such as 2026-03-01, or a date-time such as " +
 			"2026-03-01T09:30:00Z",
 		"?from=2026-03-01&FROM=2026-03-01&to=2026-03-01": "from must be given once",
 	} {

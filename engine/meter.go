@@ -91,7 +91,7 @@ func (m *Meter) total() (sum llm.Usage) {
 
 // Spent returns the usage of a conversation with the agent. messages is the number of the agent's messages.
 func (e *Engine) Spent(agent *model.Agent, m *Meter, messages int32) *model.UsageEntry {
-	own := ""
+	own := e.model.Name()
 	if agent.Model != nil {
 		own = *agent.Model
 	}
@@ -111,7 +111,7 @@ type Choice struct {
 	Provider, Fallback string
 }
 
-// pricesOf returns the prices of a model that agents can choose, or of the default model.
+// pricesOf returns the prices of a model that agents can choose, or the prices of all other models.
 func (e *Engine) pricesOf(name string) model.Prices {
 	if chosen, ok := e.choices[name]; ok {
 		return chosen.Prices

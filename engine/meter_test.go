@@ -72,4 +72,9 @@ func TestMeterCountsTokens(t *testing.T) {
 	m.addUsage("cheap", llm.Usage{InputTokens: 50, CachedTokens: 40, OutputTokens: 9})
 	spent = e.Spent(&model.Agent{ID: "agent_1", Model: new("cheap")}, &m, 2)
 	require.Equal(t, model.Credits(2+10+4+107+240), spent.Credits)
+
+	// These are also the prices of an agent whose model is the default.
+	e = New(cheap, Options{Prices: e.prices, Choices: []Choice{cheap}})
+	spent = e.Spent(&model.Agent{ID: "agent_1"}, &m, 2)
+	require.Equal(t, model.Credits(2+10+4+107+240), spent.Credits)
 }

@@ -2350,7 +2350,7 @@ type AgentTestExecutionEstimate {
   runsAtMost: Int!
   "How long ` + "`" + `runs` + "`" + ` would take, in seconds, estimated from the last judged run of each test. Null if no test has one."
   seconds: Float
-  "The credits of ` + "`" + `runs` + "`" + `, estimated from the cost of the last judged run of each test. Null if no such run has a recorded cost."
+  "The credits of ` + "`" + `runs` + "`" + `, estimated from the cost of the last judged run of each test, and from the number of votes. Null if no such run has a recorded cost."
   credits: Credits
   """
   The part of ` + "`" + `credits` + "`" + ` for reviews of the contact, one question to the judge after each simulation. Null if the server
@@ -7200,7 +7200,7 @@ enum WebhookEvent {
   AgentTestsTurnedRed
   "A schedule could not start its tests (` + "`" + `agent_test_schedule.failed` + "`" + `). ` + "`" + `AgentTestSchedule.lastError` + "`" + ` says why."
   AgentTestScheduleFailed
-  "The company has used 80 % of the month's budget, or all of it (` + "`" + `budget.warned` + "`" + `). Each of the two events has its own message."
+  "The company has used 80 % of the month's budget, or all of it (` + "`" + `budget.warned` + "`" + `). Each of the two events has its own message; when both happen at once, only the second has one."
   BudgetWarned
   "A document was indexed, or indexed again (` + "`" + `document.ready` + "`" + `)."
   DocumentReady

@@ -15,7 +15,7 @@ type DateBound struct {
 }
 
 // DateBoundForm describes the format of a DateBound in errors.
-const DateBoundForm = "an ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z"
+const DateBoundForm = "an existing ISO date such as 2026-03-01, or a date-time such as 2026-03-01T09:30:00Z"
 
 const day = 24 * time.Hour
 

@@ -35,11 +35,11 @@ func TestDateBoundsAreParsed(t *testing.T) {
 		"2026-03-01T09:30:00.1234567890Z",
 	} {
 		_, err := model.ParseDateBound(text)
-		require.ErrorContains(t, err, "must be an ISO date", text)
+		require.ErrorContains(t, err, "must be an existing ISO date", text)
 	}
 	var b model.DateBound
-	require.ErrorContains(t, b.UnmarshalGQL(5), "must be an ISO date")
-	require.ErrorContains(t, b.UnmarshalGQL("x"), "must be an ISO date")
+	require.ErrorContains(t, b.UnmarshalGQL(5), "must be an existing ISO date")
+	require.ErrorContains(t, b.UnmarshalGQL("x"), "must be an existing ISO date")
 }
 
 func TestRangesContainWholeDays(t *testing.T) {

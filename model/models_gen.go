@@ -176,7 +176,7 @@ type AgentTestExecutionEstimate struct {
 	RunsAtMost int32 `json:"runsAtMost"`
 	// How long `runs` would take, in seconds, estimated from the last judged run of each test. Null if no test has one.
 	Seconds *float64 `json:"seconds,omitempty"`
-	// The credits of `runs`, estimated from the cost of the last judged run of each test. Null if no such run has a recorded cost.
+	// The credits of `runs`, estimated from the cost of the last judged run of each test, and from the number of votes. Null if no such run has a recorded cost.
 	Credits *Credits `json:"credits,omitempty"`
 	// The part of `credits` for reviews of the contact, one question to the judge after each simulation. Null if the server
 	// does not review contacts, or if none of the last judged runs has such a cost.
@@ -5189,7 +5189,7 @@ const (
 	WebhookEventAgentTestsTurnedRed WebhookEvent = "AgentTestsTurnedRed"
 	// A schedule could not start its tests (`agent_test_schedule.failed`). `AgentTestSchedule.lastError` says why.
 	WebhookEventAgentTestScheduleFailed WebhookEvent = "AgentTestScheduleFailed"
-	// The company has used 80 % of the month's budget, or all of it (`budget.warned`). Each of the two events has its own message.
+	// The company has used 80 % of the month's budget, or all of it (`budget.warned`). Each of the two events has its own message; when both happen at once, only the second has one.
 	WebhookEventBudgetWarned WebhookEvent = "BudgetWarned"
 	// A document was indexed, or indexed again (`document.ready`).
 	WebhookEventDocumentReady WebhookEvent = "DocumentReady"

@@ -37,23 +37,29 @@ func (v *Evaluator) EstimateOfExecution(ctx context.Context, t *db.Tenant,
 	return v.estimate(in, measured, credits), nil
 }
 
-// estimate weights each test by its rows. Tests without a run count like the mean of the others. Reviews of contacts in
-// the last runs count only if the server still makes them.
+// estimate weights each test by its rows. Tests without a run count like the mean of the others. The cost of judging
+// grows with the votes. Reviews of contacts in the last runs count only if the server still makes them.
 func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
 	credits map[string]model.Credits) *model.AgentTestExecutionEstimate {
 	var rows, timed, priced int32
 	var millis int64
 	var spent, reviews model.Credits
+	votes := model.Credits(1)
+	if in.Votes != nil {
+		votes = model.Credits(*in.Votes)
+	}
 	for _, test := range tests {
 		rows += test.Rows
 		if test.LastRun.DurationMs != nil {
 			timed, millis = timed+test.Rows, millis+int64(test.Rows)*int64(*test.LastRun.DurationMs)
 		}
 		if cost, ok := credits[test.LastRun.ID]; ok {
-			priced, spent = priced+test.Rows, spent+cost*model.Credits(test.Rows)
-			if held := test.LastRun.Held; held != nil {
+			if held := test.LastRun.Held; held != nil && held.IsMeasured {
+				judging := max(0, cost-model.Credits(held.SpentMicro+held.ReviewMicro))
+				cost += judging*votes/model.Credits(test.LastVotes) - judging
 				reviews += model.Credits(held.ReviewMicro) * model.Credits(test.Rows)
 			}
+			priced, spent = priced+test.Rows, spent+cost*model.Credits(test.Rows)
 		}
 	}
 	rows *= int32(max(1, len(in.Variants)))

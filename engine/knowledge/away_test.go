@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/db"
@@ -20,7 +22,7 @@ import (
 // outages simulates outages of a database.
 type outages struct {
 	t    *testing.T
-	conn *pgx.Conn
+	pool *pgxpool.Pool
 	name string
 }
 
@@ -29,22 +31,22 @@ func newOutages(t *testing.T, address string) *outages {
 	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
 	o := &outages{t: t, name: config.Database}
-	o.conn, err = pgx.Connect(t.Context(), dbtest.EmptyURL(t))
+	o.pool, err = pgxpool.New(t.Context(), dbtest.EmptyURL(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = o.conn.Close(context.WithoutCancel(t.Context())) })
+	t.Cleanup(o.pool.Close)
 	return o
 }
 
-// cut ends every connection of the database.
+// cut ends every connection of the database. Workers call it too, several at once.
 func (o *outages) cut() {
-	_, err := o.conn.Exec(o.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1",
+	_, err := o.pool.Exec(o.t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1",
 		o.name)
-	require.NoError(o.t, err)
+	assert.NoError(o.t, err)
 }
 
 // admit makes the database accept or refuse connections.
 func (o *outages) admit(connections bool) {
-	_, err := o.conn.Exec(o.t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", o.name, connections))
+	_, err := o.pool.Exec(o.t.Context(), fmt.Sprintf("ALTER DATABASE %s ALLOW_CONNECTIONS %t", o.name, connections))
 	require.NoError(o.t, err)
 }
 

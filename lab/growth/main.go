@@ -38,9 +38,9 @@ type size struct{ companies, agents, runs, entries, messages, items int }
 var fullSize = size{companies: 1_000, agents: 200_000, runs: 1_000_000, entries: 5_000_000, messages: 2_000_000,
 	items: 500_000}
 
-// scaled returns the size multiplied by the given factor, with at least one row of each kind.
+// scaled returns the size multiplied by the given factor, with at least two rows of each kind.
 func (s size) scaled(by float64) size {
-	part := func(n int) int { return max(1, int(float64(n)*by)) }
+	part := func(n int) int { return max(2, int(float64(n)*by)) }
 	return size{part(s.companies), part(s.agents), part(s.runs), part(s.entries), part(s.messages), part(s.items)}
 }
 

@@ -41,7 +41,7 @@ var importTable = map[string]string{
 		"db/pg engine/content engine/rules",
 	"engine/content":  "model model/ordered engine/lazyregexp",
 	"engine/endpoint": "model engine/content",
-	"engine/evaluation": "model model/ordered db engine engine/content engine/lazyregexp engine/llm " +
+	"engine/evaluation": "model model/ordered db db/fair engine engine/content engine/lazyregexp engine/llm " +
 		"engine/read engine/rules db/pg",
 	"engine/knowledge":              "model db db/fair engine/content engine/llm engine/lazyregexp cache db/pg engine/read",
 	"engine/lazyregexp":             "",

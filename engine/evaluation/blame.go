@@ -17,6 +17,10 @@ import (
 // however many tests there are.
 func (v *Evaluator) BlamesOfTests(ctx context.Context, t *db.Tenant,
 	ids []string) (map[string]*model.AgentTestBlame, error) {
+	if err := v.blames.Enter(ctx, t.CompanyID()); err != nil {
+		return nil, err
+	}
+	defer v.blames.Leave(t.CompanyID())
 	blamed, err := t.BlamedRunsOfTests(ctx, ids)
 	if err != nil || len(blamed) == 0 {
 		return nil, err

@@ -6,7 +6,9 @@ package evaluation
 import (
 	"cmp"
 	"log/slog"
+	"runtime"
 
+	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine"
 	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/engine/rules"
@@ -37,7 +39,9 @@ type Evaluator struct {
 	judgeNames     []string
 	reviewsContact bool
 	checker        *rules.Checker
-	log            *slog.Logger
+	// blames limits the comparisons of prompts: each uses a processor for up to a tenth of a second.
+	blames *fair.Gate
+	log    *slog.Logger
 }
 
 // modelRoles are the roles in a test other than the agent's.
@@ -64,7 +68,8 @@ func New(e *engine.Engine, o Options) *Evaluator {
 		return modelRole{Model: languageModel, name: name, cause: cause, timeout: e.ReplyTimeout()}
 	}
 	v := &Evaluator{
-		engine: e, reviewsContact: o.ReviewContact, checker: rules.NewChecker(), log: cmp.Or(o.Log, slog.Default()),
+		engine: e, reviewsContact: o.ReviewContact, checker: rules.NewChecker(),
+		blames: fair.New(runtime.GOMAXPROCS(0), 1), log: cmp.Or(o.Log, slog.Default()),
 		writer: plays(deterministic{m}, "the language model", ""),
 		tests: modelRoles{
 			contact:    plays(cmp.Or(o.Contact, m), "the simulated contact", model.RunErrorCauseSimulator),

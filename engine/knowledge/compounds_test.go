@@ -58,3 +58,13 @@ func TestRetrieveFindsLongPartsOfCompounds(t *testing.T) {
 		require.ElementsMatch(t, want, texts(l.ask(question)), question)
 	}
 }
+
+// A word that is longer than any compound has no typing errors, so that long words do not take seconds to compare.
+func TestRetrieveComparesNoWordsLongerThanCompounds(t *testing.T) {
+	t.Parallel()
+	longest, tooLong := strings.Repeat("a", 60), strings.Repeat("b", 61)
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{longest + " und\n" + tooLong + " oder"})
+	require.Len(t, l.ask(longest[1:]+"x"), 1)
+	require.Empty(t, l.ask(tooLong[1:]+"x"))
+	require.Len(t, l.ask(tooLong), 1)
+}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -43,6 +44,8 @@ type Base struct {
 	outage         *atomic.Pointer[outage]
 	// files limits the files that are read and cut at a time: each takes a core and many times its size in memory.
 	files *fair.Gate
+	// guesses limits the questions whose unknown words are compared with all known words: each uses a processor.
+	guesses *fair.Gate
 	// large is locked while a text of largeText or more is indexed.
 	large *sync.Mutex
 	// pictures reads files without text. It is nil without an OCR program.
@@ -63,6 +66,7 @@ func New(o Options) *Base {
 	b := &Base{embedder: o.Embedder, rerank: o.Reranker, log: cmp.Or(o.Log, slog.Default()), window: 300, visits: 1_000,
 		vectors: newVectorCache(), vocabularies: newVocabularyCache(), outage: &atomic.Pointer[outage]{}, observe: o.Observe,
 		files: fair.New(maxConcurrentFiles, maxFilesPerCompany), large: &sync.Mutex{},
+		guesses:  fair.New(2*runtime.GOMAXPROCS(0), runtime.GOMAXPROCS(0)),
 		pictures: newRecognizer(o.OCR)}
 	if b.observe == nil {
 		b.observe = func(ctx context.Context) (context.Context, func(int, error)) { return ctx, func(int, error) {} }

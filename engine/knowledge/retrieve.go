@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
@@ -155,12 +156,25 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 	return nil
 }
 
-// guess splits unknown compounds of the question, and replaces other unknown words with the nearest known ones.
+// maxCompared bounds the letters of the known words with which the unknown words of a question are compared, which
+// takes up to a third of a second.
+const maxCompared = 1_000_000
+
+// guess splits unknown compounds of the question, and replaces other unknown words with the nearest known ones. It
+// leaves words that are longer than any compound.
 func (s *search) guess(ctx context.Context, known []*vocabulary) error {
+	if err := s.base.guesses.Enter(ctx, s.tenant.CompanyID()); err != nil {
+		return err
+	}
+	defer s.base.guesses.Leave(s.tenant.CompanyID())
 	nearest, credits, partsByCompound := map[string][]string{}, map[string]float64{}, map[string][]string{}
 	var all []string
+	left := maxCompared
 	for _, t := range s.tokens {
-		if !t.isUnknown() {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !t.isUnknown() || utf8.RuneCountInString(t.Word) > maxCompound {
 			continue
 		}
 		if hasCompounds(s.languages) {
@@ -175,7 +189,11 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 				continue
 			}
 		}
-		words, credit := t.nearest(alike(known, t.Word))
+		compared := alike(known, t.Word)
+		letters := utf8.RuneCountInString(t.Word)
+		compared = compared[:min(len(compared), left/letters)]
+		left -= len(compared) * letters
+		words, credit := t.nearest(compared)
 		if len(words) == 0 && hasCompounds(s.languages) {
 			words, credit = relatedTo(known, t.Terms)
 		}

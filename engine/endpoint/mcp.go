@@ -122,9 +122,8 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 		}
 	}
 	text := strings.Join(parts, "\n")
-	if len(parts) == 0 && result.StructuredContent != nil {
-		structured, _ := json.Marshal(result.StructuredContent) // came from JSON
-		text = string(structured)
+	if structured, isJSON := result.StructuredContent.(string); isJSON && len(parts) == 0 {
+		text = structured
 	}
 	if result.IsError {
 		return "", s.newError(Status, nil, "the tool failed%s", s.excerpt([]byte(text), false))
@@ -205,7 +204,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return res, nil
 	}
-	body := &listBody{ReadCloser: &boundedBody{res.Body, s, s.maxResponseBytes}, session: s}
+	body := &rewrittenBody{ReadCloser: &boundedBody{res.Body, s, s.maxResponseBytes}, session: s}
 	if mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); mediaType == "text/event-stream" {
 		body.lines = bufio.NewReader(body.ReadCloser)
 	}

@@ -229,6 +229,12 @@ func TestMcpOffersAreBounded(t *testing.T) {
 // list of tools changed.
 func listing(t *testing.T, isEvents bool, result func(cursor string) string) string {
 	t.Helper()
+	return scripted(t, isEvents, `{"content":[{"type":"text","text":"done"}]}`, result)
+}
+
+// scripted does the same as listing, and answers tools/call with the result called.
+func scripted(t *testing.T, isEvents bool, called string, result func(cursor string) string) string {
+	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var asked struct {
 			ID     json.RawMessage
@@ -242,7 +248,7 @@ func listing(t *testing.T, isEvents bool, result func(cursor string) string) str
 		case "tools/list":
 			answer = result(asked.Params.Cursor)
 		case "tools/call":
-			answer = `{"content":[{"type":"text","text":"done"}]}`
+			answer = called
 		case "server/discover":
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -339,4 +345,18 @@ func TestOddToolsLeaveTheOthersUsable(t *testing.T) {
 	address := listing(t, false, func(string) string { return `{"tools":[],"nextCursor":"again"}` })
 	_, err := local(t).OffersOf(t.Context(), mcpAt(address), nil)
 	require.EqualError(t, err, "the MCP server's list of tools does not end: a nextCursor occurs twice")
+}
+
+func TestJSONOfMcpServersKeepsItsSpelling(t *testing.T) {
+	t.Parallel()
+	schema := `{"type":"object","properties":{"zeta":{"type":"number","maximum":12345678901234567890},` +
+		`"alpha":{"type":"number","default":1.10}}}`
+	for _, isEvents := range []bool{false, true} {
+		address := scripted(t, isEvents, `{"content":[],"structuredContent":{"zeta":12345678901234567890, "alpha":1.10}}`,
+			func(string) string { return `{"tools":[{"name":"order","inputSchema":` + schema + `}]}` })
+		text, offers, err := local(t).CallMcp(t.Context(), mcpAt(address), nil, "order", model.JSONObject(`{}`), true)
+		require.NoError(t, err)
+		require.Equal(t, `{"zeta":12345678901234567890,"alpha":1.10}`, text)
+		require.Equal(t, schema, string(offers[0].Parameters))
+	}
 }

@@ -44,7 +44,7 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 		case size > maxOfferBytes:
 			return nil, s.newError(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
 		case params.Cursor == "":
-			return offersOf(listed), nil
+			return s.offersOf(listed), nil
 		case cursors[params.Cursor]:
 			return nil, s.newError(Malformed, nil, "the MCP server's list of tools does not end: a nextCursor occurs twice")
 		}
@@ -53,10 +53,10 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 }
 
 // offersOf reads tools. Tools with usable names come first, so that a tool with an altered name cannot replace them.
-func offersOf(listed []json.RawMessage) []model.McpOffer {
+func (s *mcpSession) offersOf(listed []json.RawMessage) []model.McpOffer {
 	usable, odd, count := []model.McpOffer{}, []model.McpOffer{}, map[string]int{}
 	for i, text := range listed {
-		offer, isNamed := newOffer(text, i+1)
+		offer, isNamed := s.newOffer(text, i+1)
 		if isNamed {
 			count[offer.Name]++
 			usable = append(usable, offer)
@@ -79,7 +79,7 @@ func offersOf(listed []json.RawMessage) []model.McpOffer {
 
 // newOffer reads a tool, the nth of the list. It returns false if the tool's name cannot be used. The offer then has a
 // similar name and a fault.
-func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool) {
+func (s *mcpSession) newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool) {
 	var given struct {
 		Name, Description any
 		InputSchema       json.RawMessage
@@ -89,8 +89,8 @@ func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool
 	schema, _ := ordered.Decode(given.InputSchema, ordered.AsSpelled)
 	name, _ := given.Name.(string)
 	description, isText := given.Description.(string)
-	offer = model.NewMcpOffer(name, content.Clean(description),
-		[]byte(content.Encode(schema)))
+	offer = model.NewMcpOffer(name, s.secrets.redact(content.Clean(description)),
+		[]byte(content.Encode(s.redactSchema("", schema))))
 	if given.Description != nil && !isText {
 		offer.Fault = new("its description is not a text")
 	}
@@ -110,6 +110,28 @@ func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool
 		offer.Parameters = nil
 	}
 	return offer, isNamed
+}
+
+// structural are keywords of JSON Schema whose texts are part of the schema's structure.
+var structural = []string{"type", "required", "format", "pattern", "$ref", "$schema", "$id", "$anchor"}
+
+// redactSchema replaces the secrets in the texts of a schema. keyword is the keyword of value.
+func (s *mcpSession) redactSchema(keyword string, value any) any {
+	switch v := value.(type) {
+	case string:
+		if !slices.Contains(structural, keyword) {
+			return s.secrets.redact(v)
+		}
+	case []any:
+		for i := range v {
+			v[i] = s.redactSchema(keyword, v[i])
+		}
+	case ordered.Object:
+		for i, m := range v {
+			v[i].Value = s.redactSchema(m.Name, m.Value)
+		}
+	}
+	return value
 }
 
 func visible(r rune) rune {

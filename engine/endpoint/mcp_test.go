@@ -360,3 +360,18 @@ func TestJSONOfMcpServersKeepsItsSpelling(t *testing.T) {
 		require.Equal(t, schema, string(offers[0].Parameters))
 	}
 }
+
+func TestOffersHideHeaders(t *testing.T) {
+	t.Parallel()
+	address := listing(t, false, func(string) string {
+		return `{"tools":[{"name":"order","description":"Send token-1234","inputSchema":{"type":"object","properties":` +
+			`{"type":{"type":"string","default":"token-1234","description":"As Bearer token-1234, object"}}}}]}`
+	})
+	headers := map[string]string{"Authorization": "Bearer token-1234", "X-Kind": "object"}
+	offers, err := local(t).OffersOf(t.Context(), mcpAt(address), headers)
+	require.NoError(t, err)
+	require.Nil(t, offers[0].Fault)
+	require.Equal(t, "Send [hidden]", offers[0].Description)
+	require.Equal(t, `{"type":"object","properties":{"type":{"type":"string","default":"[hidden]",`+
+		`"description":"As [hidden], [hidden]"}}}`, string(offers[0].Parameters))
+}

@@ -67,6 +67,8 @@ type mcpSession struct {
 	// maxResponseBytes bounds the bytes of one response.
 	maxResponseBytes int64
 	*mcp.ClientSession
+	// isSilent is set if the server did not answer server/discover in time.
+	isSilent bool
 	// isListChanged is set once the server has said that its list of tools changed.
 	isListChanged atomic.Bool
 
@@ -77,20 +79,68 @@ type mcpSession struct {
 	listed []json.RawMessage
 }
 
+const (
+	// discoverTimeout bounds the wait for the answer to server/discover, which older servers do not know. Most refuse it at
+	// once, but some never answer unknown methods.
+	discoverTimeout = 3 * time.Second
+	// silentFor is how long a server that did not answer server/discover is not asked again.
+	silentFor = time.Hour
+	// olderVersion is the newest version of the protocol without server/discover.
+	olderVersion = "2025-11-25"
+)
+
 // connect begins a session. There is no stream for messages of the server, because a session ends with its call.
 func (c *Caller) connect(ctx context.Context, e model.ToolEndpoint, headers map[string]string,
-	limit int64) (s *mcpSession, err error) {
+	limit int64) (*mcpSession, error) {
+	version := ""
+	if since, isKnown := c.silent.Get(e.URL); isKnown && time.Since(since) < silentFor {
+		version = olderVersion
+	}
+	s, err := c.connectBy(ctx, e, headers, limit, version)
+	if err != nil && s.isSilent && ctx.Err() == nil {
+		if s, err = c.connectBy(ctx, e, headers, limit, olderVersion); err == nil {
+			c.silent.Put(e.URL, time.Now())
+		}
+	}
+	return s, err
+}
+
+// connectBy begins a session with a version of the protocol, or the newest version that the server supports if the
+// version is "".
+func (c *Caller) connectBy(ctx context.Context, e model.ToolEndpoint, headers map[string]string, limit int64,
+	version string) (s *mcpSession, err error) {
 	s = &mcpSession{address: e.URL, headers: headers, maxResponseBytes: limit,
 		exchange: exchange{callee: "the MCP server", maxResponse: c.maxResponse, secrets: newSecrets(headers)}}
 	sender := &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
 	client := mcp.NewClient(&mcp.Implementation{Name: userAgent, Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
+	client.AddSendingMiddleware(s.boundDiscover(time.Duration(e.TimeoutSeconds * float64(time.Second) / 2)))
 	s.ClientSession, err = client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: s.address, HTTPClient: sender, MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: int(s.maxResponseBytes),
-	}, nil)
+	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	return s, s.failureOf(ctx, err)
+}
+
+// boundDiscover bounds the wait for server/discover. If the server does not answer it, the session fails with isSilent
+// set.
+func (s *mcpSession) boundDiscover(limit time.Duration) mcp.Middleware {
+	return func(send mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if s.isSilent {
+				return nil, context.DeadlineExceeded
+			}
+			if method != "server/discover" {
+				return send(ctx, method, req)
+			}
+			bounded, cancel := context.WithTimeout(ctx, min(limit, discoverTimeout))
+			defer cancel()
+			result, err := send(bounded, method, req)
+			s.isSilent = bounded.Err() != nil && ctx.Err() == nil
+			return result, err
+		}
+	}
 }
 
 // leave ends the session in the background, which takes at most five seconds.

@@ -1,12 +1,15 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -374,4 +377,41 @@ func TestOffersHideHeaders(t *testing.T) {
 	require.Equal(t, "Send [hidden]", offers[0].Description)
 	require.Equal(t, `{"type":"object","properties":{"type":{"type":"string","default":"[hidden]",`+
 		`"description":"As [hidden], [hidden]"}}}`, string(offers[0].Parameters))
+}
+
+// Some servers never answer methods that they do not know.
+func TestMcpServersMayIgnoreDiscover(t *testing.T) {
+	t.Parallel()
+	address := listing(t, false, func(string) string {
+		return `{"tools":[{"name":"order","inputSchema":{"type":"object"}}]}`
+	})
+	var discovers atomic.Int32
+	silent := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		switch {
+		case bytes.Contains(body, []byte("server/discover")):
+			discovers.Add(1)
+			<-r.Context().Done()
+			return
+		case bytes.Contains(body, []byte("notifications/cancelled")):
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		res, err := http.Post(address, "application/json", bytes.NewReader(body)) //nolint:noctx // of the test
+		if assert.NoError(t, err) {
+			w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+			w.WriteHeader(res.StatusCode)
+			_, _ = io.Copy(w, res.Body)
+			_ = res.Body.Close()
+		}
+	})
+	c, endpoint := local(t), mcpAt(silent)
+	endpoint.TimeoutSeconds = 1
+	for range 3 {
+		offers, err := c.OffersOf(t.Context(), endpoint, nil)
+		require.NoError(t, err)
+		require.Len(t, offers, 1)
+	}
+	require.EqualValues(t, 1, discovers.Load(), "later sessions do not ask again")
 }

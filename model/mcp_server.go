@@ -15,7 +15,7 @@ const (
 	// MaxMcpServers is the maximum number of MCP servers of a company.
 	MaxMcpServers = 20
 	// MaxOffers is the maximum number of tools that an MCP server may offer.
-	MaxOffers = 128
+	MaxOffers = 1_000
 	// MaxOfferName bounds the name of an offer, in characters.
 	MaxOfferName = 200
 )

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -221,11 +222,18 @@ func TestMcpOffersAreBounded(t *testing.T) {
 			require.Equal(t, "its parameters must have at most 20,000 characters", *offer.Fault)
 		}
 	}
-	for i := range 130 {
-		server.AddTool(&mcp.Tool{Name: "more" + strings.Repeat("e", i), InputSchema: anything{"type": "object"}}, nil)
+	add := func(from, to int) {
+		for i := from; i < to; i++ {
+			server.AddTool(&mcp.Tool{Name: fmt.Sprint("more_", i), InputSchema: anything{"type": "object"}}, nil)
+		}
 	}
+	add(0, 992)
+	offers, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
+	require.NoError(t, err)
+	require.Len(t, offers, 1_000)
+	add(992, 993)
 	_, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
-	require.EqualError(t, err, "the MCP server offers more than 128 tools")
+	require.EqualError(t, err, "the MCP server offers more than 1000 tools")
 }
 
 // listing serves tools/list with this result, as JSON or as events. Events of a call begin with a notification that the

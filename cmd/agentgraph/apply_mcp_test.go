@@ -63,6 +63,8 @@ func TestMcpServersArePulledAndApplied(t *testing.T) {
 		require.Empty(t, c.mutations)
 		pulled := filesIn(t, dir)
 		require.Contains(t, pulled["tools.yaml"], "approval: Ask")
+		require.Contains(t, pulled["tools.yaml"], "Finds what we sell.")
+		require.NotContains(t, pulled["tools.yaml"], "Does pay", "the tool follows the server's description")
 		for name, text := range pulled {
 			require.NotContains(t, text, "swordfish", name)
 		}

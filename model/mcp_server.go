@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -74,6 +75,11 @@ func (s *McpServer) Update(in UpdateMcpServerInput, now time.Time, seal Seal) er
 		if strings.ContainsAny(in.Endpoint.URL, "{}") {
 			faults.Add("endpoint.url", "must have no placeholders")
 		}
+		for name := range headers {
+			if IsProtocolHeader(name) {
+				faults.Add("endpoint.headers."+http.CanonicalHeaderKey(name), "must not be given, because the protocol sets it")
+			}
+		}
 		if in.Endpoint.Method != HTTPMethodPost {
 			faults.Add("endpoint.method", "must be POST")
 		}
@@ -86,6 +92,15 @@ func (s *McpServer) Update(in UpdateMcpServerInput, now time.Time, seal Seal) er
 		s.Endpoint = endpoint
 	}
 	return err
+}
+
+// IsProtocolHeader reports whether the Model Context Protocol sets a header in calls of an MCP server.
+func IsProtocolHeader(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Accept", "Content-Type", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id":
+		return true
+	}
+	return false
 }
 
 // NewMcpOffer returns an offer with the bounds of a tool. The parameters are a JSON Schema.

@@ -232,7 +232,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, s.recordFailure(s.newError(Refused, nil, "the MCP server leads to another origin"))
 	}
 	for name, value := range s.headers {
-		if !model.IsReservedHeader(name) {
+		if !model.IsReservedHeader(name) && !model.IsProtocolHeader(name) {
 			req.Header.Set(name, value)
 		}
 	}

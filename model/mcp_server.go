@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -140,7 +141,8 @@ func (s *McpServer) Fill(in *UpdateToolInput) error {
 	offer := s.Offer(*in.McpName)
 	switch {
 	case offer == nil:
-		faults.Add("mcpName", "must be the name of a tool that the server offers")
+		faults.Add("mcpName", "must be the name of a tool that the server offers, not %q%s", *in.McpName,
+			s.near(*in.McpName))
 		if s.RefreshError != nil {
 			faults.Add("mcpServerId", "its tools could not be read: %s", *s.RefreshError)
 		}
@@ -151,6 +153,31 @@ func (s *McpServer) Fill(in *UpdateToolInput) error {
 		in.Description = cmp.Or(in.Description, &offer.Description)
 	}
 	return faults.Err()
+}
+
+// maxNear is the maximum number of names that an error suggests.
+const maxNear = 5
+
+// near returns the names of the offers that begin most like the name, ignoring case, as the end of an error.
+func (s *McpServer) near(name string) string {
+	var names []string
+	for _, offer := range s.Offers {
+		if offer.Fault == nil {
+			names = append(names, offer.Name)
+		}
+	}
+	common := func(other string) (length int) {
+		a, b := strings.ToLower(name), strings.ToLower(other)
+		for length < min(len(a), len(b)) && a[length] == b[length] {
+			length++
+		}
+		return length
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(common(b), common(a)) })
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; it offers %q", names[:min(maxNear, len(names))])
 }
 
 // Refresh takes new offers, or the reason why there are none. tools are the tools that use the server's offers. It

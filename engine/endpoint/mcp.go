@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -75,6 +76,8 @@ type mcpSession struct {
 	mutex sync.Mutex
 	// lastFailure is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
 	lastFailure error
+	// oddType is the Content-Type of the latest response if the MCP client cannot read it.
+	oddType *string
 	// listed has the tools in the pages of the server's list that have arrived.
 	listed []json.RawMessage
 }
@@ -148,6 +151,9 @@ func (s *mcpSession) leave() {
 	go func() { _ = s.Close() }()
 }
 
+// notText replaces content of a result that is not text.
+const notText = "[content that is not text]"
+
 func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSONObject) (string, error) {
 	result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
 	if err != nil {
@@ -162,13 +168,15 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 		case *mcp.TextContent:
 			parts = append(parts, piece.Text)
 		case *mcp.EmbeddedResource:
-			if piece.Resource != nil && piece.Resource.Text != "" {
+			if piece.Resource != nil && len(piece.Resource.Blob) > 0 {
+				parts = append(parts, notText)
+			} else if piece.Resource != nil && piece.Resource.Text != "" {
 				parts = append(parts, piece.Resource.Text)
 			}
 		case *mcp.ResourceLink:
 			parts = append(parts, piece.URI)
 		default:
-			parts = append(parts, "[content that is not text]")
+			parts = append(parts, notText)
 		}
 	}
 	text := strings.Join(parts, "\n")
@@ -201,10 +209,24 @@ func (s *mcpSession) failureOf(ctx context.Context, err error) error {
 	// The exchange succeeded, so the MCP client could not read what arrived.
 	failure := s.translateError(ctx, err)
 	if failure.Cause == Malformed && !errors.Is(err, failure) {
-		failure.Message = "the MCP server did not finish its answer, or its answer is not the Model Context Protocol: " +
-			"check the address"
+		failure.Message = s.misunderstanding(err)
 	}
 	return failure
+}
+
+// misunderstanding says why the MCP client could not read what arrived.
+func (s *mcpSession) misunderstanding(err error) string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if _, version, isOdd := strings.Cut(err.Error(), "unsupported protocol version: "); isOdd {
+		return "the MCP server speaks a version of the protocol that agentgraph does not know" +
+			s.excerpt([]byte(version), false)
+	}
+	if s.oddType != nil {
+		return fmt.Sprintf("the MCP server answered with the Content-Type %q, which must be application/json or "+
+			"text/event-stream: check the address", s.secrets.redact(content.Clean(content.Cut(*s.oddType, maxExcerpt))))
+	}
+	return "the MCP server did not finish its answer, or its answer is not the Model Context Protocol: check the address"
 }
 
 // checkRedirect follows redirects within the endpoint's origin, because the headers are secrets of that origin.
@@ -254,12 +276,25 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return res, nil
 	}
+	s.noteType(res)
 	body := &rewrittenBody{ReadCloser: &boundedBody{res.Body, s, s.maxResponseBytes}, session: s}
 	if mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); mediaType == "text/event-stream" {
 		body.lines = bufio.NewReader(body.ReadCloser)
 	}
 	res.Body, res.ContentLength = body, -1
 	return res, nil
+}
+
+// noteType records the Content-Type of a response to a call if it is neither JSON nor a stream of events.
+func (s *mcpSession) noteType(res *http.Response) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	given := res.Header.Get("Content-Type")
+	mediaType, _, _ := mime.ParseMediaType(given)
+	s.oddType = nil
+	if res.StatusCode == http.StatusOK && !isJSON(mediaType) && mediaType != "text/event-stream" {
+		s.oddType = &given
+	}
 }
 
 // forgetFailure forgets the latest failure after a success. It keeps that an answer was too large, because the MCP

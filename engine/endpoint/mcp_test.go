@@ -49,6 +49,10 @@ func offering(t *testing.T, o *mcp.StreamableHTTPOptions) (*mcp.Server, string) 
 	add("object", func(context.Context, anything) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: anything{"stock": 3}}
 	})
+	add("blob", func(context.Context, anything) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+			URI: "file:///x", Blob: []byte("x")}}}}
+	})
 	add("broken", func(context.Context, anything) *mcp.CallToolResult {
 		result := text("no such order, Token-1234")
 		result.IsError = true
@@ -97,9 +101,9 @@ func TestMcpServersAreCalled(t *testing.T) {
 			server, address := offering(t, o)
 			offers, err := c.OffersOf(t.Context(), mcpAt(address), bearer)
 			require.NoError(t, err)
-			require.Len(t, offers, 7)
-			require.Equal(t, "broken", offers[0].Name)
-			require.Equal(t, "Does broken", offers[0].Description)
+			require.Len(t, offers, 8)
+			require.Equal(t, "blob", offers[0].Name)
+			require.Equal(t, "Does blob", offers[0].Description)
 			require.JSONEq(t, `{"type":"object"}`, string(offers[0].Parameters))
 
 			call := func(name, arguments string) (string, []model.McpOffer, error) {
@@ -107,6 +111,7 @@ func TestMcpServersAreCalled(t *testing.T) {
 			}
 			for name, want := range map[string]string{
 				"echo": "said\nhello", "object": `{"stock":3}`, "picture": "[content that is not text]",
+				"blob": "[content that is not text]",
 			} {
 				text, offers, err := call(name, `{"text":"hello"}`)
 				require.NoError(t, err, name)
@@ -125,7 +130,7 @@ func TestMcpServersAreCalled(t *testing.T) {
 			server.RemoveTools("echo")
 			_, offers, err = call("echo", `{"text":"hello"}`)
 			require.ErrorContains(t, err, "the MCP server refused: ")
-			require.Len(t, offers, 6, "a failed call returns the tools that the server has now")
+			require.Len(t, offers, 7, "a failed call returns the tools that the server has now")
 		})
 	}
 }
@@ -148,9 +153,27 @@ func TestMcpServersFail(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	for name, handler := range map[string]http.HandlerFunc{
+		`the MCP server answered with the Content-Type "text/html; charset=utf-8", which must be application/json or ` +
+			"text/event-stream: check the address": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<html>"))
+		},
+		`the MCP server answered with the Content-Type "", which must be application/json or text/event-stream: check the ` +
+			"address": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			_, _ = w.Write([]byte("{}"))
+		},
 		"the MCP server did not finish its answer, or its answer is not the Model Context Protocol: check the address": func(
 			w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte("<html>"))
+		},
+		`the MCP server speaks a version of the protocol that agentgraph does not know: "1.0"`: func(w http.ResponseWriter,
+			r *http.Request) {
+			var asked struct{ ID json.RawMessage }
+			_ = json.NewDecoder(r.Body).Decode(&asked)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"protocolVersion":"1.0",` +
+				`"capabilities":{},"serverInfo":{"name":"odd","version":"1"}}}`))
 		},
 		"the MCP server did not finish its answer, or did not answer in HTTP": func(http.ResponseWriter, *http.Request) {
 			panic(http.ErrAbortHandler)
@@ -215,7 +238,7 @@ func TestMcpOffersAreBounded(t *testing.T) {
 		"properties": anything{"a": anything{"type": "string", "description": strings.Repeat("x", 21_000)}}}}, nil)
 	offers, err := c.OffersOf(t.Context(), mcpAt(address), bearer)
 	require.NoError(t, err)
-	require.Len(t, offers, 8)
+	require.Len(t, offers, 9)
 	for _, offer := range offers {
 		if offer.Name == "long" {
 			require.Len(t, offer.Description, 2_000)
@@ -227,11 +250,11 @@ func TestMcpOffersAreBounded(t *testing.T) {
 			server.AddTool(&mcp.Tool{Name: fmt.Sprint("more_", i), InputSchema: anything{"type": "object"}}, nil)
 		}
 	}
-	add(0, 992)
+	add(0, 991)
 	offers, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
 	require.NoError(t, err)
 	require.Len(t, offers, 1_000)
-	add(992, 993)
+	add(991, 992)
 	_, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
 	require.EqualError(t, err, "the MCP server offers more than 1000 tools")
 }

@@ -379,7 +379,7 @@ func TestMCPShowsToolsOfMcpServers(t *testing.T) {
 		"approval": "Ask"}
 	text, failed := callTool(t, s, "create_tool", arguments)
 	require.True(t, failed, text)
-	require.Contains(t, text, `must be the name of a tool that the server offers, not "stock"; it offers ["stock.count"]`)
+	require.Contains(t, text, `must be the name of a tool that the server offers, not "stock"; it offers "stock.count"`)
 	arguments["mcpName"] = "stock.count"
 	text, failed = callTool(t, s, "create_tool", arguments)
 	require.False(t, failed, text)

@@ -195,7 +195,8 @@ func TestToolsConnectedTogether(t *testing.T) {
 		ids = append(ids, newTool(t, tenant, fmt.Sprint("tool_", i)).ID)
 	}
 	_, err = tenant.ConnectTools(ctx, agent.ID, ids...)
-	require.Contains(t, fails(t, err, model.Unprocessable), "has 3 tools and sub-agents together, and can have at most 126")
+	require.Contains(t, fails(t, err, model.Unprocessable), "has 3 tools and sub-agents together, and can have at "+
+		"most 126")
 	_, err = tenant.ConnectTools(ctx, agent.ID, ids[1:]...)
 	require.NoError(t, err)
 	require.Equal(t, append([]string{b.ID, a.ID}, ids[1:]...), order())

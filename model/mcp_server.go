@@ -3,10 +3,10 @@ package model
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -163,11 +163,11 @@ func (s *McpServer) near(name string) string {
 	var names []string
 	for _, offer := range s.Offers {
 		if offer.Fault == nil {
-			names = append(names, offer.Name)
+			names = append(names, strconv.Quote(offer.Name))
 		}
 	}
 	common := func(other string) (length int) {
-		a, b := strings.ToLower(name), strings.ToLower(other)
+		a, b := strings.ToLower(strconv.Quote(name)), strings.ToLower(other)
 		for length < min(len(a), len(b)) && a[length] == b[length] {
 			length++
 		}
@@ -177,7 +177,7 @@ func (s *McpServer) near(name string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; it offers %q", names[:min(maxNear, len(names))])
+	return "; it offers " + strings.Join(names[:min(maxNear, len(names))], ", ")
 }
 
 // Refresh takes new offers, or the reason why there are none. tools are the tools that use the server's offers. It

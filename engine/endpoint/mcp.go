@@ -83,8 +83,8 @@ type mcpSession struct {
 }
 
 const (
-	// discoverTimeout bounds the wait for the answer to server/discover, which older servers do not know. Most refuse it at
-	// once, but some never answer unknown methods.
+	// discoverTimeout bounds the wait for the answer to server/discover, which older servers do not know. Most refuse it
+	// at once, but some never answer unknown methods.
 	discoverTimeout = 3 * time.Second
 	// silentFor is how long a server that did not answer server/discover is not asked again.
 	silentFor = time.Hour

@@ -91,8 +91,8 @@ func parametersOf(t llm.Tool) json.RawMessage {
 	return t.Parameters
 }
 
-// withProperties returns tools whose schemas have the keyword properties, because some providers refuse a schema of type
-// object without it. check accepts the tools.
+// withProperties returns tools whose schemas have the keyword properties, because some providers refuse a schema of
+// type object without it. check accepts the tools.
 func withProperties(tools []llm.Tool) []llm.Tool {
 	tools = slices.Clone(tools)
 	for i, t := range tools {

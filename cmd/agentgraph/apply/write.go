@@ -107,8 +107,8 @@ func (ch *change) input() object {
 	return input
 }
 
-// withOffer adds a tool's MCP server to the name of its offer, and the name to the server, because the server needs both
-// to change one.
+// withOffer adds a tool's MCP server to the name of its offer, and the name to the server, because the gateway needs
+// both to change one.
 func (ch *change) withOffer(input object) object {
 	whole := ch.resource.whole()
 	for _, names := range [][2]string{{"mcpServerId", "mcpName"}, {"mcpName", "mcpServerId"}} {

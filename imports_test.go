@@ -40,7 +40,7 @@ var importTable = map[string]string{
 	"engine": "model db db/fair engine/llm engine/endpoint engine/knowledge engine/lazyregexp " +
 		"db/pg engine/content engine/rules",
 	"engine/content":  "model model/ordered engine/lazyregexp",
-	"engine/endpoint": "model engine/content",
+	"engine/endpoint": "model model/ordered cache engine/content",
 	"engine/evaluation": "model model/ordered db db/fair engine engine/content engine/lazyregexp engine/llm " +
 		"engine/read engine/rules db/pg",
 	"engine/knowledge":              "model db db/fair engine/content engine/llm engine/lazyregexp cache db/pg engine/read",

@@ -363,6 +363,45 @@ func TestMCPKeepsCompaniesApart(t *testing.T) {
 	}
 }
 
+// Assistants see where a tool comes from and whether it can be called, and create one from an offer.
+func TestMCPShowsToolsOfMcpServers(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Shop")
+	server, err := tenant.CreateMcpServer(t.Context(), model.CreateMcpServerInput{Name: "Shop server",
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: "https://mcp.invalid", TimeoutSeconds: 1}})
+	require.NoError(t, err)
+	offers := []model.McpOffer{model.NewMcpOffer("stock.count", "Counts.", []byte(`{"type":"object"}`))}
+	_, _, err = tenant.RefreshMcpServer(t.Context(), server.ID, offers, nil)
+	require.NoError(t, err)
+	s := assistant(t, g.url, key, nil)
+	arguments := map[string]any{"name": "Stock", "technicalName": "stock", "mcpServerId": server.ID, "mcpName": "stock",
+		"approval": "Ask"}
+	text, failed := callTool(t, s, "create_tool", arguments)
+	require.True(t, failed, text)
+	require.Contains(t, text, `must be the name of a tool that the server offers, not "stock"; it offers "stock.count"`)
+	arguments["mcpName"] = "stock.count"
+	text, failed = callTool(t, s, "create_tool", arguments)
+	require.False(t, failed, text)
+	_, _, err = tenant.RefreshMcpServer(t.Context(), server.ID, nil, nil)
+	require.NoError(t, err)
+	text, failed = callTool(t, s, "find_tools", map[string]any{"first": 5})
+	require.False(t, failed, text)
+	require.Contains(t, text, `"mcpServer":{"id":"`+server.ID+`","name":"Shop server"},"mcpName":"stock.count",`+
+		`"missingSince":"20`)
+	require.Contains(t, text, `"approval":"Ask"`)
+	for tool, arguments := range map[string]map[string]any{"get_chat": {"chatId": "simchat_x"},
+		"send_message": {"chatId": "simchat_x", "text": "Hello"}} {
+		text, failed = callTool(t, s, tool, arguments)
+		require.True(t, failed)
+		require.Contains(t, text, "NOT_FOUND", tool)
+		require.Contains(t, text, "The id of a chat is in the answer of start_chat.", tool)
+	}
+	first, err := json.Marshal(listTools(t, s)["find_tools"].InputSchema)
+	require.NoError(t, err)
+	require.Contains(t, string(first), `"maximum":100`)
+}
+
 // idsIn returns some ids of each kind in a text.
 func idsIn(text string) []string {
 	var ids []string

@@ -66,7 +66,8 @@ func TestToolsFollowTheirMcpServer(t *testing.T) {
 	_, err = create("odd")
 	requireFault(t, err, "mcpName", `is a tool that agents cannot use: its parameters must be a JSON Schema with "type": "object"`)
 	_, err = create("unknown")
-	requireFault(t, err, "mcpName", "must be the name of a tool that the server offers")
+	requireFault(t, err, "mcpName",
+		`must be the name of a tool that the server offers, not "unknown"; it offers "find", "pay"`)
 	_, err = tenant.UpdateTool(ctx, model.UpdateToolInput{ToolID: pay.ID, Parameters: model.JSONObject(`{"type":"object"}`)})
 	requireFault(t, err, "parameters", "must not be given, because they come from the MCP server")
 

@@ -148,7 +148,7 @@ func (t *Tenant) EndSimulationChat(ctx context.Context, id string) (*model.Simul
 		}
 		if chat.WaitingText != nil {
 			w := t.db.Batch()
-			t.db.OnCommit(t.addGivenUp(w, chat))
+			t.db.OnCommit(t.addGivenUp(w, chat, ""))
 			err = w.Send(ctx)
 		}
 		t.wake(id)

@@ -171,18 +171,19 @@ var giveUpCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 		Set("error = CASE approval WHEN 'Pending' THEN ? WHEN 'Approved' THEN ? ELSE error END", pg.Param(4), pg.Param(5)).
 		Where("chat_id = ?", pg.Param(2)).Where("approval_until IS NOT NULL").
 		Where("EXISTS (SELECT 1 FROM simulation_chats AS chat WHERE chat.company_id = ? AND chat.id = ? AND "+
-			"chat.reply_id IS NULL)", pg.Param(1), pg.Param(2))
+			"(chat.reply_id IS NULL OR chat.reply_id = ?))", pg.Param(1), pg.Param(2), pg.Param(6))
 	for _, column := range columns {
 		change = change.Returning("?TableAlias.?", bun.Ident(column))
 	}
 	return change.String(), columns
 })
 
-// addGivenUp adds giveUpCalls to a batch, after the statement that ends the chat or its turn. After the commit, call
-// the returned function, which announces the calls.
-func (t *Tenant) addGivenUp(w *pg.Batch, chat *model.SimulationChat) (announce func()) {
+// addGivenUp adds giveUpCalls to a batch, after the statement that ends the chat or the turn with the id. After the
+// commit, call the returned function, which announces the calls.
+func (t *Tenant) addGivenUp(w *pg.Batch, chat *model.SimulationChat, turnID string) (announce func()) {
 	calls := []*model.ToolCall{}
-	w.Add(giveUpCalls, &calls, chat.ID, model.TurnEnded, model.DeniedError(new(model.TurnEnded)), model.ApprovedInVain)
+	w.Add(giveUpCalls, &calls, chat.ID, model.TurnEnded, model.DeniedError(new(model.TurnEnded)), model.ApprovedInVain,
+		turnID)
 	return func() {
 		for _, call := range calls {
 			t.store.hub.Announce(t.signalOf(chat.ID), chat.LastSequence+messagesPerTurn, approvalChanged(call))
@@ -196,7 +197,49 @@ func (u *ChatTurn) addGivenUp(w *pg.Batch) (announce func()) {
 	if u.Chat.WaitingText == nil && !u.hasAsked.Load() {
 		return func() {}
 	}
-	return u.tenant.addGivenUp(w, u.Chat)
+	return u.tenant.addGivenUp(w, u.Chat, u.ID)
+}
+
+// keepCalls is the statement that keeps the calls before a message's answer, although there is no answer. The agent
+// then remembers the calls.
+var keepCalls = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	return t.Update((*model.ToolCall)(nil)).Set("is_turn_kept = TRUE").Where("chat_id = ?", pg.Param(2)).
+		Where("message_sequence = ?", pg.Param(3)).String(), nil
+})
+
+// advanceChat is the statement that counts a message of the turn, if the turn still holds the chat.
+var advanceChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
+	return t.Update((*model.SimulationChat)(nil)).Set("last_sequence = ?", pg.Param(4)).Set("waiting_text = NULL").
+		Where("id = ?", pg.Param(2)).Where("reply_id = ?", pg.Param(3)).String(), nil
+})
+
+// KeepWaiting saves the message of an earlier attempt whose calls wait for a person, because the contact does not wait
+// for them: the message of this turn is another one. The calls are denied. It returns CONFLICT when the claim was lost.
+func (u *ChatTurn) KeepWaiting(ctx context.Context) error {
+	calls, err := u.WaitingCalls(ctx)
+	if err != nil {
+		return err
+	}
+	message := &model.SimulationChatMessage{ChatID: u.Chat.ID, Sequence: u.Chat.LastSequence + 1,
+		Role: model.MessageRoleUser, Text: *u.Chat.WaitingText, Timestamp: now(), Citations: []model.Citation{}}
+	if len(calls) > 0 {
+		message.Timestamp = calls[0].StartedAt
+	}
+	w := u.tenant.db.Batch()
+	u.requireTurn(w)
+	w.Add(advanceChat, nil, u.Chat.ID, u.ID, message.Sequence)
+	w.Insert(message)
+	w.Add(keepCalls, nil, u.Chat.ID, message.Sequence)
+	announce := u.addGivenUp(w)
+	isKept, err := w.Commit(ctx, announce, func() { u.tenant.wake(u.Chat.ID) })
+	switch {
+	case err != nil:
+		return err
+	case !isKept:
+		return u.tenant.turnConflict(ctx, u.Chat.ID)
+	}
+	u.Chat.LastSequence, u.Chat.WaitingText = message.Sequence, nil
+	return nil
 }
 
 // setWaiting is the statement that stores the contact's message while a call of its turn waits for a person.

@@ -191,11 +191,12 @@ func TestToolsConnectedTogether(t *testing.T) {
 	require.Equal(t, []string{b.ID, a.ID}, order())
 
 	ids := []string{}
-	for i := range model.MaxConnections - 1 {
+	for i := range model.MaxTargets - 2 {
 		ids = append(ids, newTool(t, tenant, fmt.Sprint("tool_", i)).ID)
 	}
 	_, err = tenant.ConnectTools(ctx, agent.ID, ids...)
-	require.Contains(t, fails(t, err, model.Unprocessable), "has 2 tools, and can have at most 128")
+	require.Contains(t, fails(t, err, model.Unprocessable), "has 3 tools and sub-agents together, and can have at "+
+		"most 126")
 	_, err = tenant.ConnectTools(ctx, agent.ID, ids[1:]...)
 	require.NoError(t, err)
 	require.Equal(t, append([]string{b.ID, a.ID}, ids[1:]...), order())
@@ -211,25 +212,25 @@ func TestToolsOfAnAgentAreBounded(t *testing.T) {
 		return err
 	}
 	require.NoError(t, tenant.Tx(ctx, func(_ context.Context, tenant *db.Tenant) error {
-		for i := range 131 {
+		for i := range 129 {
 			tools = append(tools, newTool(t, tenant, fmt.Sprint("tool_", i)))
 		}
-		for i := range 127 {
+		for i := range 125 {
 			if err := connect(tenant, i); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	errs := together(4, func(i int) error { return connect(tenant, 127+i) })
+	errs := together(4, func(i int) error { return connect(tenant, 125+i) })
 	require.Len(t, errs, 3, "one place is left")
 	for _, err := range errs {
-		require.Contains(t, fails(t, err, model.Unprocessable), "128")
+		require.Contains(t, fails(t, err, model.Unprocessable), "126")
 	}
 	require.NoError(t, connect(tenant, 0), "a connected tool can be connected again")
 	again, err := tenant.ToolsOfAgents(ctx, []string{agent.ID})
 	require.NoError(t, err)
-	require.Len(t, again, 128)
+	require.Len(t, again, 126)
 }
 
 // Each list takes one statement, however many parents there are.

@@ -340,6 +340,39 @@ func TestGivenUpCallsMayBeApproved(t *testing.T) {
 	require.Zero(t, r.made.Load())
 }
 
+// The contact does not wait for a person, and sends another message. The first one stays in the chat.
+func TestAnotherMessageKeepsTheWaitingOne(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	call := r.leaveWaiting(t)
+	var sent []llm.Message
+	sayOnly := newEngine(actor(func(_ context.Context, req llm.Request) (llm.Answer, error) {
+		sent = req.Messages
+		return say("Fine.")
+	}), engine.Options{})
+	_, _, err := send(t.Context(), sayOnly, r.tenant, r.chat.ID, "Never mind")
+	require.NoError(t, err)
+	messages, err := r.tenant.MessagesOfChats(t.Context(), []string{r.chat.ID})
+	require.NoError(t, err)
+	var texts []string
+	for i, m := range messages {
+		require.EqualValues(t, i+1, m.Sequence)
+		texts = append(texts, m.Text)
+	}
+	require.Equal(t, []string{"Refund me", "Never mind", "Fine."}, texts)
+	require.Equal(t, call.StartedAt.UnixMicro(), messages[0].Timestamp.UnixMicro())
+	kept := r.calls(t, r.chat.ID)[0]
+	require.Equal(t, model.ToolCallApprovalDenied, *kept.Approval)
+	require.EqualValues(t, 1, kept.MessageSequence)
+
+	// The model sees the message, and that the call was denied.
+	require.Len(t, sent, 4)
+	require.Equal(t, "Refund me", sent[0].Text)
+	require.Equal(t, call.ID, sent[1].ToolCalls[0].ID)
+	require.Contains(t, sent[2].Text, model.DeniedError(new(model.TurnEnded)))
+	require.Equal(t, "Never mind", sent[3].Text)
+}
+
 func TestAWaitingChatOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	for name, isApproved := range map[string]bool{"approved": true, "late": false} {

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -80,7 +81,9 @@ func (c *conversation) prepare(ctx context.Context, asked llm.ToolCall) *call {
 		names := strings.Join(slices.Sorted(maps.Keys(c.targets)), ", ")
 		err = fmt.Errorf("there is no tool %q, only %s", content.Cut(asked.Name, maxName), names)
 	case err == nil:
-		err = c.validate(ctx, call)
+		if err = c.validate(ctx, call); err != nil && c.reloadSchema(ctx, call.target) {
+			err = c.validate(ctx, call)
+		}
 	}
 	if err != nil {
 		call.validationErr, call.failed = err, true
@@ -105,6 +108,26 @@ func (c *conversation) validate(ctx context.Context, call *call) error {
 		}
 	}
 	return nil
+}
+
+// reloadSchema reads the schema of an MCP server's tool again, and returns whether it changed. The model sees the new
+// schema. Calls that are not real do not reach the server.
+func (c *conversation) reloadSchema(ctx context.Context, t *target) bool {
+	canReach := t.Effect == model.CallEffectReal || t.Effect == model.CallEffectUnavailable
+	if !canReach || t.tool == nil || t.tool.McpServerID == nil {
+		return false
+	}
+	current, err := c.effects.reload(ctx, t.tool)
+	if err != nil || string(current.Parameters) == string(t.tool.Parameters) {
+		return false
+	}
+	t.tool, t.parameters = current, json.RawMessage(current.Parameters)
+	for i := range c.req.Tools {
+		if c.req.Tools[i].Name == t.TechnicalName {
+			c.req.Tools[i].Parameters = t.parameters
+		}
+	}
+	return true
 }
 
 // carryOut starts the calls in order, at most atOnce concurrently, and returns when all are done. It returns an error
@@ -195,6 +218,7 @@ func (c *conversation) perform(ctx context.Context, call *call, emit func(event)
 
 func (c *conversation) execute(ctx context.Context, call *call, emit func(event)) (string, error) {
 	t := call.target
+	var reloaded *model.Tool
 	switch {
 	case call.validationErr != nil:
 		return "", callError(call.validationErr.Error())
@@ -211,21 +235,23 @@ func (c *conversation) execute(ctx context.Context, call *call, emit func(event)
 	case t.Kind == model.ToolCallKindSubAgent:
 		return c.delegate(ctx, call, emit)
 	case t.Effect == model.CallEffectUnavailable && t.tool.McpServerID != nil:
-		if current, err := c.effects.reload(ctx, t.tool); err != nil || current.MissingSince != nil {
+		var err error
+		if reloaded, err = c.effects.reload(ctx, t.tool); err != nil || reloaded.MissingSince != nil {
 			return "", cmp.Or(err, error(errToolGone))
 		}
 	case t.Effect == model.CallEffectUnavailable:
 		return "", callError("the tool has no endpoint, so it cannot be called")
 	}
-	if t.tool.Approval == model.ToolApprovalAsk {
-		if err := c.effects.approve(ctx, c.path[len(c.path)-1], t.tool, &call.record); err != nil {
+	tool := cmp.Or(reloaded, t.tool)
+	if tool.Approval == model.ToolApprovalAsk {
+		if err := c.effects.approve(ctx, c.path[len(c.path)-1], tool, &call.record); err != nil {
 			return "", err
 		}
 	}
 	if err := c.beginReal(ctx, call); err != nil {
 		return "", err
 	}
-	return c.effects.call(ctx, t.tool, call.record.Arguments)
+	return c.effects.call(ctx, tool, call.record.Arguments)
 }
 
 // beginReal records that a real call is about to be made, so that an interrupted turn shows it.

@@ -59,7 +59,8 @@ type effects struct {
 	wait func(context.Context, time.Duration) error
 	// call calls a tool that has an endpoint, and returns the response.
 	call func(context.Context, *model.Tool, model.JSONObject) (string, error)
-	// reload returns a tool of an MCP server as it is stored now. It refreshes an outdated list of tools first.
+	// reload returns a tool of an MCP server as it is stored now. It refreshes the list of tools first, unless the list is
+	// a few seconds old.
 	reload func(context.Context, *model.Tool) (*model.Tool, error)
 	// The function open returns the agent behind a sub-agent.
 	open func(context.Context, *model.SubAgent) (*Speaker, error)

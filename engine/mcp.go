@@ -48,19 +48,24 @@ func (e *Engine) refresh(ctx context.Context, t *db.Tenant, server *model.McpSer
 	return t.RefreshMcpServer(ctx, server.ID, offers, failure)
 }
 
-// offersKept is how old the list of an MCP server's tools may be before a call reads it again. A session ends with its
-// call, so the server can say only during a call that its list changed.
-const offersKept = 10 * time.Minute
+const (
+	// offersKept is how old the list of an MCP server's tools may be before a call reads it again. A session ends with
+	// its call, so the server can say only during a call that its list changed.
+	offersKept = 10 * time.Minute
+	// offersTrusted is the same for a call that the list speaks against: the tool is missing, or its schema refuses the
+	// arguments.
+	offersTrusted = 10 * time.Second
+)
 
-func isOutdated(s *model.McpServer) bool {
-	return s.RefreshedAt == nil || time.Since(*s.RefreshedAt) > offersKept
+func isOlder(s *model.McpServer, age time.Duration) bool {
+	return s.RefreshedAt == nil || time.Since(*s.RefreshedAt) > age
 }
 
-// reload returns a tool of an MCP server as it is stored now. If the stored list of the server's tools is outdated,
-// reload refreshes it first, so that a missing tool which the server offers again can be called.
+// reload returns a tool of an MCP server as it is stored now. If the stored list of the server's tools is older than
+// offersTrusted, reload refreshes it first.
 func (e *Engine) reload(ctx context.Context, t *db.Tenant, tool *model.Tool) (*model.Tool, error) {
 	server, err := t.McpServer(ctx, *tool.McpServerID)
-	if err == nil && isOutdated(server) {
+	if err == nil && isOlder(server, offersTrusted) {
 		_, _, err = e.refresh(ctx, t, server)
 	}
 	if err != nil {
@@ -81,7 +86,8 @@ func (e *Engine) callMcp(ctx context.Context, t *db.Tenant, tool *model.Tool, ar
 	if err != nil {
 		return "", err
 	}
-	text, offers, err := e.caller.CallMcp(ctx, *server.Endpoint, headers, *tool.McpName, arguments, isOutdated(server))
+	text, offers, err := e.caller.CallMcp(ctx, *server.Endpoint, headers, *tool.McpName, arguments,
+		isOlder(server, offersKept))
 	if offers != nil {
 		if _, _, err := t.RefreshMcpServer(ctx, server.ID, offers, nil); err != nil {
 			e.log.WarnContext(ctx, "could not save what an MCP server offers", "server", server.ID, "error", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/agentgraph/agentgraph/engine"
+	"github.com/agentgraph/agentgraph/engine/llm"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -156,7 +157,7 @@ func TestCallsReadAnOutdatedListAgain(t *testing.T) {
 	s := newShop(t, once("price", `{"day":"Monday"}`))
 	tool := s.connectPrice(t)
 	s.offer("stock", `{"type":"object"}`)
-	outdate := s.outdate(t)
+	outdate := s.age(t, "11 minutes")
 	offered := func() int {
 		_, err := s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID,
 			Arguments: model.JSONObject(`{"day":"Monday"}`)})
@@ -170,14 +171,14 @@ func TestCallsReadAnOutdatedListAgain(t *testing.T) {
 	require.Equal(t, 2, offered())
 }
 
-// outdate returns a function that makes the stored list of the shop's tools older than calls accept.
-func (s *shop) outdate(t *testing.T) func() {
+// age returns a function that sets the age of the stored list of the shop's tools.
+func (s *shop) age(t *testing.T, age string) func() {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.address)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return func() {
-		_, err := conn.Exec(t.Context(), "UPDATE mcp_servers SET refreshed_at = now() - interval '11 minutes'")
+		_, err := conn.Exec(t.Context(), "UPDATE mcp_servers SET refreshed_at = now() - $1::interval", age)
 		require.NoError(t, err)
 	}
 }
@@ -205,13 +206,14 @@ func TestCallsFindMissingToolsAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, once("price", `{"day":"Monday"}`))
-			tool, outdate := s.connectPrice(t), s.outdate(t)
+			tool, outdate, renew := s.connectPrice(t), s.age(t, "11 seconds"), s.age(t, "-1 minute")
 			s.server.RemoveTools("price")
 			_, _, err := s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
 			require.NoError(t, err)
 			outdate()
 			require.Contains(t, call(s, tool), "no longer offers", "the call read the list, which has no such tool")
 			s.offer("price", `{"type":"object","properties":{"day":{"type":"string"}}}`)
+			renew()
 			require.Contains(t, call(s, tool), "no longer offers", "the list is recent")
 			outdate()
 			require.Equal(t, "called", call(s, tool))
@@ -220,4 +222,36 @@ func TestCallsFindMissingToolsAgain(t *testing.T) {
 			require.Nil(t, back.MissingSince)
 		})
 	}
+}
+
+func TestCallsFindAChangedSchema(t *testing.T) {
+	t.Parallel()
+	const changed = `{"type":"object","properties":{"week":{"type":"integer"}},"required":["week"]}`
+	week := model.JSONObject(`{"week":1}`)
+	var schema string
+	s := newShop(t, actor(func(ctx context.Context, req llm.Request) (llm.Answer, error) {
+		schema = string(req.Tools[0].Parameters)
+		return once("price", string(week))(ctx, req)
+	}))
+	s.offer("price", `{"type":"object","properties":{"day":{"type":"string"}},"additionalProperties":false}`)
+	_, _, err := s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
+	require.NoError(t, err)
+	tool, outdate, renew := s.connectPrice(t), s.age(t, "11 seconds"), s.age(t, "-1 minute")
+	s.offer("price", changed)
+	renew()
+	_, err = s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID, Arguments: week})
+	requireCode(t, model.BadInput, err)
+	outdate()
+	outcome, err := s.e.CallTool(t.Context(), s.tenant, model.CallToolInput{ToolID: tool.ID, Arguments: week})
+	require.NoError(t, err)
+	require.Equal(t, `price{"week":1}`, *outcome.Result)
+
+	// In a chat, the stored schema refuses what the server accepts.
+	s.offer("price", `{"type":"object","properties":{"week":{"type":"string"}}}`)
+	_, _, err = s.e.RefreshMcpServer(t.Context(), s.tenant, s.connected.ID)
+	require.NoError(t, err)
+	s.offer("price", changed)
+	outdate()
+	require.Equal(t, `price{"week":1}`, s.said(t, s.start(t, s.e, nil)))
+	require.JSONEq(t, changed, schema, "the model sees the new schema")
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/content"
@@ -79,7 +80,8 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 // messages. The error is CONFLICT if the chat has ended or ends during the turn, or if another message is being
 // answered. It is UPSTREAM_FAILED if the language model failed. But if the model had already transferred the contact or
 // ended the conversation, the chat ends with the text so far. A real transfer is recorded even if ctx has ended. After
-// an error, no messages are stored. The agent's calls are stored even then, as evidence.
+// an error, no messages are stored. The agent's calls are stored even then, as evidence. If calls of an earlier message
+// wait for a person, that message is stored first and its calls are denied.
 func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	in model.SendSimulationMessageInput) (*model.SimulationChat, []*model.SimulationChatMessage, error) {
 	if err := in.Validate(); err != nil {
@@ -88,6 +90,13 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	held, err := t.BeginChatTurn(ctx, in.SimulationChatID, lease)
 	if err != nil {
 		return nil, nil, err
+	}
+	if waiting := held.Chat.WaitingText; waiting != nil && *waiting != in.Text {
+		if err := held.KeepWaiting(ctx); err != nil {
+			writing, cancel := detached(ctx)
+			defer cancel()
+			return nil, nil, errors.Join(err, held.Release(writing, nil))
+		}
 	}
 	return (&chatTurn{Engine: e, tenant: t, turn: held}).run(ctx, in.Text)
 }

@@ -29,7 +29,12 @@ func (e *Engine) CallTool(ctx context.Context, t *db.Tenant, in model.CallToolIn
 	}
 	call := &call{}
 	if call.arguments, call.argumentsJSON, err = content.ParseArguments(string(text)); err == nil {
-		err = e.checks.Validate(ctx, []byte(tool.Parameters), call.arguments)
+		if err = e.checks.Validate(ctx, []byte(tool.Parameters), call.arguments); err != nil && tool.McpServerID != nil {
+			if tool, err = e.reload(ctx, t, tool); err != nil {
+				return nil, err
+			}
+			err = e.checks.Validate(ctx, []byte(tool.Parameters), call.arguments)
+		}
 	}
 	if err != nil {
 		if ctx.Err() != nil {

@@ -5527,7 +5527,7 @@ type McpServer implements Node {
   name: String!
   "The address of the server, its headers, and how long a call may take."
   endpoint: ToolEndpoint!
-  "The tools that the server listed at the last refresh, by name; at most 128."
+  "The tools that the server listed at the last refresh, by name; at most 1,000, of 1 MiB together."
   offers: [McpOffer!]! @listSize(assumedSize: 20)
   "When the server last answered; null if it never did."
   refreshedAt: DateTime
@@ -6308,7 +6308,8 @@ extend type Mutation {
   another message is being answered. Returns ` + "`" + `UPSTREAM_FAILED` + "`" + ` if the language model failed: no message is saved, and
   the client can send it again. The chat keeps the calls of the failed turn, with ` + "`" + `isTurnKept` + "`" + ` false, and the agent
   remembers its real calls. The agent's model sees at most the last 200 messages, and at most 256 KiB of them, with up
-  to 256 KiB of the calls between them.
+  to 256 KiB of the calls between them. If a call of an earlier message waits for a person's approval, that message is
+  saved first, and its call is denied.
   """
   sendSimulationMessage("The message." input: SendSimulationMessageInput!): SendSimulationMessagePayload @requires(scope: simulate) @openTo(scope: chat) @modelDriven @cost(weight: 20000)
   "Ends a simulated chat. A reply in progress is discarded. Ending it again changes nothing."
@@ -6426,7 +6427,7 @@ extend type Agent {
 }
 
 extend type Mutation {
-  "Lets an agent delegate to another one. An agent has at most 128 sub-agents."
+  "Lets an agent delegate to another one. An agent can have at most 126 tools and sub-agents together."
   addSubAgent("The edge." input: AddSubAgentInput!): AddSubAgentPayload @requires(scope: write)
   "Changes an edge of the agent graph. The edge keeps its id, so mocks of it stay valid."
   updateSubAgent("The changes." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
@@ -6704,7 +6705,7 @@ extend type Mutation {
   callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate) @modelDriven
   "Deletes a tool and disconnects it from every agent."
   deleteTool("The tool." input: DeleteToolInput!): DeleteToolPayload @requires(scope: write)
-  "Connects a tool to an agent, after the agent's other tools. An agent has at most 128 tools. Connecting it again changes nothing."
+  "Connects a tool to an agent, after the agent's other tools. An agent can have at most 126 tools and sub-agents together. Connecting it again changes nothing."
   connectTool("The tool." input: ConnectToolInput!): ConnectToolPayload @requires(scope: write)
   "Disconnects a tool from an agent. If it is not connected, nothing changes."
   disconnectTool("The tool." input: DisconnectToolInput!): DisconnectToolPayload @requires(scope: write)

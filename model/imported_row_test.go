@@ -29,6 +29,18 @@ func TestImportedRowsReportEveryBound(t *testing.T) {
 	}
 }
 
+func TestMcpServersSetTheirOwnHeaders(t *testing.T) {
+	t.Parallel()
+	in := CreateMcpServerInput{Name: "Shop", Endpoint: &ToolEndpointInput{Method: HTTPMethodPost, TimeoutSeconds: 1,
+		URL: "https://shop.example", Headers: JSONObject(`{"accept":"text/plain","mcp-session-id":"1","X-Key":"k"}`)}}
+	var known *Error
+	require.ErrorAs(t, in.Validate(), &known)
+	require.Equal(t, Fields{
+		"endpoint.headers.Accept":         {"must not be given, because the protocol sets it"},
+		"endpoint.headers.Mcp-Session-Id": {"must not be given, because the protocol sets it"},
+	}, known.Fields)
+}
+
 func TestCallsAreExpectedOnce(t *testing.T) {
 	t.Parallel()
 	called := &CalledExpectation{NeverCalledExpectation: NeverCalledExpectation{TechnicalName: new("book")}, Min: 1,

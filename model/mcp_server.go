@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,7 +17,7 @@ const (
 	// MaxMcpServers is the maximum number of MCP servers of a company.
 	MaxMcpServers = 20
 	// MaxOffers is the maximum number of tools that an MCP server may offer.
-	MaxOffers = 128
+	MaxOffers = 1_000
 	// MaxOfferName bounds the name of an offer, in characters.
 	MaxOfferName = 200
 )
@@ -74,6 +76,11 @@ func (s *McpServer) Update(in UpdateMcpServerInput, now time.Time, seal Seal) er
 		if strings.ContainsAny(in.Endpoint.URL, "{}") {
 			faults.Add("endpoint.url", "must have no placeholders")
 		}
+		for name := range headers {
+			if IsProtocolHeader(name) {
+				faults.Add("endpoint.headers."+http.CanonicalHeaderKey(name), "must not be given, because the protocol sets it")
+			}
+		}
 		if in.Endpoint.Method != HTTPMethodPost {
 			faults.Add("endpoint.method", "must be POST")
 		}
@@ -86,6 +93,15 @@ func (s *McpServer) Update(in UpdateMcpServerInput, now time.Time, seal Seal) er
 		s.Endpoint = endpoint
 	}
 	return err
+}
+
+// IsProtocolHeader reports whether the Model Context Protocol sets a header in calls of an MCP server.
+func IsProtocolHeader(name string) bool {
+	switch http.CanonicalHeaderKey(name) {
+	case "Accept", "Content-Type", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id":
+		return true
+	}
+	return false
 }
 
 // NewMcpOffer returns an offer with the bounds of a tool. The parameters are a JSON Schema.
@@ -125,7 +141,8 @@ func (s *McpServer) Fill(in *UpdateToolInput) error {
 	offer := s.Offer(*in.McpName)
 	switch {
 	case offer == nil:
-		faults.Add("mcpName", "must be the name of a tool that the server offers")
+		faults.Add("mcpName", "must be the name of a tool that the server offers, not %q%s", *in.McpName,
+			s.near(*in.McpName))
 		if s.RefreshError != nil {
 			faults.Add("mcpServerId", "its tools could not be read: %s", *s.RefreshError)
 		}
@@ -136,6 +153,31 @@ func (s *McpServer) Fill(in *UpdateToolInput) error {
 		in.Description = cmp.Or(in.Description, &offer.Description)
 	}
 	return faults.Err()
+}
+
+// maxNear is the maximum number of names that an error suggests.
+const maxNear = 5
+
+// near returns the names of the offers that begin most like the name, ignoring case, as the end of an error.
+func (s *McpServer) near(name string) string {
+	var names []string
+	for _, offer := range s.Offers {
+		if offer.Fault == nil {
+			names = append(names, strconv.Quote(offer.Name))
+		}
+	}
+	common := func(other string) (length int) {
+		a, b := strings.ToLower(strconv.Quote(name)), strings.ToLower(other)
+		for length < min(len(a), len(b)) && a[length] == b[length] {
+			length++
+		}
+		return length
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(common(b), common(a)) })
+	if len(names) == 0 {
+		return ""
+	}
+	return "; it offers " + strings.Join(names[:min(maxNear, len(names))], ", ")
 }
 
 // Refresh takes new offers, or the reason why there are none. tools are the tools that use the server's offers. It

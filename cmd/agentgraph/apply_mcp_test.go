@@ -63,6 +63,8 @@ func TestMcpServersArePulledAndApplied(t *testing.T) {
 		require.Empty(t, c.mutations)
 		pulled := filesIn(t, dir)
 		require.Contains(t, pulled["tools.yaml"], "approval: Ask")
+		require.Contains(t, pulled["tools.yaml"], "Finds what we sell.")
+		require.NotContains(t, pulled["tools.yaml"], "Does pay", "the tool follows the server's description")
 		for name, text := range pulled {
 			require.NotContains(t, text, "swordfish", name)
 		}
@@ -85,5 +87,22 @@ func TestMcpServersArePulledAndApplied(t *testing.T) {
 		c.good(t, fresh, "apply", "-f", again)
 		require.Equal(t, []string{"updateTool"}, c.mutations)
 		require.Equal(t, "Nothing differs.\n", c.good(t, fresh, "diff", "-f", again))
+	}
+}
+
+func TestAnOfferOfAToolIsChangedAlone(t *testing.T) {
+	t.Setenv("TEST_SHOP_TOKEN", "Bearer swordfish")
+	c := newApplyServer(t, "--tool-allow", "127.0.0.1")
+	_, key := newCompany(t, c.store, "First")
+	file := write(t, fmt.Sprintf(shopFile, shop(t, "Bearer swordfish"))+
+		"  - {name: Look, technicalName: shop_look, mcpServerId: Shop, mcpName: find}\n")
+	edit(t, file, "mcpServers: [", `mcpServers: [{name: Branch, endpoint: {url: `+shop(t, "")+"}}, ")
+	c.good(t, key, "apply", "-f", file)
+	const look = "shop_look, mcpServerId: "
+	for _, changed := range [][2]string{{"Shop, mcpName: find", "Shop, mcpName: pay"}, {"Shop, mcpName: pay",
+		"Branch, mcpName: pay"}, {"Branch, mcpName: pay", "Shop, mcpName: find"}} {
+		edit(t, file, look+changed[0], look+changed[1])
+		require.Contains(t, c.good(t, key, "apply", "-f", file), "0 created, 1 changed, 0 deleted")
+		require.Equal(t, "Nothing differs.\n", c.good(t, key, "diff", "-f", file))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -41,7 +42,12 @@ type Caller struct {
 	// configured, which may be at private addresses.
 	tools, webhooks, operators http.Client
 	maxResponse                int64
+	// silent has the addresses of MCP servers that did not answer server/discover, and when that was.
+	silent *cache.Cache[string, time.Time]
 }
+
+// maxSilentBytes bounds Caller.silent.
+const maxSilentBytes = 64 << 10
 
 // New returns a Caller. The error names the invalid entry of Options.Allow.
 func New(o Options) (*Caller, error) {
@@ -70,6 +76,7 @@ func New(o Options) (*Caller, error) {
 		webhooks:    http.Client{Transport: sender, CheckRedirect: noRedirects},
 		operators:   http.Client{Transport: &http.Transport{}, CheckRedirect: noRedirects},
 		maxResponse: maxResponse,
+		silent:      cache.New(maxSilentBytes, func(address string, _ time.Time) int { return len(address) + 100 }),
 	}, nil
 }
 

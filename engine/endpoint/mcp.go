@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -67,36 +68,91 @@ type mcpSession struct {
 	// maxResponseBytes bounds the bytes of one response.
 	maxResponseBytes int64
 	*mcp.ClientSession
+	// isSilent is set if the server did not answer server/discover in time.
+	isSilent bool
 	// isListChanged is set once the server has said that its list of tools changed.
 	isListChanged atomic.Bool
 
 	mutex sync.Mutex
 	// lastFailure is the latest failure of the HTTP exchange. The error of the MCP client does not always wrap it.
 	lastFailure error
+	// oddType is the Content-Type of the latest response if the MCP client cannot read it.
+	oddType *string
 	// listed has the tools in the pages of the server's list that have arrived.
 	listed []json.RawMessage
 }
 
+const (
+	// discoverTimeout bounds the wait for the answer to server/discover, which older servers do not know. Most refuse it
+	// at once, but some never answer unknown methods.
+	discoverTimeout = 3 * time.Second
+	// silentFor is how long a server that did not answer server/discover is not asked again.
+	silentFor = time.Hour
+	// olderVersion is the newest version of the protocol without server/discover.
+	olderVersion = "2025-11-25"
+)
+
 // connect begins a session. There is no stream for messages of the server, because a session ends with its call.
 func (c *Caller) connect(ctx context.Context, e model.ToolEndpoint, headers map[string]string,
-	limit int64) (s *mcpSession, err error) {
+	limit int64) (*mcpSession, error) {
+	version := ""
+	if since, isKnown := c.silent.Get(e.URL); isKnown && time.Since(since) < silentFor {
+		version = olderVersion
+	}
+	s, err := c.connectBy(ctx, e, headers, limit, version)
+	if err != nil && s.isSilent && ctx.Err() == nil {
+		if s, err = c.connectBy(ctx, e, headers, limit, olderVersion); err == nil {
+			c.silent.Put(e.URL, time.Now())
+		}
+	}
+	return s, err
+}
+
+// connectBy begins a session with a version of the protocol, or the newest version that the server supports if the
+// version is "".
+func (c *Caller) connectBy(ctx context.Context, e model.ToolEndpoint, headers map[string]string, limit int64,
+	version string) (s *mcpSession, err error) {
 	s = &mcpSession{address: e.URL, headers: headers, maxResponseBytes: limit,
 		exchange: exchange{callee: "the MCP server", maxResponse: c.maxResponse, secrets: newSecrets(headers)}}
 	sender := &http.Client{Transport: mcpTransport{s, c.tools.Transport}, CheckRedirect: s.checkRedirect}
 	client := mcp.NewClient(&mcp.Implementation{Name: userAgent, Version: "1"}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
+	client.AddSendingMiddleware(s.boundDiscover(time.Duration(e.TimeoutSeconds * float64(time.Second) / 2)))
 	s.ClientSession, err = client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: s.address, HTTPClient: sender, MaxRetries: -1, DisableStandaloneSSE: true,
 		MaxEventSize: int(s.maxResponseBytes),
-	}, nil)
+	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
 	return s, s.failureOf(ctx, err)
+}
+
+// boundDiscover bounds the wait for server/discover. If the server does not answer it, the session fails with isSilent
+// set.
+func (s *mcpSession) boundDiscover(limit time.Duration) mcp.Middleware {
+	return func(send mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if s.isSilent {
+				return nil, context.DeadlineExceeded
+			}
+			if method != "server/discover" {
+				return send(ctx, method, req)
+			}
+			bounded, cancel := context.WithTimeout(ctx, min(limit, discoverTimeout))
+			defer cancel()
+			result, err := send(bounded, method, req)
+			s.isSilent = bounded.Err() != nil && ctx.Err() == nil
+			return result, err
+		}
+	}
 }
 
 // leave ends the session in the background, which takes at most five seconds.
 func (s *mcpSession) leave() {
 	go func() { _ = s.Close() }()
 }
+
+// notText replaces content of a result that is not text.
+const notText = "[content that is not text]"
 
 func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSONObject) (string, error) {
 	result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: json.RawMessage(arguments)})
@@ -112,19 +168,20 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 		case *mcp.TextContent:
 			parts = append(parts, piece.Text)
 		case *mcp.EmbeddedResource:
-			if piece.Resource != nil && piece.Resource.Text != "" {
+			if piece.Resource != nil && len(piece.Resource.Blob) > 0 {
+				parts = append(parts, notText)
+			} else if piece.Resource != nil && piece.Resource.Text != "" {
 				parts = append(parts, piece.Resource.Text)
 			}
 		case *mcp.ResourceLink:
 			parts = append(parts, piece.URI)
 		default:
-			parts = append(parts, "[content that is not text]")
+			parts = append(parts, notText)
 		}
 	}
 	text := strings.Join(parts, "\n")
-	if len(parts) == 0 && result.StructuredContent != nil {
-		structured, _ := json.Marshal(result.StructuredContent) // came from JSON
-		text = string(structured)
+	if structured, isJSON := result.StructuredContent.(string); isJSON && len(parts) == 0 {
+		text = structured
 	}
 	if result.IsError {
 		return "", s.newError(Status, nil, "the tool failed%s", s.excerpt([]byte(text), false))
@@ -152,10 +209,24 @@ func (s *mcpSession) failureOf(ctx context.Context, err error) error {
 	// The exchange succeeded, so the MCP client could not read what arrived.
 	failure := s.translateError(ctx, err)
 	if failure.Cause == Malformed && !errors.Is(err, failure) {
-		failure.Message = "the MCP server did not finish its answer, or its answer is not the Model Context Protocol: " +
-			"check the address"
+		failure.Message = s.misunderstanding(err)
 	}
 	return failure
+}
+
+// misunderstanding says why the MCP client could not read what arrived.
+func (s *mcpSession) misunderstanding(err error) string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if _, version, isOdd := strings.Cut(err.Error(), "unsupported protocol version: "); isOdd {
+		return "the MCP server speaks a version of the protocol that agentgraph does not know" +
+			s.excerpt([]byte(version), false)
+	}
+	if s.oddType != nil {
+		return fmt.Sprintf("the MCP server answered with the Content-Type %q, which must be application/json or "+
+			"text/event-stream: check the address", s.secrets.redact(content.Clean(content.Cut(*s.oddType, maxExcerpt))))
+	}
+	return "the MCP server did not finish its answer, or its answer is not the Model Context Protocol: check the address"
 }
 
 // checkRedirect follows redirects within the endpoint's origin, because the headers are secrets of that origin.
@@ -183,7 +254,7 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, s.recordFailure(s.newError(Refused, nil, "the MCP server leads to another origin"))
 	}
 	for name, value := range s.headers {
-		if !model.IsReservedHeader(name) {
+		if !model.IsReservedHeader(name) && !model.IsProtocolHeader(name) {
 			req.Header.Set(name, value)
 		}
 	}
@@ -205,12 +276,25 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return res, nil
 	}
-	body := &listBody{ReadCloser: &boundedBody{res.Body, s, s.maxResponseBytes}, session: s}
+	s.noteType(res)
+	body := &rewrittenBody{ReadCloser: &boundedBody{res.Body, s, s.maxResponseBytes}, session: s}
 	if mediaType, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); mediaType == "text/event-stream" {
 		body.lines = bufio.NewReader(body.ReadCloser)
 	}
 	res.Body, res.ContentLength = body, -1
 	return res, nil
+}
+
+// noteType records the Content-Type of a response to a call if it is neither JSON nor a stream of events.
+func (s *mcpSession) noteType(res *http.Response) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	given := res.Header.Get("Content-Type")
+	mediaType, _, _ := mime.ParseMediaType(given)
+	s.oddType = nil
+	if res.StatusCode == http.StatusOK && !isJSON(mediaType) && mediaType != "text/event-stream" {
+		s.oddType = &given
+	}
 }
 
 // forgetFailure forgets the latest failure after a success. It keeps that an answer was too large, because the MCP

@@ -16,6 +16,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/engine/content"
 	"github.com/agentgraph/agentgraph/model"
+	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
 // maxOfferBytes bounds the list of an MCP server's tools, with their schemas, in bytes.
@@ -43,7 +44,7 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 		case size > maxOfferBytes:
 			return nil, s.newError(TooLarge, nil, "the MCP server offers tools of more than %d bytes", maxOfferBytes)
 		case params.Cursor == "":
-			return offersOf(listed), nil
+			return s.offersOf(listed), nil
 		case cursors[params.Cursor]:
 			return nil, s.newError(Malformed, nil, "the MCP server's list of tools does not end: a nextCursor occurs twice")
 		}
@@ -52,10 +53,10 @@ func (s *mcpSession) offers(ctx context.Context) ([]model.McpOffer, error) {
 }
 
 // offersOf reads tools. Tools with usable names come first, so that a tool with an altered name cannot replace them.
-func offersOf(listed []json.RawMessage) []model.McpOffer {
+func (s *mcpSession) offersOf(listed []json.RawMessage) []model.McpOffer {
 	usable, odd, count := []model.McpOffer{}, []model.McpOffer{}, map[string]int{}
 	for i, text := range listed {
-		offer, isNamed := newOffer(text, i+1)
+		offer, isNamed := s.newOffer(text, i+1)
 		if isNamed {
 			count[offer.Name]++
 			usable = append(usable, offer)
@@ -78,13 +79,18 @@ func offersOf(listed []json.RawMessage) []model.McpOffer {
 
 // newOffer reads a tool, the nth of the list. It returns false if the tool's name cannot be used. The offer then has a
 // similar name and a fault.
-func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool) {
-	var given struct{ Name, Description, InputSchema any }
+func (s *mcpSession) newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool) {
+	var given struct {
+		Name, Description any
+		InputSchema       json.RawMessage
+	}
 	_ = json.Unmarshal(text, &given) // anything but an object has no name
-	schema, _ := json.Marshal(given.InputSchema)
+	// Decoding repairs what Postgres cannot store, such as invalid UTF-8. The model gets the parameters in their order.
+	schema, _ := ordered.Decode(given.InputSchema, ordered.AsSpelled)
 	name, _ := given.Name.(string)
 	description, isText := given.Description.(string)
-	offer = model.NewMcpOffer(name, content.Clean(description), schema)
+	offer = model.NewMcpOffer(name, s.secrets.redact(content.Clean(description)),
+		[]byte(content.Encode(s.redactSchema("", schema))))
 	if given.Description != nil && !isText {
 		offer.Fault = new("its description is not a text")
 	}
@@ -104,6 +110,28 @@ func newOffer(text json.RawMessage, nth int) (offer model.McpOffer, isNamed bool
 		offer.Parameters = nil
 	}
 	return offer, isNamed
+}
+
+// structural are keywords of JSON Schema whose texts are part of the schema's structure.
+var structural = []string{"type", "required", "format", "pattern", "$ref", "$schema", "$id", "$anchor"}
+
+// redactSchema replaces the secrets in the texts of a schema. keyword is the keyword of value.
+func (s *mcpSession) redactSchema(keyword string, value any) any {
+	switch v := value.(type) {
+	case string:
+		if !slices.Contains(structural, keyword) {
+			return s.secrets.redact(v)
+		}
+	case []any:
+		for i := range v {
+			v[i] = s.redactSchema(keyword, v[i])
+		}
+	case ordered.Object:
+		for i, m := range v {
+			v[i].Value = s.redactSchema(m.Name, m.Value)
+		}
+	}
+	return value
 }
 
 func visible(r rune) rune {
@@ -133,33 +161,40 @@ func (s *mcpSession) noteListChanged(message []byte) {
 	}
 }
 
-// keepListed moves the tools of a message from the message to the session. The MCP client would refuse the whole list
-// because of one invalid tool.
-func (s *mcpSession) keepListed(message []byte) []byte {
+// rewrite returns a message as the MCP client reads it. The tools of a list move to the session, because the client
+// would refuse the whole list because of one invalid tool. Structured content becomes a string with its JSON, because
+// the client would round its numbers.
+func (s *mcpSession) rewrite(message []byte) []byte {
 	s.noteListChanged(message)
-	if !bytes.Contains(message, []byte(`"tools"`)) {
+	if !bytes.Contains(message, []byte(`"tools"`)) && !bytes.Contains(message, []byte(`"structuredContent"`)) {
 		return message
 	}
 	var whole, result map[string]json.RawMessage
-	var tools []json.RawMessage
-	if json.Unmarshal(message, &whole) != nil || json.Unmarshal(whole["result"], &result) != nil ||
-		json.Unmarshal(result["tools"], &tools) != nil {
+	if json.Unmarshal(message, &whole) != nil || json.Unmarshal(whole["result"], &result) != nil {
 		return message
 	}
-	s.mutex.Lock()
-	s.listed = append(s.listed, tools...)
-	if s.listed == nil {
-		s.listed = []json.RawMessage{}
+	var tools []json.RawMessage
+	if json.Unmarshal(result["tools"], &tools) == nil {
+		s.mutex.Lock()
+		s.listed = append(s.listed, tools...)
+		if s.listed == nil {
+			s.listed = []json.RawMessage{}
+		}
+		s.mutex.Unlock()
+		result["tools"] = json.RawMessage("[]")
 	}
-	s.mutex.Unlock()
-	result["tools"] = json.RawMessage("[]")
+	var structured bytes.Buffer
+	if given := result["structuredContent"]; len(given) > 0 && string(given) != "null" {
+		_ = json.Compact(&structured, given) // came from JSON
+		result["structuredContent"], _ = json.Marshal(structured.String())
+	}
 	whole["result"], _ = json.Marshal(result) // came from JSON
 	text, _ := json.Marshal(whole)
 	return text
 }
 
-// listBody rewrites the messages of a response with keepListed.
-type listBody struct {
+// rewrittenBody rewrites the messages of a response with rewrite.
+type rewrittenBody struct {
 	io.ReadCloser
 	session *mcpSession
 	// lines reads a stream of events. It is nil if the body is one message.
@@ -169,11 +204,11 @@ type listBody struct {
 	err        error
 }
 
-func (b *listBody) Read(p []byte) (int, error) {
+func (b *rewrittenBody) Read(p []byte) (int, error) {
 	for len(b.rest) == 0 && b.err == nil {
 		if b.lines == nil {
 			b.rest, b.err = io.ReadAll(b.ReadCloser)
-			if b.rest = b.session.keepListed(b.rest); b.err == nil {
+			if b.rest = b.session.rewrite(b.rest); b.err == nil {
 				b.err = io.EOF
 			}
 			continue
@@ -184,7 +219,7 @@ func (b *listBody) Read(p []byte) (int, error) {
 			b.data, b.rest = append(append(b.data, ' '), bytes.TrimSpace(data)...), nil
 		}
 		if isEnd := !isData && len(bytes.TrimSpace(b.rest)) == 0; len(b.data) > 0 && (isEnd || b.err != nil) {
-			b.rest = slices.Concat([]byte("data:"), b.session.keepListed(b.data), []byte("\n"), b.rest)
+			b.rest = slices.Concat([]byte("data:"), b.session.rewrite(b.data), []byte("\n"), b.rest)
 			b.data = nil
 		}
 	}

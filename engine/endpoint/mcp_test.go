@@ -1,12 +1,16 @@
 package endpoint
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,6 +48,10 @@ func offering(t *testing.T, o *mcp.StreamableHTTPOptions) (*mcp.Server, string) 
 	})
 	add("object", func(context.Context, anything) *mcp.CallToolResult {
 		return &mcp.CallToolResult{Content: []mcp.Content{}, StructuredContent: anything{"stock": 3}}
+	})
+	add("blob", func(context.Context, anything) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+			URI: "file:///x", Blob: []byte("x")}}}}
 	})
 	add("broken", func(context.Context, anything) *mcp.CallToolResult {
 		result := text("no such order, Token-1234")
@@ -93,9 +101,9 @@ func TestMcpServersAreCalled(t *testing.T) {
 			server, address := offering(t, o)
 			offers, err := c.OffersOf(t.Context(), mcpAt(address), bearer)
 			require.NoError(t, err)
-			require.Len(t, offers, 7)
-			require.Equal(t, "broken", offers[0].Name)
-			require.Equal(t, "Does broken", offers[0].Description)
+			require.Len(t, offers, 8)
+			require.Equal(t, "blob", offers[0].Name)
+			require.Equal(t, "Does blob", offers[0].Description)
 			require.JSONEq(t, `{"type":"object"}`, string(offers[0].Parameters))
 
 			call := func(name, arguments string) (string, []model.McpOffer, error) {
@@ -103,6 +111,7 @@ func TestMcpServersAreCalled(t *testing.T) {
 			}
 			for name, want := range map[string]string{
 				"echo": "said\nhello", "object": `{"stock":3}`, "picture": "[content that is not text]",
+				"blob": "[content that is not text]",
 			} {
 				text, offers, err := call(name, `{"text":"hello"}`)
 				require.NoError(t, err, name)
@@ -121,7 +130,7 @@ func TestMcpServersAreCalled(t *testing.T) {
 			server.RemoveTools("echo")
 			_, offers, err = call("echo", `{"text":"hello"}`)
 			require.ErrorContains(t, err, "the MCP server refused: ")
-			require.Len(t, offers, 6, "a failed call returns the tools that the server has now")
+			require.Len(t, offers, 7, "a failed call returns the tools that the server has now")
 		})
 	}
 }
@@ -144,9 +153,27 @@ func TestMcpServersFail(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 
 	for name, handler := range map[string]http.HandlerFunc{
+		`the MCP server answered with the Content-Type "text/html; charset=utf-8", which must be application/json or ` +
+			"text/event-stream: check the address": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("<html>"))
+		},
+		`the MCP server answered with the Content-Type "", which must be application/json or text/event-stream: check the ` +
+			"address": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			_, _ = w.Write([]byte("{}"))
+		},
 		"the MCP server did not finish its answer, or its answer is not the Model Context Protocol: check the address": func(
 			w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write([]byte("<html>"))
+		},
+		`the MCP server speaks a version of the protocol that agentgraph does not know: "1.0"`: func(w http.ResponseWriter,
+			r *http.Request) {
+			var asked struct{ ID json.RawMessage }
+			_ = json.NewDecoder(r.Body).Decode(&asked)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"protocolVersion":"1.0",` +
+				`"capabilities":{},"serverInfo":{"name":"odd","version":"1"}}}`))
 		},
 		"the MCP server did not finish its answer, or did not answer in HTTP": func(http.ResponseWriter, *http.Request) {
 			panic(http.ErrAbortHandler)
@@ -211,23 +238,36 @@ func TestMcpOffersAreBounded(t *testing.T) {
 		"properties": anything{"a": anything{"type": "string", "description": strings.Repeat("x", 21_000)}}}}, nil)
 	offers, err := c.OffersOf(t.Context(), mcpAt(address), bearer)
 	require.NoError(t, err)
-	require.Len(t, offers, 8)
+	require.Len(t, offers, 9)
 	for _, offer := range offers {
 		if offer.Name == "long" {
 			require.Len(t, offer.Description, 2_000)
 			require.Equal(t, "its parameters must have at most 20,000 characters", *offer.Fault)
 		}
 	}
-	for i := range 130 {
-		server.AddTool(&mcp.Tool{Name: "more" + strings.Repeat("e", i), InputSchema: anything{"type": "object"}}, nil)
+	add := func(from, to int) {
+		for i := from; i < to; i++ {
+			server.AddTool(&mcp.Tool{Name: fmt.Sprint("more_", i), InputSchema: anything{"type": "object"}}, nil)
+		}
 	}
+	add(0, 991)
+	offers, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
+	require.NoError(t, err)
+	require.Len(t, offers, 1_000)
+	add(991, 992)
 	_, err = c.OffersOf(t.Context(), mcpAt(address), bearer)
-	require.EqualError(t, err, "the MCP server offers more than 128 tools")
+	require.EqualError(t, err, "the MCP server offers more than 1000 tools")
 }
 
 // listing serves tools/list with this result, as JSON or as events. Events of a call begin with a notification that the
 // list of tools changed.
 func listing(t *testing.T, isEvents bool, result func(cursor string) string) string {
+	t.Helper()
+	return scripted(t, isEvents, `{"content":[{"type":"text","text":"done"}]}`, result)
+}
+
+// scripted does the same as listing, and answers tools/call with the result called.
+func scripted(t *testing.T, isEvents bool, called string, result func(cursor string) string) string {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, r *http.Request) {
 		var asked struct {
@@ -242,7 +282,7 @@ func listing(t *testing.T, isEvents bool, result func(cursor string) string) str
 		case "tools/list":
 			answer = result(asked.Params.Cursor)
 		case "tools/call":
-			answer = `{"content":[{"type":"text","text":"done"}]}`
+			answer = called
 		case "server/discover":
 			w.WriteHeader(http.StatusBadRequest)
 			return
@@ -339,4 +379,70 @@ func TestOddToolsLeaveTheOthersUsable(t *testing.T) {
 	address := listing(t, false, func(string) string { return `{"tools":[],"nextCursor":"again"}` })
 	_, err := local(t).OffersOf(t.Context(), mcpAt(address), nil)
 	require.EqualError(t, err, "the MCP server's list of tools does not end: a nextCursor occurs twice")
+}
+
+func TestJSONOfMcpServersKeepsItsSpelling(t *testing.T) {
+	t.Parallel()
+	schema := `{"type":"object","properties":{"zeta":{"type":"number","maximum":12345678901234567890},` +
+		`"alpha":{"type":"number","default":1.10}}}`
+	for _, isEvents := range []bool{false, true} {
+		address := scripted(t, isEvents, `{"content":[],"structuredContent":{"zeta":12345678901234567890, "alpha":1.10}}`,
+			func(string) string { return `{"tools":[{"name":"order","inputSchema":` + schema + `}]}` })
+		text, offers, err := local(t).CallMcp(t.Context(), mcpAt(address), nil, "order", model.JSONObject(`{}`), true)
+		require.NoError(t, err)
+		require.Equal(t, `{"zeta":12345678901234567890,"alpha":1.10}`, text)
+		require.Equal(t, schema, string(offers[0].Parameters))
+	}
+}
+
+func TestOffersHideHeaders(t *testing.T) {
+	t.Parallel()
+	address := listing(t, false, func(string) string {
+		return `{"tools":[{"name":"order","description":"Send token-1234","inputSchema":{"type":"object","properties":` +
+			`{"type":{"type":"string","default":"token-1234","description":"As Bearer token-1234, object"}}}}]}`
+	})
+	headers := map[string]string{"Authorization": "Bearer token-1234", "X-Kind": "object"}
+	offers, err := local(t).OffersOf(t.Context(), mcpAt(address), headers)
+	require.NoError(t, err)
+	require.Nil(t, offers[0].Fault)
+	require.Equal(t, "Send [hidden]", offers[0].Description)
+	require.Equal(t, `{"type":"object","properties":{"type":{"type":"string","default":"[hidden]",`+
+		`"description":"As [hidden], [hidden]"}}}`, string(offers[0].Parameters))
+}
+
+// Some servers never answer methods that they do not know.
+func TestMcpServersMayIgnoreDiscover(t *testing.T) {
+	t.Parallel()
+	address := listing(t, false, func(string) string {
+		return `{"tools":[{"name":"order","inputSchema":{"type":"object"}}]}`
+	})
+	var discovers atomic.Int32
+	silent := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		switch {
+		case bytes.Contains(body, []byte("server/discover")):
+			discovers.Add(1)
+			<-r.Context().Done()
+			return
+		case bytes.Contains(body, []byte("notifications/cancelled")):
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		res, err := http.Post(address, "application/json", bytes.NewReader(body)) //nolint:noctx // of the test
+		if assert.NoError(t, err) {
+			w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+			w.WriteHeader(res.StatusCode)
+			_, _ = io.Copy(w, res.Body)
+			_ = res.Body.Close()
+		}
+	})
+	c, endpoint := local(t), mcpAt(silent)
+	endpoint.TimeoutSeconds = 1
+	for range 3 {
+		offers, err := c.OffersOf(t.Context(), endpoint, nil)
+		require.NoError(t, err)
+		require.Len(t, offers, 1)
+	}
+	require.EqualValues(t, 1, discovers.Load(), "later sessions do not ask again")
 }

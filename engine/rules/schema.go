@@ -83,6 +83,12 @@ func leaves(e *jsonschema.ValidationError, faults []string, left *int) []string 
 		return faults
 	}
 	text := e.ErrorKind.LocalizedString(english)
+	switch e.ErrorKind.(type) {
+	case *kind.FalseSchema:
+		text = "is not allowed"
+	case *kind.Enum, *kind.Const:
+		text = strings.ReplaceAll(text, "<nil>", "null")
+	}
 	if len(e.InstanceLocation) > 0 {
 		text = fmt.Sprintf("%s: %s", strings.Join(e.InstanceLocation, "."), text)
 	}

@@ -48,6 +48,14 @@ func TestFaultsOfArgumentsHaveAnOrder(t *testing.T) {
 	}
 }
 
+func TestFaultsOfArgumentsAreInJSON(t *testing.T) {
+	t.Parallel()
+	schema := []byte(`{"type":"object","properties":{"a":false,"b":{"enum":[null,1]},"c":{"const":null}}}`)
+	call := content.Values{"a": "x", "b": "x", "c": "x"}
+	require.EqualError(t, NewChecker().Validate(t.Context(), schema, call), "the arguments are invalid: a: is not "+
+		"allowed; b: value must be one of null, 1; c: value must be null")
+}
+
 // A rule applies to the call with its number, if all of its conditions hold. A missing argument equals nothing.
 func TestMockRulesApplyToTheirCalls(t *testing.T) {
 	t.Parallel()

@@ -84,6 +84,13 @@ func (t *Transport) prepare(all *ast.QueryDocument, one tool) (*readyTool, error
 		}
 		ready.scopes = append(ready.scopes, o.Scopes()...)
 	}
+	for i, field := range ready.input {
+		if field.Name == "first" {
+			bounded := *field
+			bounded.Directives = pageBounds
+			ready.input[i] = &bounded
+		}
+	}
 	switch {
 	case ready.follow != nil:
 		ready.input = append(ready.input, waitSeconds)

@@ -24,7 +24,7 @@ const maxAnswer = 100_000
 var advice = map[model.Code]string{
 	model.BadInput: "Correct the arguments, and call the tool again.",
 	model.NotFound: "Find the right id with find_agents, find_tests, find_results, find_tools, find_knowledge or " +
-		"list_prompt_versions. Ids are case-sensitive.",
+		"list_prompt_versions. The id of a chat is in the answer of start_chat. Ids are case-sensitive.",
 	model.Forbidden:      "Ask the owner of the key for a key with that scope; trying again does not help.",
 	model.Conflict:       "Read the object again, and apply your change to its current state.",
 	model.Unprocessable:  "Change what the message names, and call the tool again.",

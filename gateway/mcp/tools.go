@@ -76,11 +76,13 @@ var tools = []tool{
 			"new version, so nothing is lost."},
 
 	{name: "find_tools", title: "Find tools of agents", operation: "FindTools", result: "tools", link: "/agents",
-		about: "Lists the functions that agents can call, with the JSON Schema of their arguments, their endpoints, " +
-			"and the agents that have them."},
+		about: "Lists the functions that agents can call, with the JSON Schema of their arguments, their endpoints or " +
+			"MCP servers, and the agents that have them. Calls of a tool with missingSince fail, because its MCP server no " +
+			"longer offers it."},
 	{name: "create_tool", title: "Create a tool of agents", operation: "CreateTool", result: "createTool.tool",
-		about: "Creates a function that agents can call, with a JSON Schema of its arguments. Without an endpoint " +
-			"it works only where it is mocked. Then connect it to an agent with connect_tool."},
+		about: "Creates a function that agents can call: with an endpoint and a JSON Schema of its arguments, or from " +
+			"an offer of an MCP server, with mcpServerId and mcpName. The arguments of an offer come from the server. With " +
+			"neither, the tool works only where it is mocked. Then connect it to an agent with connect_tool."},
 	{name: "connect_tool", title: "Connect a tool to an agent", operation: "ConnectTool", result: "connectTool.agent",
 		link: "/agents/{id}", isIdempotent: true,
 		about: "Lets an agent call a tool. Connecting it again changes nothing."},
@@ -112,7 +114,8 @@ var tools = []tool{
 			"that it made. If a call needs the approval of a person and gets none in time, the error says how to " +
 			"continue."},
 	{name: "get_chat", title: "Read a chat", operation: "GetChat", result: "simulationChat", link: "/chats/{id}",
-		about: "Reads a simulated chat with all messages and all calls of the agent."},
+		about: "Reads a simulated chat with all messages and all calls of the agent. While its status is Replying, calls " +
+			"can still be running, or wait for a person in pendingApprovals."},
 
 	{name: "find_tests", title: "Find tests", operation: "FindTests", result: "agentTests", link: "/tests",
 		about: "Lists tests of agents with their last results. For red tests, pass lastRunStatuses [\"Failed\", " +

@@ -19,11 +19,15 @@ const (
 	maxWait      = 50
 )
 
-// waitBounds are the bounds of waitSeconds in the input schema.
-var waitBounds = ast.DirectiveList{{Name: "bounds", Arguments: ast.ArgumentList{
-	{Name: "min", Value: &ast.Value{Raw: "0", Kind: ast.IntValue}},
-	{Name: "max", Value: &ast.Value{Raw: fmt.Sprint(maxWait), Kind: ast.IntValue}},
-}}}
+// waitBounds are the bounds of waitSeconds in the input schema, and pageBounds those of the size of a page.
+var waitBounds, pageBounds = boundsOf(0, maxWait), boundsOf(1, 100)
+
+func boundsOf(least, most int) ast.DirectiveList {
+	return ast.DirectiveList{{Name: "bounds", Arguments: ast.ArgumentList{
+		{Name: "min", Value: &ast.Value{Raw: fmt.Sprint(least), Kind: ast.IntValue}},
+		{Name: "max", Value: &ast.Value{Raw: fmt.Sprint(most), Kind: ast.IntValue}},
+	}}}
+}
 
 // waitSeconds is an input of tools that wait. The work continues even without the client.
 var waitSeconds = &ast.FieldDefinition{

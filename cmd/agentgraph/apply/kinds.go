@@ -27,7 +27,7 @@ func (k *kind) query() string {
 		fields += " " + cmp.Or(f.selected, f.name+f.selection())
 	}
 	if k == mcpServer { // the server returns all of them, without pages
-		return "{ page: " + k.pages + " { " + fields + " } }"
+		return "{ page: " + k.pages + " { " + fields + " offers { name description } } }"
 	}
 	return pageQuery(k.pages, "... on "+k.typeName+" { "+fields+" }")
 }

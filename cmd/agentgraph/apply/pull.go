@@ -175,6 +175,8 @@ func (t *resource) file(withIDs bool) object {
 			continue
 		case t.kind == tool && mcp != nil && f.name == "parameters": // the MCP server defines them
 			continue
+		case t.kind == tool && mcp != nil && f.name == "description" && t.followsOffer(mcp.(*resource)):
+			continue
 		case t.kind == tool && mcp == nil && (f.name == "mcpServerId" || f.name == "mcpName"):
 			continue
 		}
@@ -188,6 +190,15 @@ func (t *resource) file(withIDs bool) object {
 		content = append(content, member{"documents", t.documentPaths()})
 	}
 	return content
+}
+
+// followsOffer reports whether a tool has the description of its offer. A file with the description would keep it when
+// the MCP server changes it.
+func (t *resource) followsOffer(server *resource) bool {
+	return slices.ContainsFunc(server.node.list("offers"), func(one any) bool {
+		offer := one.(object)
+		return offer.text("name") == t.node.text("mcpName") && offer.text("description") == t.node.text("description")
+	})
 }
 
 // withHeaders returns an endpoint with an environment variable for each header. The server never returns the values.

@@ -97,11 +97,26 @@ func (ch *change) input() object {
 			input = input.with(name, value)
 		}
 	}
+	input = ch.withOffer(input)
 	if endpoint := ch.endpoint(); endpoint != nil {
 		input = input.with("endpoint", endpoint)
 	}
 	if ch.mayRepeat {
 		input = input.with("mayRepeatName", true)
+	}
+	return input
+}
+
+// withOffer adds a tool's MCP server to the name of its offer, and the name to the server, because the gateway needs
+// both to change one.
+func (ch *change) withOffer(input object) object {
+	whole := ch.resource.whole()
+	for _, names := range [][2]string{{"mcpServerId", "mcpName"}, {"mcpName", "mcpServerId"}} {
+		given, _ := input.get(names[0])
+		_, hasOther := input.get(names[1])
+		if other, _ := whole.get(names[1]); given != nil && !hasOther && other != nil {
+			input = input.with(names[1], ch.resource.kind.member(names[1]).requestValue(other))
+		}
 	}
 	return input
 }

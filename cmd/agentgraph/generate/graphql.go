@@ -211,7 +211,7 @@ func (a *area) Notes(field *ast.FieldDefinition) string {
 		notes = append(notes, "Also open to the scope `"+open+"`.")
 	}
 	if field.Directives.ForName("modelDriven") != nil {
-		notes = append(notes, "Works with a language model.")
+		notes = append(notes, "Calls a tool, an MCP server or a language model.")
 	}
 	if cost := value("cost", "weight"); cost != "" {
 		notes = append(notes, "Cost: "+cost+".")

@@ -91,6 +91,21 @@ func parametersOf(t llm.Tool) json.RawMessage {
 	return t.Parameters
 }
 
+// withProperties returns tools whose schemas have the keyword properties, because some providers refuse a schema of
+// type object without it. check accepts the tools.
+func withProperties(tools []llm.Tool) []llm.Tool {
+	tools = slices.Clone(tools)
+	for i, t := range tools {
+		var members map[string]json.RawMessage
+		_ = json.Unmarshal(t.Parameters, &members) // only no parameters are no object
+		if _, isGiven := members["properties"]; len(members) > 0 && !isGiven {
+			begin, rest, _ := strings.Cut(string(t.Parameters), "{")
+			tools[i].Parameters = json.RawMessage(begin + `{"properties":{},` + rest)
+		}
+	}
+	return tools
+}
+
 // objectOf returns a text as a JSON object: the text itself if it is one, otherwise an object whose only member is the
 // text.
 func objectOf(text string) json.RawMessage {

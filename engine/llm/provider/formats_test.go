@@ -453,7 +453,7 @@ func TestConversationsAreEncoded(t *testing.T) {
 		Tools: []llm.Tool{
 			{Name: "first", Description: "How much is left.",
 				Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"integer"}}}`)},
-			{Name: "second"},
+			{Name: "second"}, {Name: "third", Parameters: json.RawMessage(`{"type":"object"}`)},
 		},
 		Settings: llm.Settings{Temperature: &temperature, TopP: &topP},
 	}
@@ -480,7 +480,8 @@ func TestConversationsAreEncoded(t *testing.T) {
 			"tools": [
 				{"type": "function", "function": {"name": "first", "description": "How much is left.",
 					"parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}}},
-				{"type": "function", "function": {"name": "second"}}
+				{"type": "function", "function": {"name": "second"}},
+				{"type": "function", "function": {"name": "third", "parameters": {"type": "object", "properties": {}}}}
 			]
 		}`,
 		provider.Responses: `{
@@ -501,7 +502,8 @@ func TestConversationsAreEncoded(t *testing.T) {
 			"tools": [
 				{"type": "function", "name": "first", "description": "How much is left.", "strict": false,
 					"parameters": {"type": "object", "properties": {"x": {"type": "integer"}}}},
-				{"type": "function", "name": "second", "strict": false, "parameters": {"type": "object", "properties": {}}}
+				{"type": "function", "name": "second", "strict": false, "parameters": {"type": "object", "properties": {}}},
+				{"type": "function", "name": "third", "strict": false, "parameters": {"type": "object", "properties": {}}}
 			]
 		}`,
 		provider.Messages: `{
@@ -525,7 +527,8 @@ func TestConversationsAreEncoded(t *testing.T) {
 			"tools": [
 				{"name": "first", "description": "How much is left.",
 					"input_schema": {"type": "object", "properties": {"x": {"type": "integer"}}}},
-				{"name": "second", "input_schema": {"type": "object", "properties": {}}}
+				{"name": "second", "input_schema": {"type": "object", "properties": {}}},
+				{"name": "third", "input_schema": {"type": "object", "properties": {}}}
 			]
 		}`,
 		provider.Contents: `{
@@ -546,7 +549,7 @@ func TestConversationsAreEncoded(t *testing.T) {
 			"tools": [{"functionDeclarations": [
 				{"name": "first", "description": "How much is left.",
 					"parametersJsonSchema": {"type": "object", "properties": {"x": {"type": "integer"}}}},
-				{"name": "second"}
+				{"name": "second"}, {"name": "third", "parametersJsonSchema": {"type": "object", "properties": {}}}
 			]}]
 		}`,
 	} {

@@ -112,6 +112,7 @@ func (m *Model) Chat(ctx context.Context, req llm.Request) iter.Seq2[llm.Chunk, 
 			yield(llm.Chunk{}, err)
 			return
 		}
+		req.Tools = withProperties(req.Tools)
 		without := m.refusedFields()
 		whole, cancel := context.WithTimeoutCause(ctx, m.config.Timeout, errTimeout)
 		defer cancel()

@@ -50,15 +50,16 @@ func (t *Tenant) AddSubAgent(ctx context.Context, in model.AddSubAgentInput) (*m
 		if err := t.db.Select(&siblings).Where("agent_id = ?", parent.ID).Order("position").Scan(ctx); err != nil {
 			return err
 		}
+		if len(siblings) >= model.MaxConnections {
+			return model.Errorf(model.Unprocessable, "agent %q has %d sub-agents, the maximum: disconnect some "+
+				"first", parent.ID, len(siblings))
+		}
 		for _, s := range siblings {
 			relation.Position = s.Position + 1
 		}
 		tools, err := t.ToolsOfAgents(ctx, []string{parent.ID})
 		if err != nil {
 			return err
-		}
-		if len(siblings)+len(tools) >= model.MaxTargets {
-			return tooManyTargets(parent, len(tools)+len(siblings))
 		}
 		for _, tool := range tools {
 			if tool.TechnicalName == in.TechnicalName {

@@ -194,12 +194,10 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 		if len(relations) == had {
 			return nil
 		}
-		subAgents, err := t.db.Select((*model.SubAgent)(nil)).Where("agent_id = ?", agent.ID).Count(ctx)
-		if err != nil {
-			return err
-		}
-		if len(relations)+int(subAgents) > model.MaxTargets {
-			return tooManyTargets(agent, had+int(subAgents))
+		if len(relations) > model.MaxConnections {
+			return model.Errorf(model.Unprocessable, "agent %q has %d tools, and can have at most %d: disconnect some "+
+				"first", agent.ID, had,
+				model.MaxConnections)
 		}
 		if err := t.checkSubAgents(ctx, agent, tools); err != nil {
 			return err
@@ -207,12 +205,6 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 		return pg.Insert(ctx, t.db, relations[had:]...)
 	})
 	return agent, err
-}
-
-// tooManyTargets returns the error when an agent would have more than model.MaxTargets tools and sub-agents.
-func tooManyTargets(agent *model.Agent, count int) error {
-	return model.Errorf(model.Unprocessable, "agent %q has %d tools and sub-agents together, and can have at most %d: "+
-		"disconnect some first", agent.ID, count, model.MaxTargets)
 }
 
 // lockTools locks tools and returns them in the order of the ids.

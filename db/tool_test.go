@@ -191,12 +191,11 @@ func TestToolsConnectedTogether(t *testing.T) {
 	require.Equal(t, []string{b.ID, a.ID}, order())
 
 	ids := []string{}
-	for i := range model.MaxTargets - 2 {
+	for i := range model.MaxConnections - 1 {
 		ids = append(ids, newTool(t, tenant, fmt.Sprint("tool_", i)).ID)
 	}
 	_, err = tenant.ConnectTools(ctx, agent.ID, ids...)
-	require.Contains(t, fails(t, err, model.Unprocessable), "has 3 tools and sub-agents together, and can have at "+
-		"most 126")
+	require.Contains(t, fails(t, err, model.Unprocessable), "has 2 tools, and can have at most 128")
 	_, err = tenant.ConnectTools(ctx, agent.ID, ids[1:]...)
 	require.NoError(t, err)
 	require.Equal(t, append([]string{b.ID, a.ID}, ids[1:]...), order())
@@ -212,25 +211,25 @@ func TestToolsOfAnAgentAreBounded(t *testing.T) {
 		return err
 	}
 	require.NoError(t, tenant.Tx(ctx, func(_ context.Context, tenant *db.Tenant) error {
-		for i := range 129 {
+		for i := range 131 {
 			tools = append(tools, newTool(t, tenant, fmt.Sprint("tool_", i)))
 		}
-		for i := range 125 {
+		for i := range 127 {
 			if err := connect(tenant, i); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	errs := together(4, func(i int) error { return connect(tenant, 125+i) })
+	errs := together(4, func(i int) error { return connect(tenant, 127+i) })
 	require.Len(t, errs, 3, "one place is left")
 	for _, err := range errs {
-		require.Contains(t, fails(t, err, model.Unprocessable), "126")
+		require.Contains(t, fails(t, err, model.Unprocessable), "128")
 	}
 	require.NoError(t, connect(tenant, 0), "a connected tool can be connected again")
 	again, err := tenant.ToolsOfAgents(ctx, []string{agent.ID})
 	require.NoError(t, err)
-	require.Len(t, again, 126)
+	require.Len(t, again, 128)
 }
 
 // Each list takes one statement, however many parents there are.

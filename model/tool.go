@@ -15,13 +15,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-const (
-	// MaxConnections is the maximum number of tools, and of sub-agents, of one agent.
-	MaxConnections = 128
-	// MaxTargets is how many tools and sub-agents of one agent can be connected together. Some models take at most 128
-	// functions, and two of them transfer the contact and end the conversation.
-	MaxTargets = 126
-)
+// MaxConnections is the maximum number of tools, and of sub-agents, of one agent.
+const MaxConnections = 128
 
 // MaxToolTimeout is the longest that a call of a tool may wait for the response.
 const MaxToolTimeout = time.Minute

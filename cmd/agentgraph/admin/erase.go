@@ -1,15 +1,14 @@
 package admin
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -48,27 +47,35 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 		if err != nil {
 			return err
 		}
-		if !c.DryRun && !c.confirmed(cmd, number) {
-			return errors.New("that is not the number; nothing was erased")
+		holds := "a dry run changes nothing"
+		if !c.DryRun {
+			if err := c.confirm(cmd, number); err != nil {
+				return client.Cancelled(ctx, err, "nothing was erased")
+			}
+			holds = "a part may be erased; run the command again to erase the rest"
 		}
 		erased, err := tenant.EraseContact(ctx, in)
 		if err != nil {
-			return err
+			return client.Cancelled(ctx, err, holds)
 		}
 		return c.Print(cmd.OutOrStdout(), erased, c.table(erased))
 	})
 }
 
-// confirmed reports whether --confirm or the answer to a prompt has the number. Numbers match in any format.
-func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
+// confirm returns an error unless --confirm or the answer to a prompt has the number. Numbers match in any format.
+func (c *Erase) confirm(cmd *cobra.Command, number string) (err error) {
 	if c.Confirm == "" {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s permanently. \"--dry-run\" counts the affected "+
 			"rows.\nType the number again to continue: ", c.Phone)
-		line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-		c.Confirm = strings.TrimRight(line, "\r\n")
+		if c.Confirm, err = cli.ReadLine(cmd.Context(), cmd.InOrStdin()); err != nil {
+			return err
+		}
 	}
 	again, _, _, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Number()
-	return err == nil && again == number
+	if err != nil || again != number {
+		return errors.New("that is not the number; nothing was erased")
+	}
+	return nil
 }
 
 func (c *Erase) table(erased model.Erasure) [][]string {

@@ -88,7 +88,7 @@ func (c *Dev) Run(cmd *cobra.Command) error { return unlessStopped(cmd.Context()
 // and serves until ctx ends.
 func (c *Dev) serve(cmd *cobra.Command) (err error) { //nolint:funlen // one start, in its order
 	ctx := cmd.Context()
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), observe.LogOptions(c.LogLevel)))
 	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
 	if err != nil {
 		return err

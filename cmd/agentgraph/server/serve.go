@@ -20,6 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/llm/provider"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // Serve runs the gateway on an existing database.
@@ -110,7 +111,7 @@ func unlessStopped(ctx context.Context, err error) error {
 // the database's schema is older than the program needs, or newer and not compatible with it.
 func (c *Serve) serve(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), observe.LogOptions(c.LogLevel)))
 	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix, c.modelKeyVariables...); len(unknown) > 0 {
 		log.WarnContext(ctx, "environment variables that no setting reads", "variables", unknown)
 	}

@@ -25,12 +25,11 @@ var errDryRun = errors.New("dry run")
 // run does everything in one transaction and rolls it back.
 func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (model.Erasure, error) {
 	var erased model.Erasure
-	number, pattern, ending, err := in.Number()
+	search, err := in.Search()
 	if err != nil {
 		return erased, err
 	}
-	e := erasure{number: number, pattern: pattern, ending: ending,
-		nines: strings.Repeat("9", len(strings.TrimPrefix(number, "+")))}
+	e := erasure{search, strings.Repeat("9", len(strings.TrimPrefix(search.Number, "+")))}
 	if !in.IsDryRun {
 		return e.erase(ctx, t)
 	}
@@ -46,16 +45,21 @@ func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (
 	return erased, err
 }
 
-// erasure is a number in E.164 form, the patterns that find it, and its replacement.
-type erasure struct{ number, pattern, ending, nines string }
+// erasure is a search for a number, and the number's replacement.
+type erasure struct {
+	model.ErasureSearch
+	nines string
+}
 
 // in returns the condition that a text contains the number. The fast search comes first.
-func (e erasure) in(text string) bunschema.QueryWithArgs {
-	return bun.SafeQuery("(?0 ~ ?1 AND ?0 ~ ?2)", bun.Safe(text), e.ending, e.pattern)
+func (e erasure) in(text string) bunschema.QueryWithArgs { return e.matches(text, e.Pattern) }
+
+func (e erasure) matches(text, pattern string) bunschema.QueryWithArgs {
+	return bun.SafeQuery("(?0 ~ ?1 AND ?0 ~ ?2)", bun.Safe(text), e.Ending, pattern)
 }
 
 func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, err error) {
-	if erased.Items, err = t.eraseItems(ctx, e.number); err != nil {
+	if erased.Items, err = t.eraseItems(ctx, e.Number); err != nil {
 		return erased, err
 	}
 	if erased.OtherItems, err = e.eraseFromItems(ctx, t); err != nil {
@@ -111,12 +115,12 @@ func (e erasure) eraseFromExecutions(ctx context.Context, t *Tenant, ids []strin
 		Where("finished_at IS NOT NULL")
 	_, err := t.db.NewRaw(`UPDATE agent_test_snapshots SET definition = regexp_replace(definition::text, ?1, ?2, 'g')::json
 		WHERE company_id = ?0 AND execution_id IN (?3) AND ?4`,
-		t.CompanyID(), e.pattern, e.nines, finished, e.in("definition::text")).Exec(ctx)
+		t.CompanyID(), e.Pattern, e.nines, finished, e.in("definition::text")).Exec(ctx)
 	if err != nil {
 		return 0, err
 	}
 	return 0, exec(ctx, t.db.Update((*model.AgentTestExecution)(nil)).
-		Set("left_out_tests = regexp_replace(left_out_tests::text, ?, ?, 'g')::jsonb", e.pattern, e.nines).
+		Set("left_out_tests = regexp_replace(left_out_tests::text, ?, ?, 'g')::jsonb", e.Pattern, e.nines).
 		Where("id IN (?)", finished).Where("?", e.in("left_out_tests::text")))
 }
 
@@ -133,10 +137,10 @@ var (
 func (e erasure) eraseFromRuns(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	update := t.db.Update((*model.AgentTestRun)(nil))
 	for _, column := range erasedAsJSON {
-		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.pattern, e.nines)
+		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.Pattern, e.nines)
 	}
 	for _, column := range erasedAsText {
-		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
+		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.Pattern, e.nines)
 	}
 	// The snapshots of the execution are changed after all of its runs.
 	found := t.db.Select((*model.AgentTestRun)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).

@@ -54,9 +54,9 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 	}
 	update := t.db.Update((*model.CampaignItem)(nil)).
 		TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(ids), pgdialect.Array(versions)).
-		Set("version = change.version").Set("error = regexp_replace(error, ?, ?, 'g')", e.pattern, e.nines)
+		Set("version = change.version").Set("error = regexp_replace(error, ?, ?, 'g')", e.Pattern, e.nines)
 	for _, column := range []string{"data_bag", "result"} {
-		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.pattern, e.nines)
+		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.Pattern, e.nines)
 	}
 	if _, err := update.Where("?TableAlias.id = change.id").Exec(ctx); err != nil {
 		return 0, err
@@ -72,12 +72,12 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 func (e erasure) eraseFromLabels(ctx context.Context, t *Tenant, ids []string) (int64, error) {
 	update := t.db.Update((*model.CriterionLabel)(nil))
 	for _, column := range []string{"criterion", "note"} {
-		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.pattern, e.nines)
+		update = update.Set("?0 = regexp_replace(?0, ?1, ?2, 'g')", bun.Ident(column), e.Pattern, e.nines)
 	}
 	return 0, exec(ctx, update.Where("id IN (?)", bun.List(ids)).Where("? OR ?", e.in("criterion"), e.in("note")))
 }
 
-// remaining counts the rows of the company's tables whose texts still contain the number.
+// remaining counts the rows of the company's tables whose texts still contain the number, or may contain it.
 func (e erasure) remaining(ctx context.Context, t *Tenant) ([]model.ErasureLeft, error) {
 	tables := append(ArchivedTables(), slices.Sorted(maps.Keys(notArchived))...)
 	columns := []struct {
@@ -95,7 +95,7 @@ func (e erasure) remaining(ctx context.Context, t *Tenant) ([]model.ErasureLeft,
 	left := []model.ErasureLeft{}
 	for _, c := range columns {
 		n, err := t.db.NewSelect().TableExpr("?", bun.Ident(c.TableName)).Where("company_id = ?", t.CompanyID()).
-			Where("?", e.in("concat_ws(' ', "+c.Texts+")")).Count(ctx)
+			Where("?", e.matches("concat_ws(' ', "+c.Texts+")", e.Possible)).Count(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -43,13 +43,13 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		in := model.EraseContactInput{PhoneNumber: c.Phone, IsDryRun: c.DryRun}
-		number, _, _, err := in.Number()
+		search, err := in.Search()
 		if err != nil {
 			return err
 		}
 		holds := "a dry run changes nothing"
 		if !c.DryRun {
-			if err := c.confirm(cmd, number); err != nil {
+			if err := c.confirm(cmd, search.Number); err != nil {
 				return client.Cancelled(ctx, err, "nothing was erased")
 			}
 			holds = "a part may be erased; run the command again to erase the rest"
@@ -71,8 +71,8 @@ func (c *Erase) confirm(cmd *cobra.Command, number string) (err error) {
 			return err
 		}
 	}
-	again, _, _, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Number()
-	if err != nil || again != number {
+	again, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Search()
+	if err != nil || again.Number != number {
 		return errors.New("that is not the number; nothing was erased")
 	}
 	return nil

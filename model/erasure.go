@@ -35,6 +35,8 @@ type ErasureSearch struct {
 	// Ending matches the last digits alone. Every text that matches Possible matches it. Postgres searches for it
 	// hundreds of times faster, because it has no constraints on the characters around the match.
 	Ending string
+	// Nines replace the number. They are not longer than any match, so no text grows beyond its limit.
+	Nines string
 }
 
 // Search returns BAD_INPUT for a text that is not a phone number with a country code.
@@ -73,6 +75,7 @@ func (in EraseContactInput) Search() (search ErasureSearch, err error) {
 	local = notAfterCode + `(?:` + local + `)` + optional
 	search.Pattern, search.Possible = pattern(notInGroups+local), pattern(local)
 	search.Ending = spaced(national[max(0, len(national)-endingDigits):])
+	search.Nines = strings.Repeat("9", len(national))
 	return search, nil
 }
 
@@ -128,16 +131,35 @@ var noDigits = regexp.MustCompile(`[^0-9]+`)
 
 func digitsOf(text string) string { return noDigits.ReplaceAllString(text, "") }
 
-// Erasure is the result of erasing a contact.
+// Erasure is the result of erasing a contact: how many rows were deleted, or had the number replaced.
 type Erasure struct {
-	Items int64 `json:"campaignItems"`
-	// OtherItems is the number of other contacts' items in which the number was replaced.
-	OtherItems int64 `json:"otherCampaignItems"`
-	Chats      int64 `json:"simulationChats"`
-	// Runs is the number of runs in which the number was replaced.
-	Runs int64 `json:"agentTestRuns"`
+	// Items and Chats were deleted. In all other rows the number was replaced. OtherItems belong to other contacts.
+	Items          int64 `json:"campaignItems"`
+	OtherItems     int64 `json:"otherCampaignItems"`
+	Chats          int64 `json:"simulationChats"`
+	Runs           int64 `json:"agentTestRuns"`
+	Snapshots      int64 `json:"agentTestSnapshots"`
+	Executions     int64 `json:"agentTestExecutions"`
+	Labels         int64 `json:"criterionLabels"`
+	PromptVersions int64 `json:"promptVersions"`
+	// IDs has the first MaxErasedIDs ids of each kind. Snapshots have none.
+	IDs map[string][]string `json:"ids"`
 	// Left lists the tables that still contain the number. The erasure does not change them.
 	Left []ErasureLeft `json:"left"`
+}
+
+// MaxErasedIDs bounds the ids that an Erasure names of each kind.
+const MaxErasedIDs = 100
+
+// Add counts rows, and keeps their first ids under the name.
+func (e *Erasure) Add(name string, count *int64, ids ...string) {
+	*count += int64(len(ids))
+	if more := ids[:min(len(ids), MaxErasedIDs-len(e.IDs[name]))]; len(more) > 0 {
+		if e.IDs == nil {
+			e.IDs = map[string][]string{}
+		}
+		e.IDs[name] = append(e.IDs[name], more...)
+	}
 }
 
 // ErasureLeft is the number of rows of a table that still contain an erased number.

@@ -3,6 +3,8 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -32,7 +34,8 @@ agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER",
 			Help: "The contact's phone number, with its country code: +4930123456."},
-		{Into: &c.DryRun, Name: "dry-run", Help: "Print how much would be erased, and erase nothing."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Print how much would be erased, with up to 100 ids of each " +
+			"kind, and erase nothing."},
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number again, for scripts. Without it, " +
 			"the command asks for the number."},
 	})
@@ -85,11 +88,20 @@ func (c *Erase) table(erased model.Erasure) [][]string {
 		{"other campaign items from which the number was removed", number(erased.OtherItems)},
 		{"simulated chats deleted", number(erased.Chats)},
 		{"test runs from which the number was removed", number(erased.Runs)},
+		{"snapshots of tests from which the number was removed", number(erased.Snapshots)},
+		{"test executions from which the number was removed", number(erased.Executions)},
+		{"labels from which the number was removed", number(erased.Labels)},
+		{"earlier versions of prompts from which the number was removed", number(erased.PromptVersions)},
 	}
 	for _, left := range erased.Left {
 		rows = append(rows, []string{"still has the number: " + left.Table, number(left.Rows)})
 	}
 	if c.DryRun {
+		for _, name := range slices.Sorted(maps.Keys(erased.IDs)) {
+			for _, id := range erased.IDs[name] {
+				rows = append(rows, []string{"would change: " + name, id})
+			}
+		}
 		rows = append(rows, []string{"dry run: nothing was erased", ""})
 	}
 	return rows

@@ -161,24 +161,46 @@ func TestContactIsErased(t *testing.T) {
 			{PhoneNumber: number},
 			{PhoneNumber: "+4930901821",
 				DataBag: model.JSONObject(`{"partner":"+49\u00a030 901820","order":"8309018201","long":"149309018201",` +
-					`"wide":"４９３０９０１８２０","hyphens":"(+49‐30)‐90‐18‐20"}`)},
+					`"wide":"４９３０９０１８２０","hyphens":"(+49‐30)‐90‐18‐20","030/901820":"a","+4930901820":"b"}`)},
 		}})
 	require.NoError(t, err)
 	folder := newAgent(t, tenant)
 	_, err = conn.Exec(t.Context(), "UPDATE agents SET prompt = 'Call 030/901820' WHERE id = $1", folder.ID)
 	require.NoError(t, err)
+	for _, prompt := range []string{"Or call +49 30 901820", "Hello"} {
+		_, err = tenant.UpdateAgentPrompt(t.Context(), model.UpdateAgentPromptInput{AgentID: agent.ID, Prompt: prompt})
+		require.NoError(t, err)
+	}
+	for _, statement := range []string{
+		"UPDATE agent_test_runs SET test_name = 'Books for 030/901820' WHERE row_name IS NOT NULL",
+		"UPDATE agent_test_executions SET is_draft = true, draft_prompt = 'Call 030 901820' WHERE left_out_tests IS NOT NULL",
+		`UPDATE agent_test_snapshots SET definition = jsonb_build_object('030/901820', definition, '030901820', 1)::json
+			WHERE execution_id IN (SELECT id FROM agent_test_executions WHERE left_out_tests IS NOT NULL)`,
+	} {
+		_, err = conn.Exec(t.Context(), statement)
+		require.NoError(t, err, statement)
+	}
 	left := []model.ErasureLeft{{Table: "agents", Rows: 1}}
-	whole := model.Erasure{Items: 1, OtherItems: 1, Chats: 5, Runs: 4, Left: left}
+	whole := model.Erasure{Items: 1, OtherItems: 1, Chats: 5, Runs: 4, Executions: 3, Snapshots: 6, PromptVersions: 1,
+		Left: left}
 
 	_, err = tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: "030 901820"})
 	faults(t, err, model.BadInput, "phoneNumber", "")
 	before := rowsOf(t, conn)
 	tried, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number, IsDryRun: true})
 	require.NoError(t, err)
+	ids := tried.IDs
+	require.Equal(t, []string{added.Items[0].ID}, ids["campaign_items"])
+	require.Equal(t, []string{added.Items[1].ID}, ids["other_campaign_items"])
+	require.Len(t, ids["simulation_chats"], 5)
+	require.Len(t, ids["agent_test_runs"], 4)
+	tried.IDs = nil
 	require.Equal(t, whole, tried)
 	require.Equal(t, before, rowsOf(t, conn))
 	erased, err := tenant.EraseContact(t.Context(), model.EraseContactInput{PhoneNumber: number})
 	require.NoError(t, err)
+	require.Equal(t, ids, erased.IDs)
+	erased.IDs = nil
 	require.Equal(t, whole, erased)
 	for action, want := range map[string]int{"DeleteCampaignItem": 1, "DeleteSimulationChat": 5} {
 		var events int
@@ -188,13 +210,21 @@ func TestContactIsErased(t *testing.T) {
 		require.Equal(t, want, events, action)
 	}
 	other := reread(t, tenant, added.Items[1])
-	require.JSONEq(t, `{"partner":"9999999999","order":"8309018201","long":"149309018201","wide":"9999999999","hyphens":"9999999999"}`, string(other.DataBag))
+	require.JSONEq(t, `{"partner":"99999999","order":"8309018201","long":"149309018201","wide":"99999999","hyphens":"99999999",`+
+		`"99999999":"a","99999999-2":"b"}`, string(other.DataBag), "no two members have the same name")
 	require.Greater(t, other.Version, added.Items[1].Version)
 	for company, rows := range rowsOf(t, conn) {
 		for _, row := range rows {
 			require.NotContains(t, strings.ReplaceAll(row, "149309018201", ""), digits, company)
 		}
 	}
+	var masked string
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT string_agg(DISTINCT test_name, '') || (SELECT
+		string_agg(DISTINCT draft_prompt, '') FROM agent_test_executions) || (SELECT string_agg(prompt, '')
+		FROM prompt_versions WHERE agent_id = $1 AND version = 2) || (SELECT string_agg(DISTINCT name, ' ' ORDER BY name)
+		FROM agent_test_snapshots, json_object_keys(definition) AS name WHERE name ~ '9') FROM agent_test_runs
+		WHERE row_name IS NOT NULL`, agent.ID).Scan(&masked))
+	require.Equal(t, "Books for 99999999Call 99999999Or call 9999999999999999 99999999-2", masked)
 	chats, err := tenant.SimulationChats(t.Context(), model.PageArgs{First: 10}, nil, nil)
 	require.NoError(t, err)
 	require.Len(t, chats.Nodes, 2)

@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,6 +52,32 @@ func TestDatabaseErrorsQuoteNoValues(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 	require.ErrorIs(t, withoutContent(io.EOF), io.EOF)
 	require.NoError(t, withoutContent(nil))
+}
+
+type withheld struct{ cause error }
+
+func (w withheld) Error() string   { return "refused: Erika" }
+func (w withheld) LogText() string { return "refused" }
+func (w withheld) Unwrap() error   { return w.cause }
+
+func TestLoggedErrorsHaveNoContents(t *testing.T) {
+	t.Parallel()
+	value := &pgconn.PgError{Severity: "ERROR", Code: "22P02", Message: `invalid input: "Erika"`}
+	table := &pgconn.PgError{Severity: "ERROR", Code: "42P01", Message: `relation "x" does not exist`}
+	for want, err := range map[string]error{
+		"call: refused": fmt.Errorf("call: %w", withheld{}),
+		"refused: read: ERROR:  (SQLSTATE 22P02)": withheld{fmt.Errorf("read: %w", value)},
+		"EOF\nrefused": errors.Join(io.EOF, withheld{}),
+		"write: ERROR: relation \"x\" does not exist (SQLSTATE 42P01)": fmt.Errorf("write: %w", table),
+		"try again: EOF and refused":                                   fmt.Errorf("try again: %w and %w", io.EOF, withheld{}),
+	} {
+		var log bytes.Buffer
+		slog.New(slog.NewTextHandler(&log, LogOptions(slog.LevelInfo))).Info("failed", "error", err,
+			slog.Group("more", "error", err))
+		require.Contains(t, log.String(), fmt.Sprintf("more.error=%q", want))
+		require.Contains(t, log.String(), fmt.Sprintf(" error=%q", want))
+		require.NotContains(t, log.String(), "Erika")
+	}
 }
 
 func TestOperationNamesAreBounded(t *testing.T) {

@@ -317,7 +317,7 @@ func TestDevAsksBeforeItUsesAForeignDatabase(t *testing.T) {
 	asked = onTerminal(t, env, "dev", "--port", "0", "--data-directory", dir)
 	asked.await(t, "a demo company? [y/N] ")
 	asked.press(t, "\x03")
-	require.Equal(t, 1, asked.code(), "Ctrl-C")
+	require.Equal(t, 4, asked.code(), "Ctrl-C")
 	contents, err = schema.Inspect(t.Context(), address)
 	require.NoError(t, err)
 	require.False(t, contents.IsOurs, "nothing was written")

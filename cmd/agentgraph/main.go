@@ -56,10 +56,9 @@ func run(ctx context.Context, args []string, std streams) int {
 	return exitCode(ctx, cli.Execute(ctx, program, args), std.log)
 }
 
-// exitCode prints the error if there is one, and returns the exit code. The end of ctx is not an error.
+// exitCode prints the error if there is one, and returns the exit code.
 func exitCode(ctx context.Context, err error, log io.Writer) int {
-	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		// There is no error, or the program stopped because it was interrupted.
+	if err == nil {
 		return client.ExitDone
 	}
 	code := client.ExitFailed
@@ -67,10 +66,14 @@ func exitCode(ctx context.Context, err error, log io.Writer) int {
 	var wrong *cli.UsageError
 	var known *model.Error
 	switch {
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		code, err = client.ExitCancelled, errors.New("cancelled")
 	case errors.As(err, &wrong):
 		code = client.ExitUsage
 	case errors.As(err, &coded):
 		code = coded.Code
+	case ctx.Err() != nil:
+		code = client.ExitCancelled
 	case pg.UnreachableNode(err) != "":
 		err = fmt.Errorf("the database node %s is not available: start it, then run the command again",
 			pg.UnreachableNode(err))

@@ -39,7 +39,9 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 
 	const nothing = "campaign items deleted 0 other campaign items from which the number was removed 0 " +
 		"simulated chats deleted 0 " +
-		"test runs from which the number was removed 0"
+		"test runs from which the number was removed 0 snapshots of tests from which the number was removed 0 " +
+		"test executions from which the number was removed 0 labels from which the number was removed 0 " +
+		"earlier versions of prompts from which the number was removed 0"
 	require.Equal(t, nothing+" dry run: nothing was erased", command(0, "", "erase", "--phone", "+4930123456",
 		"--dry-run"))
 	require.Equal(t, nothing, command(0, "", "erase", "--phone", "+4930123456", "--confirm", "+4930123456"))

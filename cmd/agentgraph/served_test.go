@@ -21,6 +21,7 @@ type served struct {
 	url, key string
 	// metrics is the address of the metrics, or "".
 	metrics string
+	log     *servedLog
 }
 
 // serve runs the command on the database, with additional flags.
@@ -39,7 +40,7 @@ func serve(t testing.TB, databaseURL, key string, flags ...string) *served {
 			end()
 			require.Zero(t, <-code, log.String())
 		})
-		return &served{url: "http://" + at.Address, key: key, metrics: at.Metrics}
+		return &served{url: "http://" + at.Address, key: key, metrics: at.Metrics, log: log}
 	case <-code:
 		end()
 		require.Fail(t, "the program ended", log.String())

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"syscall"
 
 	"code.dny.dev/ssrf"
@@ -39,6 +40,8 @@ type Error struct {
 	Cause Cause
 	// Message is the failure as a sentence without a period.
 	Message string
+	// excerpt is the end of Message that quotes the response, or "".
+	excerpt string
 	// Err is the underlying error, only for the log because it may contain addresses. It may be nil.
 	Err error
 }
@@ -46,6 +49,15 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// LogText returns the message without the excerpt of the response, which can have data of a contact.
+func (e *Error) LogText() string { return strings.TrimSuffix(e.Message, e.excerpt) }
+
+// quoting appends an excerpt of the response to the message.
+func (e *Error) quoting(excerpt string) *Error {
+	e.Message, e.excerpt = e.Message+excerpt, excerpt
+	return e
+}
 
 // translateError translates an error of net/http. It drops texts from the server, which could echo the request.
 func (x *exchange) translateError(ctx context.Context, err error) *Error {

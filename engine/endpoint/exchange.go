@@ -53,15 +53,16 @@ func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, er
 	// net/http asks for gzip, decompresses it and removes this header. Other encodings were not requested.
 	encoded := !slices.Contains([]string{"", "identity"}, strings.ToLower(res.Header.Get("Content-Encoding")))
 	if res.StatusCode < 200 || res.StatusCode > 299 {
-		answer := strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode)))
+		failure := x.newError(Status, nil, "%s answered %s", x.callee,
+			strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode))))
 		// A status 1xx has no body. Reading one would block forever.
 		if !encoded && res.StatusCode >= 200 {
 			// An incomplete excerpt is better than none, so an error of the read does not matter.
 			most := maxExcerptBytes + x.secrets.longest()
 			body, _ := io.ReadAll(io.LimitReader(res.Body, int64(most)))
-			answer += x.excerpt(body, len(body) == most)
+			failure = failure.quoting(x.excerpt(body, len(body) == most))
 		}
-		return "", x.newError(Status, nil, "%s answered %s", x.callee, answer)
+		return "", failure
 	}
 	if encoded {
 		return "", x.newError(Malformed, nil, "%s answered in a content encoding that it was not asked for", x.callee)
@@ -82,7 +83,7 @@ func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, er
 		return "", x.newError(Malformed, nil, "%s answered with neither JSON nor text", x.callee)
 	}
 	if len(body) > 0 && isJSON(mediaType) && !json.Valid(body) {
-		return "", x.newError(Malformed, nil, "%s answered with malformed JSON%s", x.callee, x.excerpt(body, false))
+		return "", x.newError(Malformed, nil, "%s answered with malformed JSON", x.callee).quoting(x.excerpt(body, false))
 	}
 	return x.secrets.redact(content.Clean(string(body))), nil
 }

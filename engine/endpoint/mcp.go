@@ -184,7 +184,7 @@ func (s *mcpSession) call(ctx context.Context, name string, arguments model.JSON
 		text = structured
 	}
 	if result.IsError {
-		return "", s.newError(Status, nil, "the tool failed%s", s.excerpt([]byte(text), false))
+		return "", s.newError(Status, nil, "the tool failed").quoting(s.excerpt([]byte(text), false))
 	}
 	if int64(len(text)) > s.maxResponse {
 		return "", s.newError(TooLarge, nil, "the tool answered with more than %d bytes", s.maxResponse)
@@ -201,7 +201,7 @@ func (s *mcpSession) failureOf(ctx context.Context, err error) error {
 	below := s.lastFailure
 	s.mutex.Unlock()
 	if answered := (*jsonrpc.Error)(nil); errors.As(err, &answered) && ctx.Err() == nil && below == nil {
-		return s.newError(Status, nil, "the MCP server refused%s", s.excerpt([]byte(answered.Message), false))
+		return s.newError(Status, nil, "the MCP server refused").quoting(s.excerpt([]byte(answered.Message), false))
 	}
 	if below != nil {
 		return s.translateError(ctx, below)
@@ -271,8 +271,8 @@ func (t mcpTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 		// If the body is an error of the protocol, the MCP client returns it.
 		message, _ := jsonrpc.DecodeMessage(body)
 		if _, isResponse := message.(*jsonrpc.Response); !isResponse {
-			_ = s.recordFailure(s.newError(Status, nil, "the MCP server answered %d %s%s", res.StatusCode,
-				http.StatusText(res.StatusCode), s.excerpt(body, int64(len(body)) == most)))
+			_ = s.recordFailure(s.newError(Status, nil, "the MCP server answered %d %s", res.StatusCode,
+				http.StatusText(res.StatusCode)).quoting(s.excerpt(body, int64(len(body)) == most)))
 		}
 		return res, nil
 	}

@@ -22,6 +22,9 @@ func (f *Fault) Error() string {
 
 func (f *Fault) Unwrap() error { return f.Err }
 
+// LogText returns the cause. The message, which the run has, can quote criteria, checks and their values.
+func (f *Fault) LogText() string { return fmt.Sprintf("the cause is %s", f.Cause) }
+
 // NewFault returns a Fault. err may be nil.
 func NewFault(cause model.RunErrorCause, err error, message string) *Fault {
 	return &Fault{model.RunError{Cause: cause, Message: message}, err}

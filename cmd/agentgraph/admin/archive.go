@@ -14,6 +14,7 @@ import (
 
 	"github.com/agentgraph/agentgraph/archive"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -61,7 +62,11 @@ func (c *Export) Run(cmd *cobra.Command) error {
 			return err
 		})
 		if err != nil {
-			return err
+			holds := "no file was written"
+			if c.File == standard {
+				holds = "the archive on standard output is incomplete"
+			}
+			return client.Cancelled(ctx, err, holds)
 		}
 		return summarize(cmd.ErrOrStderr(), "exported", manifest)
 	})
@@ -135,7 +140,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 	if (c.File == "") == (c.FromV1 == "") {
 		return errors.New("import needs either an archive or --from-v1, not both")
 	}
-	in := cmd.InOrStdin()
+	in := cli.Interruptible(ctx, cmd.InOrStdin())
 	var report *archive.V1Report
 	if c.FromV1 != "" {
 		read, err := os.CreateTemp("", "agentgraph-v1-*.tar.gz")
@@ -144,7 +149,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		}
 		defer func() { _ = errors.Join(read.Close(), os.Remove(read.Name())) }()
 		if report, err = c.fetch(ctx, read, cmd.ErrOrStderr()); err != nil {
-			return err
+			return client.Cancelled(ctx, err, "nothing was imported")
 		}
 		in = read
 	} else if c.File != standard {
@@ -156,9 +161,9 @@ func (c *Import) Run(cmd *cobra.Command) error {
 		in = file
 	}
 	err = withStore(ctx, c.DatabaseFlag, db.Options{SecretKey: secretKey}, func(store *db.Store) error {
-		done := "imported"
+		done, holds := "imported", "all or nothing was imported; run the command again"
 		if c.DryRun {
-			done = "checked"
+			done, holds = "checked", "nothing was imported"
 		}
 		manifest, err := archive.Import(ctx, store, in, archive.ImportOptions{IsRehearsal: c.DryRun,
 			Progress: progress(cmd.ErrOrStderr(), done)})
@@ -172,7 +177,7 @@ func (c *Import) Run(cmd *cobra.Command) error {
 				"changed. To replace it, delete the company first", manifest.Company.ID)
 		}
 		if err != nil {
-			return err
+			return client.Cancelled(ctx, err, holds)
 		}
 		if !c.DryRun {
 			if _, err := fmt.Fprintln(cmd.OutOrStdout(), manifest.Company.ID); err != nil {

@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -138,8 +137,9 @@ func (c *companiesDelete) Run(cmd *cobra.Command) error {
 		if c.Confirm == "" {
 			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This deletes the company %s and all its data permanently. \"agentgraph "+
 				"export\" keeps a copy.\nType its name to continue: ", company.ID)
-			line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-			c.Confirm = strings.TrimRight(line, "\r\n")
+			if c.Confirm, err = cli.ReadLine(ctx, cmd.InOrStdin()); err != nil {
+				return client.Cancelled(ctx, err, "nothing was deleted")
+			}
 		}
 		if c.Confirm != company.Name {
 			return errors.New("that is not the company's name; nothing was deleted")
@@ -152,7 +152,8 @@ func (c *companiesDelete) Run(cmd *cobra.Command) error {
 		err = store.DeleteCompany(ctx, company.ID, func(name string, rows int64) {
 			shown, table = append(shown, deletedRows{name, rows}), append(table, []string{name, strconv.FormatInt(rows, 10)})
 		})
-		return errors.Join(err, c.Print(cmd.OutOrStdout(), shown, table))
+		return errors.Join(client.Cancelled(ctx, err, "the keys are revoked and a part of the rows may be deleted; run "+
+			"the command again to delete the rest"), c.Print(cmd.OutOrStdout(), shown, table))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
@@ -45,6 +46,7 @@ func (c *Distribute) Run(cmd *cobra.Command) error {
 		err := m.Distribute(ctx, c.Shards, func(done string) {
 			_, failed = fmt.Fprintln(cmd.OutOrStdout(), done)
 		})
+		err = client.Cancelled(ctx, err, "run the command again for the remaining tables")
 		return cmp.Or(err, failed)
 	})
 }

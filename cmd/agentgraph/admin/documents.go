@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/bucket"
 	"github.com/agentgraph/agentgraph/model"
@@ -104,7 +105,8 @@ func (c *documentsMove) Run(cmd *cobra.Command) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return client.Cancelled(cmd.Context(), err, fmt.Sprintf("%d documents were moved; run the command again to move "+
+			"the rest", moved.Documents))
 	}
 	return c.Print(cmd.OutOrStdout(), moved, [][]string{
 		{"moved documents", strconv.FormatInt(moved.Documents, 10)}, {"bytes", strconv.FormatInt(moved.Bytes, 10)},

@@ -1,15 +1,16 @@
 package admin
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -33,7 +34,8 @@ agentgraph erase --company "Your company" --phone +4930123456`,
 	}, nil, &c.companyFlag, &c.OutputFlag, cli.Flags{
 		{Into: &c.Phone, Name: "phone", Required: true, Placeholder: "NUMBER",
 			Help: "The contact's phone number, with its country code: +4930123456."},
-		{Into: &c.DryRun, Name: "dry-run", Help: "Print how much would be erased, and erase nothing."},
+		{Into: &c.DryRun, Name: "dry-run", Help: "Print how much would be erased, with up to 100 ids of each " +
+			"kind, and erase nothing."},
 		{Into: &c.Confirm, Name: "confirm", Placeholder: "NUMBER", Help: "The number again, for scripts. Without it, " +
 			"the command asks for the number."},
 	})
@@ -44,31 +46,39 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		in := model.EraseContactInput{PhoneNumber: c.Phone, IsDryRun: c.DryRun}
-		number, _, _, err := in.Number()
+		search, err := in.Search()
 		if err != nil {
 			return err
 		}
-		if !c.DryRun && !c.confirmed(cmd, number) {
-			return errors.New("that is not the number; nothing was erased")
+		holds := "a dry run changes nothing"
+		if !c.DryRun {
+			if err := c.confirm(cmd, search.Number); err != nil {
+				return client.Cancelled(ctx, err, "nothing was erased")
+			}
+			holds = "a part may be erased; run the command again to erase the rest"
 		}
 		erased, err := tenant.EraseContact(ctx, in)
 		if err != nil {
-			return err
+			return client.Cancelled(ctx, err, holds)
 		}
 		return c.Print(cmd.OutOrStdout(), erased, c.table(erased))
 	})
 }
 
-// confirmed reports whether --confirm or the answer to a prompt has the number. Numbers match in any format.
-func (c *Erase) confirmed(cmd *cobra.Command, number string) bool {
+// confirm returns an error unless --confirm or the answer to a prompt has the number. Numbers match in any format.
+func (c *Erase) confirm(cmd *cobra.Command, number string) (err error) {
 	if c.Confirm == "" {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s permanently. \"--dry-run\" counts the affected "+
 			"rows.\nType the number again to continue: ", c.Phone)
-		line, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
-		c.Confirm = strings.TrimRight(line, "\r\n")
+		if c.Confirm, err = cli.ReadLine(cmd.Context(), cmd.InOrStdin()); err != nil {
+			return err
+		}
 	}
-	again, _, _, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Number()
-	return err == nil && again == number
+	again, err := model.EraseContactInput{PhoneNumber: c.Confirm}.Search()
+	if err != nil || again.Number != number {
+		return errors.New("that is not the number; nothing was erased")
+	}
+	return nil
 }
 
 func (c *Erase) table(erased model.Erasure) [][]string {
@@ -78,11 +88,20 @@ func (c *Erase) table(erased model.Erasure) [][]string {
 		{"other campaign items from which the number was removed", number(erased.OtherItems)},
 		{"simulated chats deleted", number(erased.Chats)},
 		{"test runs from which the number was removed", number(erased.Runs)},
+		{"snapshots of tests from which the number was removed", number(erased.Snapshots)},
+		{"test executions from which the number was removed", number(erased.Executions)},
+		{"labels from which the number was removed", number(erased.Labels)},
+		{"earlier versions of prompts from which the number was removed", number(erased.PromptVersions)},
 	}
 	for _, left := range erased.Left {
 		rows = append(rows, []string{"still has the number: " + left.Table, number(left.Rows)})
 	}
 	if c.DryRun {
+		for _, name := range slices.Sorted(maps.Keys(erased.IDs)) {
+			for _, id := range erased.IDs[name] {
+				rows = append(rows, []string{"would change: " + name, id})
+			}
+		}
 		rows = append(rows, []string{"dry run: nothing was erased", ""})
 	}
 	return rows

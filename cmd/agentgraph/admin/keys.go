@@ -116,7 +116,7 @@ const maxSecretInput = 4096
 // Run prints the id of the key and the first characters of its secret.
 func (c *keysImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	text, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxSecretInput))
+	text, err := io.ReadAll(io.LimitReader(cli.Interruptible(ctx, cmd.InOrStdin()), maxSecretInput))
 	if err == nil {
 		text, err = cli.DecodeText(text)
 	}

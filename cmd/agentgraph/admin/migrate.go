@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
+	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
@@ -47,7 +48,7 @@ func (c *migrateUp) Run(cmd *cobra.Command) error {
 		}
 		m.Progress = func(progress string) { _, _ = fmt.Fprintln(cmd.ErrOrStderr(), progress) }
 		if err := m.Up(ctx); err != nil {
-			return err
+			return client.Cancelled(ctx, err, "run the command again to apply the remaining migrations")
 		}
 		if c.JSON {
 			return printStatus(ctx, m, cmd, c.OutputFlag)
@@ -105,7 +106,7 @@ func (c *migrateDown) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		if err := m.Down(ctx); err != nil {
-			return err
+			return client.Cancelled(ctx, err, "\"agentgraph migrate status\" shows whether the migration was reverted")
 		}
 		return printVersion(ctx, m, cmd)
 	})

@@ -94,6 +94,8 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 			return outcome
 		}
 		_, _ = io.WriteString(out, b.Search.conclusion(style))
+	} else if ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if c.Markdown != "" {
 		outcome = errors.Join(outcome, client.WriteFile(c.Markdown, []byte(test.markdown()), 0o644))

@@ -47,7 +47,7 @@ const labelDocument = `mutation ($input: LabelCriterionResultsInput!) {
 
 // Run saves the labels, 100 at a time. Saving them again changes nothing.
 func (c *labelsImport) Run(cmd *cobra.Command) error {
-	labels, err := c.readLabels(cmd.InOrStdin())
+	labels, err := c.readLabels(cli.Interruptible(cmd.Context(), cmd.InOrStdin()))
 	if err != nil {
 		return client.Exit(client.ExitUsage, fmt.Errorf("%s: %w", c.File, err))
 	}

@@ -82,7 +82,7 @@ type evaluatedQuestion struct {
 // prints both results.
 func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	questions, err := c.questions(cmd.InOrStdin())
+	questions, err := c.questions(cli.Interruptible(cmd.Context(), cmd.InOrStdin()))
 	if err != nil {
 		return client.Exit(client.ExitUsage, err)
 	}

@@ -46,7 +46,7 @@ func (c *MCP) Run(cmd *cobra.Command) error {
 		return err
 	}
 	proxy := &mcpProxy{server: server, out: cmd.OutOrStdout()}
-	lines := bufio.NewScanner(cmd.InOrStdin())
+	lines := bufio.NewScanner(cli.Interruptible(cmd.Context(), cmd.InOrStdin()))
 	lines.Buffer(nil, maxMessage)
 	var answering sync.WaitGroup
 	defer answering.Wait()

@@ -52,7 +52,7 @@ echo '{ company { name } }' | agentgraph query -`,
 // Run prints the response, indented on a terminal, otherwise as the server sent it, except for escapes.
 func (c *Query) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	request, kind, err := c.request(cmd.InOrStdin())
+	request, kind, err := c.request(cli.Interruptible(cmd.Context(), cmd.InOrStdin()))
 	if err != nil {
 		return client.Exit(client.ExitUsage, err)
 	}

@@ -67,17 +67,27 @@ func WriteJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
+// Interruptible returns a reader of in that fails when ctx ends. Reads of files and terminals cannot be interrupted, so
+// a goroutine may continue to read in.
+func Interruptible(ctx context.Context, in io.Reader) io.Reader {
+	reader, writer := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = writer.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(writer, in)
+		_ = writer.CloseWithError(err)
+	}()
+	return reader
+}
+
+// ReadLine reads a line, and returns it without its end. It returns the error of ctx when ctx ends.
+func ReadLine(ctx context.Context, in io.Reader) (string, error) {
+	line, _ := bufio.NewReader(Interruptible(ctx, in)).ReadString('\n')
+	return strings.TrimRight(line, "\r\n"), ctx.Err()
+}
+
 // Confirm reads a line, and reports whether it is a yes. It returns early when ctx ends.
 func Confirm(ctx context.Context, in io.Reader) bool {
-	answer := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(in).ReadString('\n')
-		answer <- strings.ToLower(strings.TrimSpace(line))
-	}()
-	select {
-	case line := <-answer:
-		return line == "y" || line == "yes"
-	case <-ctx.Done():
-		return false
-	}
+	line, err := ReadLine(ctx, in)
+	line = strings.ToLower(strings.TrimSpace(line))
+	return err == nil && (line == "y" || line == "yes")
 }

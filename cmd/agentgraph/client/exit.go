@@ -42,6 +42,16 @@ func (e *ExitError) Unwrap() error { return e.err }
 // Exit returns err with an exit code.
 func Exit(code int, err error) error { return &ExitError{code, err} }
 
+// Cancelled returns ExitCancelled with a sentence about what holds now, if ctx has ended. Otherwise, and if err has a
+// code, it returns err unchanged.
+func Cancelled(ctx context.Context, err error, holds string) error {
+	var coded *ExitError
+	if err == nil || ctx.Err() == nil || errors.As(err, &coded) {
+		return err
+	}
+	return Exit(ExitCancelled, errors.New("cancelled: "+holds))
+}
+
 // ExitWith returns an error of a Client with an exit code: ExitUsage if the request is wrong, ExitCancelled if ctx has
 // ended, otherwise ExitServer. An error that already has a code is returned unchanged.
 func ExitWith(ctx context.Context, err error) error {

@@ -81,11 +81,14 @@ type banner struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Run starts a private database unless one is named, and migrates it. It seeds an empty database, prints the banner,
+// Run serves until ctx ends.
+func (c *Dev) Run(cmd *cobra.Command) error { return unlessStopped(cmd.Context(), c.serve(cmd)) }
+
+// serve starts a private database unless one is named, and migrates it. It seeds an empty database, prints the banner,
 // and serves until ctx ends.
-func (c *Dev) Run(cmd *cobra.Command) (err error) { //nolint:funlen // one start, in its order
+func (c *Dev) serve(cmd *cobra.Command) (err error) { //nolint:funlen // one start, in its order
 	ctx := cmd.Context()
-	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), observe.LogOptions(c.LogLevel)))
 	observer, closeObserver, err := c.start(ctx, cli.Version(cmd), log)
 	if err != nil {
 		return err

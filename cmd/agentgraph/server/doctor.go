@@ -94,6 +94,9 @@ func (c *Doctor) Run(cmd *cobra.Command) error {
 	findings = append(findings, c.models(ctx)...)
 	findings = append(findings, disk(os.TempDir()), files())
 	findings = append(findings, c.ports(ctx)...)
+	if ctx.Err() != nil { // the checks that it ended are no findings
+		return ctx.Err()
+	}
 	if err := c.write(cmd.OutOrStdout(), findings); err != nil {
 		return err
 	}

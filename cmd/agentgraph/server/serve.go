@@ -20,6 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/engine/llm/provider"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // Serve runs the gateway on an existing database.
@@ -95,11 +96,22 @@ func (c *Serve) validateAlone() error {
 		c.auditFlags.Validate())
 }
 
-// Run serves until ctx ends. With --migrate, it first applies missing migrations. Without it, it returns an error if
+// Run serves until ctx ends.
+func (c *Serve) Run(cmd *cobra.Command) error { return unlessStopped(cmd.Context(), c.serve(cmd)) }
+
+// unlessStopped returns err, or nil if ctx ended before the gateway served.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// serve serves until ctx ends. With --migrate, it first applies missing migrations. Without it, it returns an error if
 // the database's schema is older than the program needs, or newer and not compatible with it.
-func (c *Serve) Run(cmd *cobra.Command) error {
+func (c *Serve) serve(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: c.LogLevel}))
+	log := slog.New(slog.NewJSONHandler(cmd.ErrOrStderr(), observe.LogOptions(c.LogLevel)))
 	if unknown := cli.UnknownVariables(cmd.Root(), variablePrefix, c.modelKeyVariables...); len(unknown) > 0 {
 		log.WarnContext(ctx, "environment variables that no setting reads", "variables", unknown)
 	}

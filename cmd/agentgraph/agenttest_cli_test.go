@@ -315,7 +315,7 @@ func TestInterruptedTestRunIsCancelledOnTheServer(t *testing.T) {
 	require.Len(t, kept.AgentTestExecutions.Nodes, 1)
 	require.Equal(t, "Cancelled", kept.AgentTestExecutions.Nodes[0].Status)
 	require.NotNil(t, kept.AgentTestExecutions.Nodes[0].FinishedAt)
-	require.Equal(t, 3, readJUnit(t, junit).Skipped)
+	require.Equal(t, 3, readJUnit(t, junit).Suites[0].Skipped)
 }
 
 func TestTimedOutTestRunIsCancelledOnTheServer(t *testing.T) {

@@ -58,7 +58,7 @@ func TestRunComparesVariants(t *testing.T) {
 		require.Contains(t, string(text), `<testsuite name="Front &lt;desk&gt; · `+suite+`" tests="4"`)
 	}
 	require.Equal(t, 1, strings.Count(string(text), `name="Opening · draft [1]"`))
-	require.NotContains(t, string(text), "inputTokens", "the offline model's tokens are estimates")
+	require.NotContains(t, string(text), "tokens read", "the offline model's tokens are estimates")
 
 	text, err = os.ReadFile(markdown)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -24,18 +25,23 @@ type cuttableProxy struct {
 	*httptest.Server
 	target  atomic.Pointer[url.URL]
 	streams chan struct{}
+	// failures receives each request that the target did not answer.
+	failures chan struct{}
 	// noStreams refuses event streams, as some proxies do.
 	noStreams bool
 }
 
 func newCuttableProxy(t *testing.T, target string, noStreams bool) *cuttableProxy {
 	t.Helper()
-	c := &cuttableProxy{streams: make(chan struct{}, 100), noStreams: noStreams}
+	c := &cuttableProxy{streams: make(chan struct{}, 100), failures: make(chan struct{}, 100), noStreams: noStreams}
 	c.pointTo(t, target)
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(c.target.Load()) },
 		FlushInterval: -1,
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			c.failures <- struct{}{}
+			w.WriteHeader(http.StatusBadGateway)
+		},
 	}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept") == "text/event-stream" {
@@ -70,12 +76,54 @@ func TestTestRunResumesAfterALostConnection(t *testing.T) {
 	<-proxy.streams
 	proxy.pointTo(t, "http://127.0.0.1:1") // the server cannot be reached
 	proxy.CloseClientConnections()
-	<-proxy.streams // the client has tried to reconnect
+	<-proxy.failures // the client has tried to reconnect
 	proxy.pointTo(t, serve(t, b.database, b.key).url)
 	o := <-ran
 	require.Equal(t, 0, o.code, o.out+o.log)
 	require.Contains(t, o.out, "5 runs: 5 passed")
 	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is reported once")
+}
+
+// A server that restarts, or a proxy before it, delays the start of a test run. A start whose response was lost is not
+// repeated.
+func TestTestRunWaitsForItsServer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.simulation(t, "Passing", holds)
+	target, err := url.Parse(b.url)
+	require.NoError(t, err)
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval: -1,
+	}
+	var requests, starts atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		switch n := requests.Add(1); {
+		case n == 1:
+			panic(http.ErrAbortHandler) // the connection is reset
+		case n == 2:
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case bytes.Contains(body, []byte("startAgentTestExecution(")) && starts.Add(1) == 1:
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(front.Close)
+	o := testAgainst(t.Context(), front.URL, b.key, "run", "--test", test)
+	require.Equal(t, 0, o.code, o.out+o.log)
+	require.Equal(t, 1, strings.Count(o.log, "Retrying for up to 1m0s: the server answered 503 Service Unavailable"), o.log)
+	require.EqualValues(t, 2, starts.Load())
+	listed := b.test(t, "executions", "--json")
+	require.Equal(t, 1, strings.Count(listed.out, `"status"`), listed.out)
+
+	requests.Store(0)
+	o = testAgainst(t.Context(), front.URL, b.key, "list")
+	require.Equal(t, 0, o.code, o.out+o.log)
 }
 
 func TestTestRunWithoutEventsIsPolled(t *testing.T) {

@@ -41,7 +41,7 @@ agentgraph test blame "Says where to park" --repeat 10 --yes`,
 		{Into: &c.Markdown, Name: "markdown", Placeholder: "FILE", Help: "Write the result in Markdown, for a comment " +
 			"on a pull request."},
 		{Into: &c.Reconnect, Name: "reconnect", Default: "1m",
-			Help: "How long to try to reconnect to a server that cannot be reached."},
+			Help: "How long to retry requests while the server cannot be reached, or answers with a temporary error."},
 	}, &c.OutputFlag)
 }
 
@@ -61,6 +61,7 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	server.RetryFor(c.Reconnect)
 	if err := removeReport(c.Markdown); err != nil {
 		return client.Exit(client.ExitServer, err)
 	}
@@ -134,8 +135,8 @@ const blameUpdatedDocument = blameFields + `subscription ($id: ID!) { blameUpdat
 func (c *blameCommand) search(ctx context.Context, server *client.Client, out io.Writer, test *blamedTest) error {
 	var started struct{ StartBlame struct{ Search *searchShown } }
 	// The start cannot be interrupted: without its id, the search could not be cancelled.
-	err := server.Query(context.WithoutCancel(ctx), startBlameDocument, client.Variables{"input": client.Variables{
-		"testId": test.ID, "repeats": c.Repeat}}, &started)
+	err := server.Mutate(context.WithoutCancel(ctx), startBlameDocument, client.Variables{"input": client.Variables{
+		"testId": test.ID, "repeats": c.Repeat}}, nil, &started)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}

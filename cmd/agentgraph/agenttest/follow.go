@@ -202,15 +202,12 @@ type follower struct {
 	runs map[string]runShown
 	// transcripts makes the follower read finished runs with their transcripts.
 	transcripts bool
-	// reconnectTimeout is how long to wait for an unreachable server.
-	reconnectTimeout time.Duration
 	// onChange receives each run that is new or has changed its status, with the counts at that moment.
 	onChange func(runShown, countsShown)
 }
 
 // follow returns nil once the execution is finished and all of its runs are known.
 func (f *follower) follow(ctx context.Context) error {
-	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		// It does not matter why the stream ended, because the execution is queried next. Without events, this loop polls.
 		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
@@ -228,14 +225,10 @@ func (f *follower) follow(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil && f.execution.FinishedAt != nil:
 			return nil
-		case err == nil:
-			lost = time.Time{}
-		case !client.IsTemporary(err):
-			return err
-		case lost.IsZero():
-			lost = time.Now()
-		case time.Since(lost) > f.reconnectTimeout:
+		case err != nil && client.IsTemporary(err):
 			return fmt.Errorf("%w; execution %s continues on the server", err, f.execution.ID)
+		case err != nil:
+			return err
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
@@ -247,14 +240,9 @@ func (f *follower) follow(ctx context.Context) error {
 func (f *follower) cancel(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
 	defer stop()
-	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := f.server.Query(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
-		if err == nil || client.CodeOf(err) == model.Conflict {
-			break
-		}
-		if !client.IsTemporary(err) || pause(ctx, wait) != nil {
-			return fmt.Errorf("execution %s could not be cancelled: %w", f.execution.ID, err)
-		}
+	err := f.server.Query(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
+	if err != nil && client.CodeOf(err) != model.Conflict {
+		return fmt.Errorf("execution %s could not be cancelled: %w", f.execution.ID, err)
 	}
 	if err := f.follow(ctx); err != nil {
 		return fmt.Errorf("execution %s was cancelled, but its final state could not be read: %w", f.execution.ID, err)

@@ -49,7 +49,7 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
 			Help: "Cancel the execution after this time, such as 10m. 0, the default, means no limit."},
 		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",
-			Help: "How long to try to reconnect to a server that cannot be reached."},
+			Help: "How long to retry requests while the server cannot be reached, or answers with a temporary error."},
 	}
 }
 
@@ -116,7 +116,7 @@ func (f *judgingFlags) followAndReport(
 	shown := newProgress(cmd.OutOrStdout(), started)
 	follower := &follower{
 		server: server, execution: started, runs: map[string]runShown{}, transcripts: f.JUnit != "" || f.JSON != "",
-		reconnectTimeout: f.Reconnect, onChange: shown.changed,
+		onChange: shown.changed,
 	}
 	followErr := follower.follow(ctx)
 	if ctx.Err() != nil && follower.execution.FinishedAt == nil {

@@ -50,6 +50,7 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	server.RetryFor(c.Reconnect)
 	if err := c.removeReports(); err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 		RejudgeAgentTestExecution struct{ Execution executionShown }
 	}
 	// The start cannot be interrupted: without its id, the execution could not be cancelled.
-	if err := server.Query(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input},
+	if err := server.Mutate(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input}, nil,
 		&started); err != nil {
 		return exitUnstarted(ctx, err)
 	}

@@ -99,6 +99,7 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	server.RetryFor(c.Reconnect)
 	if err := c.removeReports(); err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	var response struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
-	err = server.Query(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &response)
+	err = server.Mutate(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, nil, &response)
 	return response.StartAgentTestExecution.Execution, err
 }
 

@@ -8,9 +8,12 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,6 +32,8 @@ type cuttableProxy struct {
 	failures chan struct{}
 	// noStreams refuses event streams, as some proxies do.
 	noStreams bool
+	// isHung lets requests wait until their clients disconnect.
+	isHung atomic.Bool
 }
 
 func newCuttableProxy(t *testing.T, target string, noStreams bool) *cuttableProxy {
@@ -44,6 +49,11 @@ func newCuttableProxy(t *testing.T, target string, noStreams bool) *cuttableProx
 		},
 	}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.isHung.Load() {
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after reading the body
+			<-r.Context().Done()
+			return
+		}
 		if r.Header.Get("Accept") == "text/event-stream" {
 			c.streams <- struct{}{}
 			if c.noStreams {
@@ -133,6 +143,43 @@ func TestTestRunWithoutEventsIsPolled(t *testing.T) {
 	o := testAgainst(t.Context(), newCuttableProxy(t, b.url, true).URL, b.key, "run", "--test", test, "--repeat", "5")
 	require.Equal(t, 0, o.code, o.out+o.log)
 	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is reported once")
+}
+
+func TestInterruptedTestRunEndsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "--workers", "0")
+	test := b.simulation(t, "Passing", holds)
+	for name, c := range map[string]struct {
+		signals, code int
+		says          string
+	}{
+		"one signal": {1, 3, "could not be cancelled, and continues on the server: the server at "},
+		"two":        {2, 4, "interrupted again: execution execution_"},
+	} {
+		proxy := newCuttableProxy(t, b.url, false)
+		junit := filepath.Join(t.TempDir(), "junit.xml")
+		//nolint:gosec // The tests' own program.
+		command := exec.CommandContext(t.Context(), os.Args[0], "test", "run", "--test", test, "--junit", junit)
+		command.Env = append(b.environment(t), asCommand+"=1", "AGENTGRAPH_URL="+proxy.URL)
+		var out, log dbtest.Output
+		command.Stdout, command.Stderr = &out, &log
+		require.NoError(t, command.Start())
+		<-proxy.streams
+		proxy.isHung.Store(true)
+		require.NoError(t, command.Process.Signal(syscall.SIGTERM))
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(junit)
+			return err == nil
+		}, time.Minute, 5*time.Millisecond, "the report is written before the server answers")
+		require.Contains(t, out.String(), "Cancelling the execution on the server\n")
+		if c.signals == 2 {
+			require.NoError(t, command.Process.Signal(syscall.SIGTERM))
+		}
+		_ = command.Wait()
+		require.Equal(t, c.code, command.ProcessState.ExitCode(), name+out.String()+log.String())
+		require.Contains(t, log.String(), c.says)
+		require.Equal(t, 1, readJUnit(t, junit).Errors)
+	}
 }
 
 func TestTestRunWithLostServerIsAnError(t *testing.T) {

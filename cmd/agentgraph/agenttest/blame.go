@@ -134,9 +134,9 @@ const blameUpdatedDocument = blameFields + `subscription ($id: ID!) { blameUpdat
 // ends.
 func (c *blameCommand) search(ctx context.Context, server *client.Client, out io.Writer, test *blamedTest) error {
 	var started struct{ StartBlame struct{ Search *searchShown } }
-	// The start cannot be interrupted: without its id, the search could not be cancelled.
-	err := server.Mutate(context.WithoutCancel(ctx), startBlameDocument, client.Variables{"input": client.Variables{
-		"testId": test.ID, "repeats": c.Repeat}}, nil, &started)
+	longer, stop := outlive(ctx)
+	defer stop()
+	err := start(ctx, server, startBlameDocument, client.Variables{"testId": test.ID, "repeats": c.Repeat}, &started)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -150,10 +150,12 @@ func (c *blameCommand) search(ctx context.Context, server *client.Client, out io
 	})
 	if ctx.Err() != nil {
 		var cancelled struct{ CancelBlame struct{ Search *searchShown } }
-		if err := server.Query(context.WithoutCancel(ctx), cancelBlameDocument,
-			client.Variables{"id": test.Blame.Search.ID}, &cancelled); err == nil {
-			test.Blame.Search = cancelled.CancelBlame.Search
+		if err := server.Query(longer, cancelBlameDocument, client.Variables{"id": test.Blame.Search.ID},
+			&cancelled); err != nil {
+			return client.Exit(client.ExitCancelled, fmt.Errorf("the search %s could not be cancelled, and may continue on "+
+				"the server: %w", test.Blame.Search.ID, err))
 		}
+		test.Blame.Search = cancelled.CancelBlame.Search
 		return client.Exit(client.ExitCancelled, errors.New("the search was cancelled"))
 	}
 	if err != nil {

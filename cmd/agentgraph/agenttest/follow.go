@@ -1,8 +1,10 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -187,11 +189,7 @@ const runUpdatedDocument = runFields + `subscription ($id: ID!) { agentTestRunUp
 const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {executionId: $id}) { execution { id } }
 	}`
 
-const (
-	firstWait, lastWait = 50 * time.Millisecond, 2 * time.Second
-	// cancelTimeout is how long to wait for a cancelled execution to end.
-	cancelTimeout = 15 * time.Second
-)
+const firstWait, lastWait = 50 * time.Millisecond, 2 * time.Second
 
 // follower follows an execution until its end. Events arrive early, but some may be missed. So the follower queries the
 // execution again whenever the event stream ends.
@@ -238,14 +236,19 @@ func (f *follower) follow(ctx context.Context) error {
 
 // cancel cancels the execution, unless it has finished, and waits until the runs in progress end.
 func (f *follower) cancel(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
+	cancelling, stop := context.WithTimeoutCause(ctx, cancelTimeout, errCancelTimeout)
 	defer stop()
-	err := f.server.Query(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
-	if err != nil && client.CodeOf(err) != model.Conflict {
-		return fmt.Errorf("execution %s could not be cancelled: %w", f.execution.ID, err)
+	err := f.server.Query(cancelling, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
+	switch {
+	case errors.Is(context.Cause(ctx), errInterruptedAgain):
+		return client.Exit(client.ExitCancelled, fmt.Errorf("%w: execution %s may continue on the server",
+			errInterruptedAgain, f.execution.ID))
+	case err != nil && client.CodeOf(err) != model.Conflict:
+		return fmt.Errorf("execution %s could not be cancelled, and continues on the server: %w", f.execution.ID, err)
 	}
 	if err := f.follow(ctx); err != nil {
-		return fmt.Errorf("execution %s was cancelled, but its final state could not be read: %w", f.execution.ID, err)
+		return client.Exit(client.ExitCancelled, fmt.Errorf("execution %s was cancelled, but its final state could not be "+
+			"read: %w", f.execution.ID, cmp.Or(context.Cause(ctx), err)))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (r report) writeMarkdown(ctx context.Context, server *client.Client, path s
 	}
 	seen, left := map[string]bool{}, 0
 	for _, run := range r.Runs {
-		if run.Status != "Failed" || run.Test == nil || seen[run.Test.ID] {
+		if r.isLost || run.Status != "Failed" || run.Test == nil || seen[run.Test.ID] {
 			continue
 		}
 		if seen[run.Test.ID] = true; len(seen) > maxBlamed {

@@ -120,8 +120,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// begin checks the input, prints an estimate of the execution, and starts it. The start cannot be interrupted: without
-// its id, the execution could not be cancelled.
+// begin checks the input, prints an estimate of the execution, and starts it.
 func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	server *client.Client) (started executionShown, err error) {
 	if err := c.checkBaseline(ctx, server); err != nil {
@@ -148,7 +147,7 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	var response struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
-	err = server.Mutate(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, nil, &response)
+	err = start(ctx, server, startDocument, input, &response)
 	return response.StartAgentTestExecution.Execution, err
 }
 

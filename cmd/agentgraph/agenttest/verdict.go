@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"time"
@@ -44,7 +45,11 @@ func (r *report) decide(connErr error) {
 	switch {
 	case connErr != nil:
 		r.isLost = true
-		set(client.ExitServer, "%v", connErr)
+		code := client.ExitServer
+		if coded, isCoded := errors.AsType[*client.ExitError](connErr); isCoded && coded.Code == client.ExitCancelled {
+			code = client.ExitCancelled
+		}
+		set(code, "%v", connErr)
 	case r.Execution.Status == "Cancelled" && r.timeout > 0:
 		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs, because it took longer than --timeout %s",
 			counts.endedRuns()-counts.Cancelled, counts.Total, r.timeout)

@@ -127,7 +127,7 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 			"--baseline: at most 5 executions, not 6"},
 		"early stops do not lower the weight of a test": {[]string{"--test", passing + "," + failing, "--repeat", "4",
 			"--until-failed", "--concurrency", "1", "--min-pass-rate", "0.6"}, 1,
-			[]string{"Pass rate: 80 % of 5 judged"}, "the mean pass rate of the tests is 50 %, below 60 %"},
+			[]string{"Mean pass rate of the tests: 50 %; of all 5 judged runs: 80 % [38–96 %]\n"}, "the mean pass rate of the tests is 50 %, below 60 %"},
 		"stops that a baseline cannot use": {[]string{"--test", passing, "--until-failed", "--baseline", "x"}, 2, nil,
 			"--until-failed and --baseline cannot be combined"},
 		"no rate": {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 2, nil,
@@ -292,6 +292,7 @@ func TestRunWritesReports(t *testing.T) {
 	require.Equal(t, map[string]int{"total": 12, "queued": 0, "running": 0, "passed": 6, "failed": 4, "error": 2,
 		"cancelled": 0, "skipped": 0}, whole.Execution.Counts)
 	require.InDelta(t, 0.6, *whole.Execution.PassRate, 1e-9)
+	require.InDelta(t, 0.6, *whole.DecidingPassRate, 1e-9)
 	require.Len(t, whole.Runs, 12)
 	for _, run := range whole.Runs {
 		require.NotEmpty(t, run.Messages)

@@ -47,9 +47,10 @@ type junitResult struct {
 
 // jsonReport is a parsed JSON report.
 type jsonReport struct {
-	Outcome   string
-	ExitCode  int
-	Execution struct {
+	Outcome          string
+	ExitCode         int
+	DecidingPassRate *float64
+	Execution        struct {
 		ID         string
 		Counts     map[string]int
 		PassRate   *float64

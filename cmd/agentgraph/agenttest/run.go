@@ -52,9 +52,9 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
-			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once Wald's sequential test decides between a good " +
-				"and a bad pass rate, such as 0.9,0.5. This is the default with --baseline, unless --repeat " +
-				"is given."},
+			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once Wald's sequential test shows that its pass rate is " +
+				"the good one and not the bad one, such as 0.9,0.5. A bad test keeps all of its runs. This is the default " +
+				"with --baseline, unless --repeat is given."},
 		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
 			Help: "Run the tests with this variant of the agent, and compare it with the first variant. LABEL alone is the " +
 				"unchanged agent. CHANGES is one or more of model=NAME, version=N, prompt=@FILE and SETTING=VALUE, with " +

@@ -139,11 +139,12 @@ func (f *judgingFlags) followAndReport(
 		final.Execution.Counts = follower.counts()
 	}
 	final.decide(followErr)
-	err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON), final.writeMarkdown(longer, server, f.Markdown))
+	err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON))
 	console := ""
 	if !final.isLost {
 		console = server.Console(longer)
 	}
+	err = errors.Join(err, final.writeMarkdown(longer, server, console, f.Markdown))
 	shown.close(final, console)
 	if err = errors.Join(shown.err, err); err != nil {
 		return client.Exit(max(final.ExitCode, client.ExitServer), err)

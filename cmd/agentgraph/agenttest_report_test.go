@@ -94,7 +94,7 @@ var junitSchema = map[string]struct{ attributes, children string }{
 
 var junitTime = regexp.MustCompile(`^(([0-9]{0,3},)*[0-9]{3}|[0-9]{0,3})*(\.[0-9]{0,3})?$`)
 
-// requireJUnitSchema fails if the report does not fit junitSchema.
+// requireJUnitSchema fails if the report does not match junitSchema.
 func requireJUnitSchema(t *testing.T, report []byte) {
 	t.Helper()
 	parents := []string{""}

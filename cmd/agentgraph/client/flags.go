@@ -60,7 +60,7 @@ func (f Flags) server(cmd *cobra.Command) (Server, error) {
 		return given, nil
 	}
 	contexts, err := ReadContexts()
-	if err != nil {
+	if err != nil && (f.Context != "" || !errors.Is(err, errNoDirectory)) {
 		return Server{}, err
 	}
 	if name := cmp.Or(f.Context, contexts.Current); name != "" {

@@ -142,6 +142,9 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	}
 	// Older servers have no estimates. Any other error will occur again when the execution starts.
 	if estimate, err := c.fit(ctx, server, input); err == nil {
+		if len(c.Baseline) == 0 && !cli.IsTerminal(cmd.ErrOrStderr()) {
+			estimate.NoticedFalls = nil // nobody plans a comparison here
+		}
 		cmd.PrintErrln(estimate)
 	}
 	var response struct {

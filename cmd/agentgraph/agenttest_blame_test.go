@@ -162,7 +162,8 @@ func TestMarkdownNamesErrorsFlakyTestsAndTheBaseline(t *testing.T) {
 		judgeWho(t, func() bool { return asked.Add(1) != 2 }))
 	_, flaky := b.inFolder(t, "Nightly | @all", "Flaky", undecided)
 	report := filepath.Join(t.TempDir(), "report.md")
-	require.Equal(t, 1, b.test(t, "run", "--test", flaky, "--repeat", "2", "--concurrency", "1", "--markdown", report).code)
+	ran := b.test(t, "run", "--test", flaky, "--repeat", "2", "--concurrency", "1", "--markdown", report)
+	require.Equal(t, 1, ran.code, ran.log)
 	written, err := os.ReadFile(report)
 	require.NoError(t, err)
 	require.Equal(t, b.head(t, "1 of 2 runs failed", "2 runs: 1 passed, 1 failed", written)+

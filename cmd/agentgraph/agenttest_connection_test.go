@@ -126,7 +126,8 @@ func TestTestRunWaitsForItsServer(t *testing.T) {
 	t.Cleanup(front.Close)
 	o := testAgainst(t.Context(), front.URL, b.key, "run", "--test", test)
 	require.Equal(t, 0, o.code, o.out+o.log)
-	require.Equal(t, 1, strings.Count(o.log, "Retrying for up to 1m0s: the server answered 503 Service Unavailable"), o.log)
+	require.Equal(t, 1, strings.Count(o.log, "Retrying for up to 1m0s: the server answered 503 Service Unavailable"),
+		o.log)
 	require.EqualValues(t, 2, starts.Load())
 	listed := b.test(t, "executions", "--json")
 	require.Equal(t, 1, strings.Count(listed.out, `"status"`), listed.out)

@@ -173,8 +173,8 @@ func (f *judgingFlags) complete(ctx context.Context, server *client.Client, fina
 func (f *judgingFlags) writeInterrupted(interim report, follower *follower) {
 	interim.Execution, interim.Runs = follower.execution, follower.results()
 	interim.Execution.Counts = follower.counts()
-	interim.decide(client.Exit(client.ExitCancelled, fmt.Errorf("the command was interrupted; execution %s may continue on "+
-		"the server", interim.Execution.ID)))
+	interim.decide(client.Exit(client.ExitCancelled, fmt.Errorf("the command was interrupted; execution %s may continue "+
+		"on the server", interim.Execution.ID)))
 	// The final reports report errors.
 	_, _ = interim.writeJUnit(f.JUnit), interim.writeJSON(f.JSON)
 }

@@ -55,8 +55,8 @@ func (r report) page() string {
 	return "/runs/" + shown
 }
 
-// junitSuites is a report that matches the schema of Jenkins' xUnit plugin, junit-10.xsd. The plugin refuses a report with
-// any other attribute or element, such as properties of a testcase.
+// junitSuites is a report that matches the schema of Jenkins' xUnit plugin, junit-10.xsd. The plugin refuses a report
+// with any other attribute or element, such as properties of a testcase.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`

@@ -40,8 +40,8 @@ func simulatorShare(runs []runShown) string {
 		simulators, client.Pluralize(bad, "run"))
 }
 
-// summary returns the counts and rates of an execution as lines. The rate that decides is first. The chance that several
-// runs all pass is left out if tests stopped early, because it would count only the others.
+// summary returns the counts and rates of an execution as lines. The rate that decides is first. The chance that
+// several runs all pass is left out if tests stopped early, because it would count only the others.
 func (e executionShown) summary(runs []runShown) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %v", client.Pluralize(e.Counts.Total, "run"), e.Counts)

@@ -93,9 +93,9 @@ func allPassed(runs int) string {
 	return fmt.Sprintf("all %d runs passed", runs)
 }
 
-// passRate returns the mean of the pass rates of the tests and rows, with its name. The share of all runs that passed would
-// be wrong: a test that stopped early has fewer runs, so it would count less than the others. The mean is computed
-// exactly and rounded once: 7 of 100 is not below 0.07.
+// passRate returns the mean of the pass rates of the tests and rows, with its name. The share of all runs that passed
+// would be wrong: a test that stopped early has fewer runs, so it would count less than the others. The mean is
+// computed exactly and rounded once: 7 of 100 is not below 0.07.
 func passRate(runs []runShown) (rate float64, name string) {
 	type tally struct{ passed, judged int64 }
 	tallies := map[string]tally{}

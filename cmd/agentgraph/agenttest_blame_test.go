@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,8 +35,9 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 	require.Equal(t, 1, b.test(t, "run", "--test", test, "--markdown", report).code)
 	written, err := os.ReadFile(report)
 	require.NoError(t, err)
-	require.Equal(t, "**Failed**: 1 of 1 runs failed\n\n### Says where to \\*park\\*\n\nFrom prompt version 2 to 3:\n\n"+
-		"- lost in “Getting here”: “- Cars park free of charge **behind the building**.”\n", string(written))
+	require.Equal(t, b.head(t, "1 of 1 runs failed", "1 run: 0 passed, 1 failed", written)+
+		"### Front &lt;desk&gt;: Says where to \\*park\\*\n\n- not met: says \"behind the building\"\n\n"+
+		"From prompt version 2 to 3:\n\n- lost in “Getting here”: “- Cars park free of charge **behind the building**.”\n", string(written))
 
 	asked := b.test(t, "blame", "where to")
 	require.Zero(t, asked.code, asked.log)
@@ -138,8 +141,57 @@ func TestMarkdownNamesFailedRows(t *testing.T) {
 	require.Equal(t, 1, b.test(t, "run", "--agent", b.agent, "--markdown", report).code)
 	written, err := os.ReadFile(report)
 	require.NoError(t, err)
-	require.Equal(t, "**Failed**: 3 of 4 runs failed\n\n### Greets\n\n“second\\_row” never passed before.\n"+
-		"“row 3” never passed before.\n\n### Never passes\n\nThe test never passed before.\n", string(written))
+	require.Equal(t, b.head(t, "3 of 4 runs failed", "4 runs: 1 passed, 3 failed", written)+
+		"### Front &lt;desk&gt;: Greets\n\n“second\\_row” never passed before.\n\n- not met: says \"Never\"\n\n"+
+		"“row 3” never passed before.\n\n- not met: says \"Nowhere\"\n\n"+
+		"### Front &lt;desk&gt;: Never passes\n\nThe test never passed before.\n\n- not met: says \"Never\"\n", string(written))
+}
+
+// head returns the beginning of a Markdown report. It copies the id of the execution from the report.
+func (b *bench) head(t *testing.T, reason, counts string, report []byte) string {
+	t.Helper()
+	return "**Failed**: " + reason + "\n\n" + counts + ", 0 error, 0 cancelled\n\n[Console](<" + b.url +
+		"/console/tests?agent=" + b.agent + "&execution=" + regexp.MustCompile(`execution_\w+`).FindString(string(report)) +
+		">)\n\n"
+}
+
+func TestMarkdownNamesErrorsFlakyTestsAndTheBaseline(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	b := newBench(t, "--judge-model", "strict", "--judge-api-key", "strict-key", "--judge-base-url",
+		judgeWho(t, func() bool { return asked.Add(1) != 2 }))
+	_, flaky := b.inFolder(t, "Nightly | @all", "Flaky", undecided)
+	report := filepath.Join(t.TempDir(), "report.md")
+	ran := b.test(t, "run", "--test", flaky, "--repeat", "2", "--concurrency", "1", "--markdown", report)
+	require.Equal(t, 1, ran.code, ran.log)
+	written, err := os.ReadFile(report)
+	require.NoError(t, err)
+	require.Equal(t, b.head(t, "1 of 2 runs failed", "2 runs: 1 passed, 1 failed", written)+
+		"### Front &lt;desk&gt; / Nightly \\| &#64;all: Flaky\n\nThe test failed in some runs and passed in others.\n\n"+
+		"- not met: is never rude\n", string(written))
+
+	// Most tests have long names, and their criteria fail.
+	many := newBench(t)
+	base := many.test(t, "run", "--test", many.simulation(t, "Passing", holds))
+	require.Zero(t, base.code, base.log)
+	baseline := regexp.MustCompile(`execution_\w+`).FindString(base.out)
+	many.simulation(t, "Erring", undecided)
+	var long []string
+	for i := range 20 {
+		long = append(long, fmt.Sprintf(`says "%02d%s"`, i, strings.Repeat("@", 400)))
+	}
+	for i := range 20 {
+		many.simulation(t, fmt.Sprintf("%02d%s", i, strings.Repeat("@", 200)), long...)
+	}
+	o := many.test(t, "run", "--agent", many.agent, "--baseline", baseline, "--repeat", "1", "--markdown", report)
+	require.Equal(t, 1, o.code, o.out+o.log)
+	written, err = os.ReadFile(report)
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(written), 65_536)
+	require.Contains(t, string(written), "\nAgainst "+strings.ReplaceAll(baseline, "_", `\_`)+": ")
+	require.Contains(t, string(written), "- 15 more\n")
+	require.Regexp(t, `\n\d+ tests more failed\.\n`, string(written))
+	require.Regexp(t, `\n\n### Not judged\n\n- Front &lt;desk&gt;: Erring \\\[1\\\]: Judge: .+\n$`, string(written))
 }
 
 func TestBlameNamesTheTestIfThePromptDidNotChange(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -126,7 +127,8 @@ func TestRunExitCodesFollowVerdicts(t *testing.T) {
 			"--baseline: at most 5 executions, not 6"},
 		"early stops do not lower the weight of a test": {[]string{"--test", passing + "," + failing, "--repeat", "4",
 			"--until-failed", "--concurrency", "1", "--min-pass-rate", "0.6"}, 1,
-			[]string{"Pass rate: 80 % of 5 judged"}, "the mean pass rate of the tests is 50 %, below 60 %"},
+			[]string{"Mean pass rate of the tests: 50 %; of all 5 judged runs: 80 % [38–96 %]\n"},
+			"the mean pass rate of the tests is 50 %, below 60 %"},
 		"stops that a baseline cannot use": {[]string{"--test", passing, "--until-failed", "--baseline", "x"}, 2, nil,
 			"--until-failed and --baseline cannot be combined"},
 		"no rate": {[]string{"--test", passing, "--min-pass-rate", "NaN"}, 2, nil,
@@ -187,6 +189,18 @@ func TestErrorsSayWhyTheServerDoesNotAnswer(t *testing.T) {
 	reader := newKey(t, dbtest.Open(t, b.database, dbtest.Options()).Tenant(b.companyID(t)), model.APIKeyScopeRead)
 	elsewhere := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusMovedPermanently))
 	t.Cleanup(elsewhere.Close)
+	answering := func(status int, contentType, text string) string {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, text)
+		}))
+		t.Cleanup(server.Close)
+		return server.URL
+	}
+	encrypted := httptest.NewTLSServer(http.NotFoundHandler())
+	encrypted.Config.ErrorLog = log.New(io.Discard, "", 0)
+	t.Cleanup(encrypted.Close)
 	for name, c := range map[string]struct {
 		url, key string
 		code     int
@@ -197,11 +211,22 @@ func TestErrorsSayWhyTheServerDoesNotAnswer(t *testing.T) {
 		"no scope":  {b.url, reader, 3, "simulate"},
 		"redirect": {elsewhere.URL, b.key, 3, "the server answered 301 Moved Permanently instead of GraphQL: check its " +
 			"address"},
+		"busy": {answering(429, "text/html", "<p>"), b.key, 3,
+			"the server answered 429 Too Many Requests: wait, then try again"},
+		"restarting": {answering(502, "text/html", "<p>"), b.key, 3, "the server answered 502 Bad Gateway, perhaps from a " +
+			"proxy before it: check that the server runs, then try again"},
+		"a page": {answering(200, "text/html", "<p>"), b.key, 3,
+			"the server answered 200 OK with text/html instead of GraphQL: check its address"},
+		"no data": {answering(200, "application/json", `{"data":null}`), b.key, 3,
+			"the server answered 200 OK with application/json instead of GraphQL: check its address"},
+		"certificate": {encrypted.URL, b.key, 3, "x509: certificate signed by unknown authority: SSL_CERT_FILE can name a " +
+			"file with the certificate of its authority"},
+		"no TLS":   {strings.Replace(b.url, "http:", "https:", 1), b.key, 3, "server gave HTTP response to HTTPS client"},
 		"no url":   {"example", b.key, 2, "--url must be an address"},
 		"password": {"http://user:hunter2@127.0.0.1:1", b.key, 2, "--url must not contain a password"},
 		"no key":   {b.url, " ", 2, "--api-key or AGENTGRAPH_API_KEY must hold a key"},
 	} {
-		ran := testAgainst(t.Context(), c.url, c.key, "run", "--agent", b.agent)
+		ran := testAgainst(t.Context(), c.url, c.key, "run", "--agent", b.agent, "--reconnect", "0s")
 		require.Equal(t, c.code, ran.code, "%s: %s", name, ran.log)
 		require.Contains(t, ran.log, c.says, name)
 		require.NotContains(t, ran.log, "hunter2", name)
@@ -268,6 +293,7 @@ func TestRunWritesReports(t *testing.T) {
 	require.Equal(t, map[string]int{"total": 12, "queued": 0, "running": 0, "passed": 6, "failed": 4, "error": 2,
 		"cancelled": 0, "skipped": 0}, whole.Execution.Counts)
 	require.InDelta(t, 0.6, *whole.Execution.PassRate, 1e-9)
+	require.InDelta(t, 0.6, *whole.DecidingPassRate, 1e-9)
 	require.Len(t, whole.Runs, 12)
 	for _, run := range whole.Runs {
 		require.NotEmpty(t, run.Messages)
@@ -315,7 +341,7 @@ func TestInterruptedTestRunIsCancelledOnTheServer(t *testing.T) {
 	require.Len(t, kept.AgentTestExecutions.Nodes, 1)
 	require.Equal(t, "Cancelled", kept.AgentTestExecutions.Nodes[0].Status)
 	require.NotNil(t, kept.AgentTestExecutions.Nodes[0].FinishedAt)
-	require.Equal(t, 3, readJUnit(t, junit).Skipped)
+	require.Equal(t, 3, readJUnit(t, junit).Suites[0].Skipped)
 }
 
 func TestTimedOutTestRunIsCancelledOnTheServer(t *testing.T) {

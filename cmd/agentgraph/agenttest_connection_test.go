@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,20 +28,32 @@ type cuttableProxy struct {
 	*httptest.Server
 	target  atomic.Pointer[url.URL]
 	streams chan struct{}
+	// failures receives each request that the target did not answer.
+	failures chan struct{}
 	// noStreams refuses event streams, as some proxies do.
 	noStreams bool
+	// isHung lets requests wait until their clients disconnect.
+	isHung atomic.Bool
 }
 
 func newCuttableProxy(t *testing.T, target string, noStreams bool) *cuttableProxy {
 	t.Helper()
-	c := &cuttableProxy{streams: make(chan struct{}, 100), noStreams: noStreams}
+	c := &cuttableProxy{streams: make(chan struct{}, 100), failures: make(chan struct{}, 100), noStreams: noStreams}
 	c.pointTo(t, target)
 	proxy := &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(c.target.Load()) },
 		FlushInterval: -1,
-		ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) {
+			c.failures <- struct{}{}
+			w.WriteHeader(http.StatusBadGateway)
+		},
 	}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.isHung.Load() {
+			_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after reading the body
+			<-r.Context().Done()
+			return
+		}
 		if r.Header.Get("Accept") == "text/event-stream" {
 			c.streams <- struct{}{}
 			if c.noStreams {
@@ -70,12 +86,55 @@ func TestTestRunResumesAfterALostConnection(t *testing.T) {
 	<-proxy.streams
 	proxy.pointTo(t, "http://127.0.0.1:1") // the server cannot be reached
 	proxy.CloseClientConnections()
-	<-proxy.streams // the client has tried to reconnect
+	<-proxy.failures // the client has tried to reconnect
 	proxy.pointTo(t, serve(t, b.database, b.key).url)
 	o := <-ran
 	require.Equal(t, 0, o.code, o.out+o.log)
 	require.Contains(t, o.out, "5 runs: 5 passed")
 	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is reported once")
+}
+
+// A server that restarts, or a proxy before it, delays the start of a test run. A start whose response was lost is not
+// repeated.
+func TestTestRunWaitsForItsServer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	test := b.simulation(t, "Passing", holds)
+	target, err := url.Parse(b.url)
+	require.NoError(t, err)
+	proxy := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		FlushInterval: -1,
+	}
+	var requests, starts atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		switch n := requests.Add(1); {
+		case n == 1:
+			panic(http.ErrAbortHandler) // the connection is reset
+		case n == 2:
+			w.Header().Set("Retry-After", "3")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case bytes.Contains(body, []byte("startAgentTestExecution(")) && starts.Add(1) == 1:
+			proxy.ServeHTTP(httptest.NewRecorder(), r)
+			w.WriteHeader(http.StatusBadGateway)
+		default:
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(front.Close)
+	o := testAgainst(t.Context(), front.URL, b.key, "run", "--test", test)
+	require.Equal(t, 0, o.code, o.out+o.log)
+	require.Equal(t, 1, strings.Count(o.log, "Retrying for up to 1m0s: the server answered 503 Service Unavailable"),
+		o.log)
+	require.EqualValues(t, 2, starts.Load())
+	listed := b.test(t, "executions", "--json")
+	require.Equal(t, 1, strings.Count(listed.out, `"status"`), listed.out)
+
+	requests.Store(0)
+	o = testAgainst(t.Context(), front.URL, b.key, "list")
+	require.Equal(t, 0, o.code, o.out+o.log)
 }
 
 func TestTestRunWithoutEventsIsPolled(t *testing.T) {
@@ -85,6 +144,43 @@ func TestTestRunWithoutEventsIsPolled(t *testing.T) {
 	o := testAgainst(t.Context(), newCuttableProxy(t, b.url, true).URL, b.key, "run", "--test", test, "--repeat", "5")
 	require.Equal(t, 0, o.code, o.out+o.log)
 	require.Equal(t, 5, strings.Count(o.out, "Passed     Passing"), "each run is reported once")
+}
+
+func TestInterruptedTestRunEndsWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "--workers", "0")
+	test := b.simulation(t, "Passing", holds)
+	for name, c := range map[string]struct {
+		signals, code int
+		says          string
+	}{
+		"one signal": {1, 3, "could not be cancelled, and continues on the server: the server at "},
+		"two":        {2, 4, "interrupted again: execution execution_"},
+	} {
+		proxy := newCuttableProxy(t, b.url, false)
+		junit := filepath.Join(t.TempDir(), "junit.xml")
+		//nolint:gosec // The tests' own program.
+		command := exec.CommandContext(t.Context(), os.Args[0], "test", "run", "--test", test, "--junit", junit)
+		command.Env = append(b.environment(t), asCommand+"=1", "AGENTGRAPH_URL="+proxy.URL)
+		var out, log dbtest.Output
+		command.Stdout, command.Stderr = &out, &log
+		require.NoError(t, command.Start())
+		<-proxy.streams
+		proxy.isHung.Store(true)
+		require.NoError(t, command.Process.Signal(syscall.SIGTERM))
+		require.Eventually(t, func() bool {
+			_, err := os.Stat(junit)
+			return err == nil
+		}, time.Minute, 5*time.Millisecond, "the report is written before the server answers")
+		require.Contains(t, out.String(), "Cancelling the execution on the server\n")
+		if c.signals == 2 {
+			require.NoError(t, command.Process.Signal(syscall.SIGTERM))
+		}
+		_ = command.Wait()
+		require.Equal(t, c.code, command.ProcessState.ExitCode(), name+out.String()+log.String())
+		require.Contains(t, log.String(), c.says)
+		require.Equal(t, 1, readJUnit(t, junit).Errors)
+	}
 }
 
 func TestTestRunWithLostServerIsAnError(t *testing.T) {

@@ -14,8 +14,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judgeProvider serves a judge model that accepts one key and the temperatures 0 and 1. It counts requests.
+// judgeProvider serves a judge model that accepts one key and the temperatures 0 and 1. It counts requests, and fails
+// the first run.
 func judgeProvider(t *testing.T, asked *atomic.Int64) string {
+	t.Helper()
+	return judgeWho(t, func() bool { return asked.Add(1) > 1 })
+}
+
+// judgeWho serves a judge model with the verdicts of a function.
+func judgeWho(t *testing.T, passes func() bool) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -31,7 +38,7 @@ func judgeProvider(t *testing.T, asked *atomic.Int64) string {
 			return
 		}
 		// The judge is stricter at temperature 0.
-		verdict, _ := json.Marshal(fmt.Sprintf(`{"evidence":[],"rationale":"So it is.","passed":%t}`, asked.Add(1) > 1))
+		verdict, _ := json.Marshal(fmt.Sprintf(`{"evidence":[],"rationale":"So it is.","passed":%t}`, passes()))
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = fmt.Fprintf(w, "data: {\"choices\":[{\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: "+
 			"[DONE]\n\n", verdict)

@@ -58,11 +58,12 @@ func TestRunComparesVariants(t *testing.T) {
 		require.Contains(t, string(text), `<testsuite name="Front &lt;desk&gt; · `+suite+`" tests="4"`)
 	}
 	require.Equal(t, 1, strings.Count(string(text), `name="Opening · draft [1]"`))
-	require.NotContains(t, string(text), "inputTokens", "the offline model's tokens are estimates")
+	require.NotContains(t, string(text), "tokens read", "the offline model's tokens are estimates")
 
 	text, err = os.ReadFile(markdown)
 	require.NoError(t, err)
-	require.Regexp(t, `(?s)^\*\*Failed\*\*: 8 of 12 runs failed\n\n\| VARIANT \| PASSED \| AGAINST now \|.+\n(\|---){9}\|\n`+
+	require.Regexp(t, `(?s)^\*\*Failed\*\*: 8 of 12 runs failed\n\n12 runs: 4 passed, 8 failed, 0 error, 0 cancelled\n\n`+
+		`\[Console\]\(<.+>\)\n\n\| VARIANT \| PASSED \| AGAINST now \|.+\n(\|---){9}\|\n`+
 		`\| now \| 0/4 \\\[0–49 %\\\] \| – .+\n\| draft \| 4/4 .+ improved, p = .+\n\n`+
 		`\| TEST \| now \| first \| draft \|\n(\|---){4}\|\n\| Opening \| 0/4 \| 0/4 \| 4/4 .*\|\n$`, string(text))
 

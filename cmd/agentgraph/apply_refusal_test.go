@@ -21,7 +21,10 @@ func TestInvalidFilesAreRefusedBeforeWriting(t *testing.T) {
 		text string
 		says []string
 	}{
-		"syntax":         {"agents:\n  - name: [A\n", []string{"company.yaml:2: "}},
+		"syntax": {"agents:\n  - name: [A\n", []string{"company.yaml:2: "}},
+		"merge conflict": {"tools: []\n<<<<<<< HEAD\nagents: []\n=======\n>>>>>>> topic\n", []string{
+			"company.yaml:2: the file has the markers of a merge conflict: resolve it first",
+		}},
 		"same key twice": {"agents: []\nagents: []\n", []string{"company.yaml:2: ", "already defined"}},
 		"no mapping":     {"- a\n", []string{"company.yaml:1: must be a mapping"}},
 		"two documents":  {"agents: []\n---\ntools: []\n", []string{"company.yaml:3: must hold a single document"}},

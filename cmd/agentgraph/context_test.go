@@ -52,10 +52,13 @@ func TestContextsSelectServerAndKey(t *testing.T) {
 	require.Equal(t, company("Two"), asked(env, "--context", "two").out)
 	require.Equal(t, company("Two"), asked(append(env, "AGENTGRAPH_URL=http://127.0.0.1:1"), "--context", "two").out,
 		"a context is never mixed with the environment")
-	require.Equal(t, 3, asked(append(env, "AGENTGRAPH_URL=http://127.0.0.1:1", "AGENTGRAPH_API_KEY=x")).code,
+	require.Equal(t, 3, asked(append(env, "AGENTGRAPH_URL="+url, "AGENTGRAPH_API_KEY=x")).code,
 		"the environment comes before the context in use")
 	require.Equal(t, 0, process(t, "", env, "context", "use", "two").code)
 	require.Equal(t, company("Two"), asked(env).out)
+
+	require.Contains(t, asked(nil).log, "--api-key or AGENTGRAPH_API_KEY must hold a key", "without HOME")
+	require.Contains(t, asked(nil, "--context", "one").log, "set HOME or XDG_CONFIG_HOME")
 
 	mixed := asked(env, "--context", "one", "--api-key", "x")
 	require.Equal(t, outcome{2, "", "agentgraph: --context cannot be combined with --url or --api-key\n"}, mixed)

@@ -41,7 +41,7 @@ agentgraph test blame "Says where to park" --repeat 10 --yes`,
 		{Into: &c.Markdown, Name: "markdown", Placeholder: "FILE", Help: "Write the result in Markdown, for a comment " +
 			"on a pull request."},
 		{Into: &c.Reconnect, Name: "reconnect", Default: "1m",
-			Help: "How long to try to reconnect to a server that cannot be reached."},
+			Help: "How long to retry requests while the server cannot be reached, or answers with a temporary error."},
 	}, &c.OutputFlag)
 }
 
@@ -61,6 +61,7 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	server.RetryFor(c.Reconnect)
 	if err := removeReport(c.Markdown); err != nil {
 		return client.Exit(client.ExitServer, err)
 	}
@@ -135,9 +136,9 @@ const blameUpdatedDocument = blameFields + `subscription ($id: ID!) { blameUpdat
 // ends.
 func (c *blameCommand) search(ctx context.Context, server *client.Client, out io.Writer, test *blamedTest) error {
 	var started struct{ StartBlame struct{ Search *searchShown } }
-	// The start cannot be interrupted: without its id, the search could not be cancelled.
-	err := server.Query(context.WithoutCancel(ctx), startBlameDocument, client.Variables{"input": client.Variables{
-		"testId": test.ID, "repeats": c.Repeat}}, &started)
+	longer, stop := outlive(ctx)
+	defer stop()
+	err := start(ctx, server, startBlameDocument, client.Variables{"testId": test.ID, "repeats": c.Repeat}, &started)
 	if err != nil {
 		return client.ExitWith(ctx, err)
 	}
@@ -151,10 +152,12 @@ func (c *blameCommand) search(ctx context.Context, server *client.Client, out io
 	})
 	if ctx.Err() != nil {
 		var cancelled struct{ CancelBlame struct{ Search *searchShown } }
-		if err := server.Query(context.WithoutCancel(ctx), cancelBlameDocument,
-			client.Variables{"id": test.Blame.Search.ID}, &cancelled); err == nil {
-			test.Blame.Search = cancelled.CancelBlame.Search
+		if err := server.Query(longer, cancelBlameDocument, client.Variables{"id": test.Blame.Search.ID},
+			&cancelled); err != nil {
+			return client.Exit(client.ExitCancelled, fmt.Errorf("the search %s could not be cancelled, and may continue on "+
+				"the server: %w", test.Blame.Search.ID, err))
 		}
+		test.Blame.Search = cancelled.CancelBlame.Search
 		return client.Exit(client.ExitCancelled, errors.New("the search was cancelled"))
 	}
 	if err != nil {

@@ -1,8 +1,10 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -187,11 +189,7 @@ const runUpdatedDocument = runFields + `subscription ($id: ID!) { agentTestRunUp
 const cancelDocument = `mutation ($id: ID!) { cancelAgentTestExecution(input: {executionId: $id}) { execution { id } }
 	}`
 
-const (
-	firstWait, lastWait = 50 * time.Millisecond, 2 * time.Second
-	// cancelTimeout is how long to wait for a cancelled execution to end.
-	cancelTimeout = 15 * time.Second
-)
+const firstWait, lastWait = 50 * time.Millisecond, 2 * time.Second
 
 // follower follows an execution until its end. Events arrive early, but some may be missed. So the follower queries the
 // execution again whenever the event stream ends.
@@ -202,15 +200,12 @@ type follower struct {
 	runs map[string]runShown
 	// transcripts makes the follower read finished runs with their transcripts.
 	transcripts bool
-	// reconnectTimeout is how long to wait for an unreachable server.
-	reconnectTimeout time.Duration
 	// onChange receives each run that is new or has changed its status, with the counts at that moment.
 	onChange func(runShown, countsShown)
 }
 
 // follow returns nil once the execution is finished and all of its runs are known.
 func (f *follower) follow(ctx context.Context) error {
-	var lost time.Time
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		// It does not matter why the stream ended, because the execution is queried next. Without events, this loop polls.
 		_ = f.server.Subscribe(ctx, client.Request{Query: runUpdatedDocument,
@@ -228,14 +223,10 @@ func (f *follower) follow(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil && f.execution.FinishedAt != nil:
 			return nil
-		case err == nil:
-			lost = time.Time{}
-		case !client.IsTemporary(err):
-			return err
-		case lost.IsZero():
-			lost = time.Now()
-		case time.Since(lost) > f.reconnectTimeout:
+		case err != nil && client.IsTemporary(err):
 			return fmt.Errorf("%w; execution %s continues on the server", err, f.execution.ID)
+		case err != nil:
+			return err
 		}
 		if err := pause(ctx, wait); err != nil {
 			return err
@@ -245,19 +236,19 @@ func (f *follower) follow(ctx context.Context) error {
 
 // cancel cancels the execution, unless it has finished, and waits until the runs in progress end.
 func (f *follower) cancel(ctx context.Context) error {
-	ctx, stop := context.WithTimeout(ctx, cancelTimeout)
+	cancelling, stop := context.WithTimeoutCause(ctx, cancelTimeout, errCancelTimeout)
 	defer stop()
-	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		err := f.server.Query(ctx, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
-		if err == nil || client.CodeOf(err) == model.Conflict {
-			break
-		}
-		if !client.IsTemporary(err) || pause(ctx, wait) != nil {
-			return fmt.Errorf("execution %s could not be cancelled: %w", f.execution.ID, err)
-		}
+	err := f.server.Query(cancelling, cancelDocument, client.Variables{"id": f.execution.ID}, &struct{}{})
+	switch {
+	case errors.Is(context.Cause(ctx), errInterruptedAgain):
+		return client.Exit(client.ExitCancelled, fmt.Errorf("%w: execution %s may continue on the server",
+			errInterruptedAgain, f.execution.ID))
+	case err != nil && client.CodeOf(err) != model.Conflict:
+		return fmt.Errorf("execution %s could not be cancelled, and continues on the server: %w", f.execution.ID, err)
 	}
 	if err := f.follow(ctx); err != nil {
-		return fmt.Errorf("execution %s was cancelled, but its final state could not be read: %w", f.execution.ID, err)
+		return client.Exit(client.ExitCancelled, fmt.Errorf("execution %s was cancelled, but its final state could not be "+
+			"read: %w", f.execution.ID, cmp.Or(context.Cause(ctx), err)))
 	}
 	return nil
 }

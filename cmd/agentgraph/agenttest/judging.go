@@ -49,7 +49,7 @@ func (f *judgingFlags) Declare() cli.Flags {
 		{Into: &f.Timeout, Name: "timeout", Env: "AGENTGRAPH_TEST_TIMEOUT", Placeholder: "DURATION",
 			Help: "Cancel the execution after this time, such as 10m. 0, the default, means no limit."},
 		{Into: &f.Reconnect, Name: "reconnect", Env: "AGENTGRAPH_TEST_RECONNECT", Default: "1m",
-			Help: "How long to try to reconnect to a server that cannot be reached."},
+			Help: "How long to retry requests while the server cannot be reached, or answers with a temporary error."},
 	}
 }
 
@@ -116,36 +116,37 @@ func (f *judgingFlags) followAndReport(
 	shown := newProgress(cmd.OutOrStdout(), started)
 	follower := &follower{
 		server: server, execution: started, runs: map[string]runShown{}, transcripts: f.JUnit != "" || f.JSON != "",
-		reconnectTimeout: f.Reconnect, onChange: shown.changed,
+		onChange: shown.changed,
 	}
+	longer, stop := outlive(ctx)
+	defer stop()
+	final := report{Server: server.Server(), MinPassRate: f.MinPassRate, IsCorrected: f.Corrected}
 	followErr := follower.follow(ctx)
 	if ctx.Err() != nil && follower.execution.FinishedAt == nil {
 		shown.cancelling(context.Cause(ctx))
-		followErr = follower.cancel(context.WithoutCancel(ctx))
+		f.writeInterrupted(final, follower)
+		followErr = follower.cancel(longer)
 	}
-	var err error
-	final := report{Server: server.Server(), Execution: follower.execution, Runs: follower.results(),
-		MinPassRate: f.MinPassRate, IsCorrected: f.Corrected}
+	final.Execution, final.Runs = follower.execution, follower.results()
 	if errors.Is(context.Cause(ctx), errTimeout) {
 		final.timeout = f.Timeout
 	}
 	if status := follower.execution.Status; followErr == nil && status != "Cancelled" && status != "Cancelling" {
-		final.Comparison, followErr = compare(context.WithoutCancel(ctx))
-		final.Execution.Corrected, err = readCorrectedRate(context.WithoutCancel(ctx), server, started.ID)
-		if f.Corrected {
-			followErr = cmp.Or(followErr, err) // older servers have no corrected rates
-		}
-		final.Execution.Variants, err = readVariants(context.WithoutCancel(ctx), server, final.Execution)
-		followErr = cmp.Or(followErr, err)
+		followErr = f.complete(longer, server, &final, compare)
 	}
 	if followErr != nil {
 		// The last counts from the server are older than the events.
 		final.Execution.Counts = follower.counts()
 	}
 	final.decide(followErr)
-	shown.close(final, server.Console(context.WithoutCancel(ctx)))
-	if err = errors.Join(shown.err, final.writeJUnit(f.JUnit), final.writeJSON(f.JSON),
-		final.writeMarkdown(context.WithoutCancel(ctx), server, f.Markdown)); err != nil {
+	err := errors.Join(final.writeJUnit(f.JUnit), final.writeJSON(f.JSON))
+	console := ""
+	if !final.isLost {
+		console = server.Console(longer)
+	}
+	err = errors.Join(err, final.writeMarkdown(longer, server, console, f.Markdown))
+	shown.close(final, console)
+	if err = errors.Join(shown.err, err); err != nil {
 		return client.Exit(max(final.ExitCode, client.ExitServer), err)
 	}
 	if final.ExitCode == client.ExitDone {
@@ -154,9 +155,33 @@ func (f *judgingFlags) followAndReport(
 	return client.Exit(final.ExitCode, errors.New(final.Reason))
 }
 
+// complete adds to the report what is known only at the end: the comparison, the corrected rate and the variants.
+func (f *judgingFlags) complete(ctx context.Context, server *client.Client, final *report,
+	compare func(context.Context) (*comparisonShown, error)) (failure error) {
+	var err error
+	final.Comparison, failure = compare(ctx)
+	final.Execution.Corrected, err = readCorrectedRate(ctx, server, final.Execution.ID)
+	if f.Corrected {
+		failure = cmp.Or(failure, err) // older servers have no corrected rates
+	}
+	final.Execution.Variants, err = readVariants(ctx, server, final.Execution)
+	return cmp.Or(failure, err)
+}
+
+// writeInterrupted writes the reports of what is known when the command is interrupted. The runner of a pipeline may
+// kill the command before the server has cancelled the execution.
+func (f *judgingFlags) writeInterrupted(interim report, follower *follower) {
+	interim.Execution, interim.Runs = follower.execution, follower.results()
+	interim.Execution.Counts = follower.counts()
+	interim.decide(client.Exit(client.ExitCancelled, fmt.Errorf("the command was interrupted; execution %s may continue "+
+		"on the server", interim.Execution.ID)))
+	// The final reports report errors.
+	_, _ = interim.writeJUnit(f.JUnit), interim.writeJSON(f.JSON)
+}
+
 // exitUnstarted adds the exit code to an error that occurred before the execution started.
 func exitUnstarted(ctx context.Context, err error) error {
-	if errors.Is(context.Cause(ctx), errTimeout) {
+	if _, isCoded := errors.AsType[*client.ExitError](err); !isCoded && errors.Is(context.Cause(ctx), errTimeout) {
 		return client.Exit(client.ExitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout))
 	}
 	return client.ExitWith(ctx, err)

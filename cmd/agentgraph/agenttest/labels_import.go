@@ -63,7 +63,7 @@ func (c *labelsImport) Run(cmd *cobra.Command) error {
 			given[i] = label.input
 		}
 		with := client.Variables{"input": client.Variables{"labels": given}}
-		if err := server.Query(cmd.Context(), labelDocument, with, &answer); err != nil {
+		if err := server.Mutate(cmd.Context(), labelDocument, with, nil, &answer); err != nil {
 			return client.ExitWith(cmd.Context(), fmt.Errorf("%s saved, then: %w", client.Pluralize(saved, "label"),
 				&lineError{c.File, some, err}))
 		}

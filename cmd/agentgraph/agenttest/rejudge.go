@@ -50,6 +50,7 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	server.RetryFor(c.Reconnect)
 	if err := c.removeReports(); err != nil {
 		return err
 	}
@@ -60,9 +61,7 @@ func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
 	var started struct {
 		RejudgeAgentTestExecution struct{ Execution executionShown }
 	}
-	// The start cannot be interrupted: without its id, the execution could not be cancelled.
-	if err := server.Query(context.WithoutCancel(ctx), rejudgeDocument, client.Variables{"input": input},
-		&started); err != nil {
+	if err := start(ctx, server, rejudgeDocument, input, &started); err != nil {
 		return exitUnstarted(ctx, err)
 	}
 	rejudged := started.RejudgeAgentTestExecution.Execution

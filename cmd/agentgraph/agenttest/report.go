@@ -55,6 +55,8 @@ func (r report) page() string {
 	return "/runs/" + shown
 }
 
+// junitSuites is a report that matches the schema of Jenkins' xUnit plugin, junit-10.xsd. The plugin refuses a report
+// with any other attribute or element, such as properties of a testcase.
 type junitSuites struct {
 	XMLName xml.Name `xml:"testsuites"`
 	Name    string   `xml:"name,attr"`
@@ -66,14 +68,15 @@ type junitTotals struct {
 	Tests    int    `xml:"tests,attr"`
 	Failures int    `xml:"failures,attr"`
 	Errors   int    `xml:"errors,attr"`
-	Skipped  int    `xml:"skipped,attr"`
 	Time     string `xml:"time,attr"`
+	skipped  int
 	seconds  float64
 }
 
 type junitSuite struct {
 	Name string `xml:"name,attr"`
 	junitTotals
+	Skipped    int             `xml:"skipped,attr"`
 	Timestamp  string          `xml:"timestamp,attr,omitempty"`
 	Properties []junitProperty `xml:"properties>property"`
 	Cases      []junitCase     `xml:"testcase"`
@@ -85,15 +88,14 @@ type junitProperty struct {
 }
 
 type junitCase struct {
-	Class string `xml:"classname,attr"`
-	Name  string `xml:"name,attr"`
-	Time  string `xml:"time,attr"`
-	// Properties have the tokens, times and credits of the agent's answers.
-	Properties []junitProperty `xml:"properties>property,omitempty"`
-	Failure    *junitResult    `xml:"failure"`
-	Error      *junitResult    `xml:"error"`
-	Skipped    *junitResult    `xml:"skipped"`
-	Output     string          `xml:"system-out,omitempty"`
+	Class   string       `xml:"classname,attr"`
+	Name    string       `xml:"name,attr"`
+	Time    string       `xml:"time,attr"`
+	Failure *junitResult `xml:"failure"`
+	Error   *junitResult `xml:"error"`
+	Skipped *junitResult `xml:"skipped"`
+	// Output has the tokens, times and credits of the agent's answers. If the run did not pass, the transcript precedes.
+	Output string `xml:"system-out,omitempty"`
 }
 
 type junitResult struct {
@@ -149,6 +151,9 @@ func (r report) writeJUnit(path string) error {
 		all.countRun(lost)
 		all.Suites = append(all.Suites, suite)
 	}
+	for _, suite := range all.Suites {
+		suite.Skipped = suite.skipped
+	}
 	text, err := xml.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
@@ -176,7 +181,7 @@ func (t *junitTotals) countRun(run runShown) {
 	case "Failed":
 		t.Failures++
 	case "Cancelled", "Skipped":
-		t.Skipped++
+		t.skipped++
 	default:
 		t.Errors++
 	}
@@ -191,8 +196,7 @@ func (t *junitTotals) countRun(run runShown) {
 func (r runShown) junit(class, suffix string) junitCase {
 	var duration junitTotals
 	duration.countRun(r)
-	c := junitCase{Class: class, Name: r.title() + suffix, Time: duration.Time,
-		Properties: r.Usage.properties()}
+	c := junitCase{Class: class, Name: r.title() + suffix, Time: duration.Time, Output: r.Usage.summary()}
 	switch {
 	case r.Status == "Passed":
 		return c
@@ -210,7 +214,7 @@ func (r runShown) junit(class, suffix string) junitCase {
 		c.Error = &junitResult{Type: "Infrastructure", Message: "the result of the run could not be " +
 			"read", Text: r.describe(false)}
 	}
-	c.Output = r.transcript()
+	c.Output = r.transcript() + c.Output
 	return c
 }
 

@@ -52,9 +52,9 @@ agentgraph test run --agent "Clinic reception" --variant now --variant fast:mode
 		{Into: &c.UntilFailed, Name: "until-failed", Env: "AGENTGRAPH_TEST_UNTIL_FAILED", Xor: "until",
 			Help: "Stop repeating a test once one of its runs failed."},
 		{Into: &c.UntilDecided, Name: "until-decided", Env: "AGENTGRAPH_TEST_UNTIL_DECIDED", Xor: "until",
-			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once Wald's sequential test decides between a good " +
-				"and a bad pass rate, such as 0.9,0.5. This is the default with --baseline, unless --repeat " +
-				"is given."},
+			Placeholder: "GOOD,BAD", Help: "Stop repeating a test once Wald's sequential test shows that its pass rate is " +
+				"the good one and not the bad one, such as 0.9,0.5. A bad test keeps all of its runs. This is the default " +
+				"with --baseline, unless --repeat is given."},
 		{Into: &c.Variant, Name: "variant", Env: "AGENTGRAPH_TEST_VARIANT", Xor: "compared", Placeholder: "LABEL:CHANGES",
 			Help: "Run the tests with this variant of the agent, and compare it with the first variant. LABEL alone is the " +
 				"unchanged agent. CHANGES is one or more of model=NAME, version=N, prompt=@FILE and SETTING=VALUE, with " +
@@ -99,6 +99,7 @@ func (c *runCommand) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	server.RetryFor(c.Reconnect)
 	if err := c.removeReports(); err != nil {
 		return err
 	}
@@ -119,8 +120,7 @@ const startDocument = executionFields + `mutation ($input: StartAgentTestExecuti
 	startAgentTestExecution(input: $input) { execution { ...execution } }
 }`
 
-// begin checks the input, prints an estimate of the execution, and starts it. The start cannot be interrupted: without
-// its id, the execution could not be cancelled.
+// begin checks the input, prints an estimate of the execution, and starts it.
 func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	server *client.Client) (started executionShown, err error) {
 	if err := c.checkBaseline(ctx, server); err != nil {
@@ -142,12 +142,15 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	}
 	// Older servers have no estimates. Any other error will occur again when the execution starts.
 	if estimate, err := c.fit(ctx, server, input); err == nil {
+		if len(c.Baseline) == 0 && !cli.IsTerminal(cmd.ErrOrStderr()) {
+			estimate.NoticedFalls = nil // nobody plans a comparison here
+		}
 		cmd.PrintErrln(estimate)
 	}
 	var response struct {
 		StartAgentTestExecution struct{ Execution executionShown }
 	}
-	err = server.Query(context.WithoutCancel(ctx), startDocument, client.Variables{"input": input}, &response)
+	err = start(ctx, server, startDocument, input, &response)
 	return response.StartAgentTestExecution.Execution, err
 }
 

@@ -249,7 +249,7 @@ func (e executionShown) describe(runs []runShown) string {
 	var text strings.Builder
 	writeFields(&text, "Execution", e.ID, "Agent", e.Agent, "Status", e.state(), "Verdict", orDash(e.Verdict),
 		"Repeats", e.Repeats, "Created", e.CreatedAt.UTC().Format(time.DateTime), "Finished", formatTime(e.FinishedAt))
-	text.WriteString(e.summary() + variantsSummary(e.Variants) + flaky(runs) + "\n")
+	text.WriteString(e.summary(runs) + variantsSummary(e.Variants) + flaky(runs) + "\n")
 	table := [][]string{{"RUN", "STATUS", "TOOK", "TEST"}}
 	for _, run := range runs {
 		table = append(table, []string{run.ID, run.Status, formatDuration(run.DurationMs), run.title()})

@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 // summary returns the outcome of the execution as lines.
 func (r report) summary(style client.Style) string {
 	var text strings.Builder
-	text.WriteString(r.Execution.summary())
+	text.WriteString(r.Execution.summary(r.Runs))
 	text.WriteString(variantsSummary(r.Execution.Variants))
 	text.WriteString(simulatorShare(r.Runs) + flaky(r.Runs))
 	if r.Comparison != nil {
@@ -39,8 +40,9 @@ func simulatorShare(runs []runShown) string {
 		simulators, client.Pluralize(bad, "run"))
 }
 
-// summary returns the counts and rates of an execution as lines.
-func (e executionShown) summary() string {
+// summary returns the counts and rates of an execution as lines. The rate that decides is first. The chance that
+// several runs all pass is left out if tests stopped early, because it would count only the others.
+func (e executionShown) summary(runs []runShown) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: %v", client.Pluralize(e.Counts.Total, "run"), e.Counts)
 	if e.StartedAt != nil && e.FinishedAt != nil {
@@ -48,8 +50,13 @@ func (e executionShown) summary() string {
 	}
 	text.WriteString("\n")
 	if e.PassRate != nil {
-		fmt.Fprintf(&text, "Pass rate: %s of %d judged%s", percent(*e.PassRate), e.Counts.Passed+e.Counts.Failed, e.Interval)
-		if k := len(e.PassHatK); k > 1 {
+		if rate, name := passRate(runs); name == meanPassRate {
+			fmt.Fprintf(&text, "Mean pass rate of the tests: %s; of all %d judged runs: %s%s", percent(rate), e.Counts.judged(),
+				percent(*e.PassRate), e.Interval)
+		} else {
+			fmt.Fprintf(&text, "Pass rate: %s of %d judged%s", percent(*e.PassRate), e.Counts.judged(), e.Interval)
+		}
+		if k := len(e.PassHatK); k > 1 && e.Counts.Skipped == 0 {
 			fmt.Fprintf(&text, "; chance that %d runs of a test all pass: %s (%s)", k, percent(e.PassHatK[k-1]),
 				client.Pluralize(e.PassHatKTests[k-1], "test"))
 		}
@@ -125,9 +132,12 @@ func flaky(runs []runShown) string {
 // testKey identifies a test, its row and its variant, even if another test has the same name. A deleted test is
 // identified by its name only.
 func (r runShown) testKey() string {
-	name := nameWithVariant(nameWithRow(r.TestName, r.RowName, r.RowNumber), r.Variant)
-	if r.Test == nil {
-		return " " + name
+	id := ""
+	if r.Test != nil {
+		id = r.Test.ID
 	}
-	return r.Test.ID + " " + name
+	if r.RowNumber != nil {
+		id += "#" + strconv.Itoa(*r.RowNumber) // another row can have the name "row 2"
+	}
+	return id + " " + nameWithVariant(nameWithRow(r.TestName, r.RowName, r.RowNumber), r.Variant)
 }

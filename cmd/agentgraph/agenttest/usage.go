@@ -81,24 +81,3 @@ func (u *usageShown) fallback() string {
 }
 
 func seconds(ms float64) string { return strconv.FormatFloat(ms/1000, 'f', 2, 64) + " s" }
-
-// properties returns the usage for JUnit, or nil without answers of language models.
-func (u *usageShown) properties() []junitProperty {
-	if !u.isMeasured() {
-		return nil
-	}
-	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
-	properties := []junitProperty{
-		{"models", strings.Join(u.Models, ", ")}, {"fallbacks", strconv.Itoa(u.Fallbacks)},
-		{"inputTokens", number(u.InputTokens)}, {"cachedTokens", number(u.CachedTokens)},
-		{"outputTokens", number(u.OutputTokens)}, {"credits", number(u.Credits)},
-	}
-	for name, values := range map[string]*percentiles{"firstTokenMs": u.FirstTokenMs, "tookMs": u.TookMs} {
-		if values != nil {
-			properties = append(properties, junitProperty{name + ".p50", number(values.P50)},
-				junitProperty{name + ".max", number(values.Max)})
-		}
-	}
-	slices.SortFunc(properties, func(a, b junitProperty) int { return strings.Compare(a.Name, b.Name) })
-	return properties
-}

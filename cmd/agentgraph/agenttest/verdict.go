@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"time"
@@ -17,6 +18,8 @@ type report struct {
 	Reason      string   `json:"reason"`
 	Server      string   `json:"server"`
 	MinPassRate *float64 `json:"minPassRate"`
+	// DecidingPassRate is the rate that --min-pass-rate is compared with, or nil if there is none.
+	DecidingPassRate *float64 `json:"decidingPassRate"`
 	// IsCorrected is set if MinPassRate is a bound of the corrected pass rate.
 	IsCorrected bool             `json:"isCorrected,omitempty"`
 	Execution   executionShown   `json:"execution"`
@@ -37,14 +40,21 @@ func (r *report) decide(connErr error) {
 		r.ExitCode, r.Reason = code, fmt.Sprintf(format, args...)
 	}
 	judged := counts.judged()
-	rate, name := r.rate()
+	rate, name := passRate(r.Runs)
 	if r.IsCorrected && r.Execution.Corrected != nil {
 		rate, name = r.Execution.Corrected.Rate, "corrected pass rate"
+	}
+	if judged > 0 && (!r.IsCorrected || r.Execution.Corrected != nil) {
+		r.DecidingPassRate = &rate
 	}
 	switch {
 	case connErr != nil:
 		r.isLost = true
-		set(client.ExitServer, "%v", connErr)
+		code := client.ExitServer
+		if coded, isCoded := errors.AsType[*client.ExitError](connErr); isCoded && coded.Code == client.ExitCancelled {
+			code = client.ExitCancelled
+		}
+		set(code, "%v", connErr)
 	case r.Execution.Status == "Cancelled" && r.timeout > 0:
 		set(client.ExitCancelled, "the execution was cancelled after %d of %d runs, because it took longer than --timeout %s",
 			counts.endedRuns()-counts.Cancelled, counts.Total, r.timeout)
@@ -83,13 +93,13 @@ func allPassed(runs int) string {
 	return fmt.Sprintf("all %d runs passed", runs)
 }
 
-// rate returns the mean of the pass rates of the tests and rows, with its name. The share of all runs that passed would
-// be wrong: a test that stopped early has fewer runs, so it would count less than the others. The mean is computed
-// exactly and rounded once: 7 of 100 is not below 0.07.
-func (r *report) rate() (rate float64, name string) {
+// passRate returns the mean of the pass rates of the tests and rows, with its name. The share of all runs that passed
+// would be wrong: a test that stopped early has fewer runs, so it would count less than the others. The mean is
+// computed exactly and rounded once: 7 of 100 is not below 0.07.
+func passRate(runs []runShown) (rate float64, name string) {
 	type tally struct{ passed, judged int64 }
 	tallies := map[string]tally{}
-	for _, run := range r.Runs {
+	for _, run := range runs {
 		t, isPassed := tallies[run.testKey()], run.Status == "Passed"
 		if isPassed {
 			t.passed++
@@ -109,9 +119,12 @@ func (r *report) rate() (rate float64, name string) {
 	}
 	rate, _ = sum.Float64()
 	if len(judged) > 1 {
-		return rate, "mean pass rate of the tests"
+		return rate, meanPassRate
 	}
 	return rate, "pass rate"
 }
+
+// meanPassRate is the name of the pass rate of tests with different numbers of judged runs.
+const meanPassRate = "mean pass rate of the tests"
 
 func percent(share float64) string { return fmt.Sprintf("%.4g %%", 100*share) }

@@ -127,7 +127,7 @@ func (c *Chat) Run(cmd *cobra.Command) error {
 			}
 		}
 	}
-	if err := server.Query(ctx, startChatDocument, client.Variables{"input": input}, &started); err != nil {
+	if err := server.Mutate(ctx, startChatDocument, client.Variables{"input": input}, nil, &started); err != nil {
 		if client.CodeOf(err) == "UNPROCESSABLE" && strings.Contains(err.Error(), "mandatory") {
 			err = client.Exit(client.ExitUsage, fmt.Errorf("%w: add --data NAME=VALUE for each of them", err))
 		}

@@ -36,9 +36,9 @@ func (t *conversation) approve(ctx context.Context, line string) error {
 	line = strings.ToLower(strings.TrimSpace(line))
 	id := t.waiting[0]
 	t.waiting = t.waiting[1:]
-	err := t.server.Query(ctx, answerApprovalDocument, client.Variables{"input": client.Variables{
+	err := t.server.Mutate(ctx, answerApprovalDocument, client.Variables{"input": client.Variables{
 		"toolCallId": id, "isApproved": line == "y" || line == "yes",
-	}}, &struct{}{})
+	}}, nil, &struct{}{})
 	if client.CodeOf(err) != "" {
 		t.screen.showError(err) // for example, another person has already answered
 		return nil

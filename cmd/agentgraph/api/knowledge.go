@@ -114,7 +114,7 @@ func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
 	for some := range slices.Chunk(questions, questionsPerRequest) {
 		var added json.RawMessage
 		with := client.Variables{"input": client.Variables{"datasetId": dataset, "questions": some}}
-		if err := server.Query(ctx, addQuestionsDocument, with, &added); err != nil {
+		if err := server.Mutate(ctx, addQuestionsDocument, with, nil, &added); err != nil {
 			return nil, nil, err
 		}
 	}

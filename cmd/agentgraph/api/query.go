@@ -66,7 +66,16 @@ func (c *Query) Run(cmd *cobra.Command) error {
 			return err
 		}))
 	}
-	_, whole, err := server.Execute(ctx, request)
+	var whole json.RawMessage
+	execute := func() (err error) {
+		_, whole, err = server.Execute(ctx, request)
+		return err
+	}
+	if kind == ast.Query {
+		err = server.Retry(ctx, execute)
+	} else {
+		err = execute() // a repeated mutation could take effect twice
+	}
 	// A response that is not JSON does not come from a gateway, and err reports that.
 	if text := bytes.TrimSpace(whole); json.Valid(text) {
 		if cli.IsTerminal(cmd.OutOrStdout()) {

@@ -1,12 +1,14 @@
 package apply
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -271,7 +273,14 @@ func asNamed(directory fs.FS, name string) string {
 	return found
 }
 
+// conflictMarker begins a part of a file that a merge could not decide.
+var conflictMarker = regexp.MustCompile(`(?m)^<{7} `)
+
 func parseSource(name string, text []byte) (*source, error) {
+	if at := conflictMarker.FindIndex(text); at != nil {
+		return nil, fmt.Errorf("%s:%d: the file has the markers of a merge conflict: resolve it first", name,
+			1+bytes.Count(text[:at[0]], []byte("\n")))
+	}
 	root, err := cli.ParseYAML(text)
 	if err != nil {
 		return nil, syntaxError(name, err)

@@ -4,42 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// api sends requests, and retries after temporary errors.
-type api struct{ client *client.Client }
-
-const (
-	// attempts is the maximum number of attempts, over about half a minute.
-	attempts = 6
-	// firstWait is the wait before the first retry. The wait doubles for each further retry.
-	firstWait = time.Second
-)
-
-// retry calls do until it succeeds, its error is not temporary, or no attempts are left.
-func (a *api) retry(ctx context.Context, do func() error) error {
-	wait := firstWait
-	for attempt := 1; ; attempt++ {
-		err := do()
-		if err == nil || !client.IsTemporary(err) || attempt == attempts {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
-		}
-		wait *= 2
-	}
-}
-
-// Query does the same as the client's Query, with retries.
-func (a *api) Query(ctx context.Context, document string, with client.Variables, into any) error {
-	return a.retry(ctx, func() error { return a.client.Query(ctx, document, with, into) })
-}
+// api is a client that reads whole companies.
+type api struct{ *client.Client }
 
 // readResources returns all resources that a query lists. isWhole is set for a query without pages.
 func (a *api) readResources(ctx context.Context, query string, isWhole bool) (nodes []object, err error) {
@@ -47,7 +17,7 @@ func (a *api) readResources(ctx context.Context, query string, isWhole bool) (no
 	if isWhole {
 		err = a.Query(ctx, query, client.Variables{}, &read)
 	} else {
-		read.Page, err = client.ReadAll[json.RawMessage](ctx, a, query, client.Variables{}, 0)
+		read.Page, err = client.ReadAll[json.RawMessage](ctx, a.Client, query, client.Variables{}, 0)
 	}
 	for _, text := range read.Page {
 		value, err := decodeJSON(text)

@@ -43,7 +43,7 @@ func (c *TestExport) Run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	agents, err := server.client.FindAll(cmd.Context(), client.Agents, c.Agent)
+	agents, err := server.FindAll(cmd.Context(), client.Agents, c.Agent)
 	if err != nil {
 		return client.ExitWith(cmd.Context(), err)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/model"
 )
@@ -44,12 +42,8 @@ func (w *writer) mutate(ctx context.Context, mutation, selection string, input o
 	file *client.File) (object, error) {
 	document := fmt.Sprintf("mutation ($input: %s%sInput!) { answer: %s(input: $input) { %s } }",
 		strings.ToUpper(mutation[:1]), mutation[1:], mutation, selection)
-	key := uuid.NewString()
 	var answer struct{ Answer json.RawMessage }
-	err := w.api.retry(ctx, func() error {
-		return w.api.client.Mutate(ctx, key, document, client.Variables{"input": input}, file, &answer)
-	})
-	if err != nil {
+	if err := w.api.Mutate(ctx, document, client.Variables{"input": input}, file, &answer); err != nil {
 		return nil, err
 	}
 	value, err := decodeJSON(answer.Answer)

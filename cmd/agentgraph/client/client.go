@@ -13,12 +13,10 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/agentgraph/agentgraph/model"
 )
 
 const (
@@ -39,44 +37,11 @@ type Client struct {
 	// agent is the User-Agent header.
 	agent string
 	http  *http.Client
-}
-
-// refusal is an error in a response of the server.
-type refusal struct {
-	status int
-	// code is empty if the response did not come from a gateway.
-	code    model.Code
-	message string
-}
-
-func (r *refusal) Error() string { return r.message }
-
-// NotFound returns an error for an object that does not exist.
-func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
-
-// IsTemporary reports whether the same request can succeed if it is sent again later. It is true for every error that
-// is not the server's response.
-func IsTemporary(err error) bool {
-	var r *refusal
-	if !errors.As(err, &r) {
-		return true
-	}
-	switch r.code {
-	case model.RateLimited, model.Unavailable, model.Internal, model.UpstreamFailed:
-		return true
-	case "":
-		return r.status == http.StatusTooManyRequests || r.status >= http.StatusInternalServerError
-	}
-	return false
-}
-
-// CodeOf returns the code of an error in the server's response, or "" for any other error.
-func CodeOf(err error) model.Code {
-	var r *refusal
-	if errors.As(err, &r) {
-		return r.code
-	}
-	return ""
+	// patience is how long a request is retried.
+	patience time.Duration
+	// log receives one line if a request is retried for some seconds.
+	log       io.Writer
+	isRetried sync.Once
 }
 
 // Variables are the variables of a GraphQL operation.
@@ -99,38 +64,36 @@ type Request struct {
 	OperationName string `json:"operationName,omitempty"`
 }
 
-// Query executes a query or mutation and decodes its data. The error is a *refusal if the server answered.
+// Query executes a query, or a mutation that has the same effect when it is repeated, and decodes its data. It retries
+// after temporary errors. The error is a *refusal if the server answered.
 func (c *Client) Query(ctx context.Context, document string, with Variables, into any) error {
-	data, _, err := c.Execute(ctx, Request{Query: document, Variables: with})
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, into)
+	return c.Retry(ctx, func() error {
+		data, _, err := c.Execute(ctx, Request{Query: document, Variables: with})
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal(data, into)
+	})
 }
 
-// Execute executes a query or mutation. It returns the data and the unchanged response, even if the response has
+// Execute executes a query or mutation once. It returns the data and the unchanged response, even if the response has
 // errors. Without a response, the result response is nil.
 func (c *Client) Execute(ctx context.Context, request Request) (data, response json.RawMessage, err error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, nil, err
 	}
-	status, _, text, err := c.exchange(ctx, body, http.Header{})
+	status, answered, text, err := c.exchange(ctx, body, http.Header{})
 	if err != nil {
 		return nil, nil, err
 	}
-	data, err = result(status, text)
+	data, err = result(status, answered, text)
 	return data, text, err
-}
-
-// Querier executes queries: a Client, or a wrapper that retries.
-type Querier interface {
-	Query(ctx context.Context, document string, with Variables, into any) error
 }
 
 // ReadAll returns the nodes of all pages. It stops after the number of nodes in limit, unless limit is 0. The document
 // declares the variable $after, and gives its list the alias page.
-func ReadAll[T any](ctx context.Context, c Querier, document string, with Variables, limit int) ([]T, error) {
+func ReadAll[T any](ctx context.Context, c *Client, document string, with Variables, limit int) ([]T, error) {
 	with, all := maps.Clone(with), []T{}
 	for page := (PageInfo{HasNextPage: true}); page.HasNextPage && (limit == 0 || len(all) < limit); {
 		with["after"] = page.EndCursor
@@ -153,7 +116,7 @@ func ReadAll[T any](ctx context.Context, c Querier, document string, with Variab
 
 // exchange sends a request, and returns the status, headers and body of the response.
 func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) (int, http.Header, []byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errNoAnswer)
 	defer cancel()
 	header.Set("Accept", "application/json")
 	response, err := c.Send(ctx, "/graphql", body, header)
@@ -163,7 +126,7 @@ func (c *Client) exchange(ctx context.Context, body []byte, header http.Header) 
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return 0, nil, nil, c.unreachable(err)
+		return 0, nil, nil, c.unreachable(cmp.Or(context.Cause(ctx), err))
 	}
 	return response.StatusCode, response.Header, text, nil
 }
@@ -188,8 +151,9 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 	defer func() { _ = response.Body.Close() }()
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		text, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
-		_, err := result(response.StatusCode, text)
-		return cmp.Or[error](err, &refusal{response.StatusCode, "", "the server did not open a stream of events"})
+		_, err := result(response.StatusCode, response.Header, text)
+		return cmp.Or[error](err, &refusal{status: response.StatusCode,
+			message: "the server did not open a stream of events"})
 	}
 	name, data := "", []byte(nil)
 	lines := bufio.NewScanner(response.Body)
@@ -207,7 +171,7 @@ func (c *Client) Subscribe(ctx context.Context, request Request, each func(json.
 		case name == "complete":
 			return nil
 		case name == "next":
-			event, err := result(http.StatusOK, data)
+			event, err := result(http.StatusOK, response.Header, data)
 			if err == nil {
 				err = each(event)
 			}
@@ -233,42 +197,9 @@ func (c *Client) Send(ctx context.Context, path string, body []byte, header http
 	request.Header.Set("User-Agent", c.agent)
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, c.unreachable(err)
+		return nil, c.unreachable(cmp.Or(context.Cause(ctx), err))
 	}
 	return response, nil
-}
-
-// unreachable wraps an error with the address of the server.
-func (c *Client) unreachable(err error) error {
-	var sent *url.Error
-	if errors.As(err, &sent) {
-		err = sent.Err
-	}
-	return fmt.Errorf("the server at %s cannot be reached: %w", c.address, err)
-}
-
-// result returns the data of a GraphQL response, or its error.
-func result(status int, text []byte) (json.RawMessage, error) {
-	var response struct {
-		Data   json.RawMessage
-		Errors []struct {
-			Message    string
-			Extensions struct {
-				Code   model.Code
-				Fields map[string][]string
-			}
-		}
-	}
-	err := json.Unmarshal(text, &response)
-	if err == nil && len(response.Errors) > 0 {
-		first := response.Errors[0]
-		return nil, &refusal{status, first.Extensions.Code, withFields(first.Message, first.Extensions.Fields)}
-	}
-	if err != nil || status != http.StatusOK || len(response.Data) == 0 {
-		return nil, &refusal{status, "", fmt.Sprintf("the server answered %d %s instead of GraphQL: check its address",
-			status, http.StatusText(status))}
-	}
-	return response.Data, nil
 }
 
 // withFields lists the errors of all fields, unless there is only one: then the message already names it.

@@ -45,11 +45,13 @@ type Contexts struct {
 	Servers map[string]Server `yaml:"servers"`
 }
 
+var errNoDirectory = errors.New("there is no directory in which to save contexts: set HOME or XDG_CONFIG_HOME")
+
 // contextsPath returns the path of the contexts file in the user's configuration directory.
 func contextsPath() (string, error) {
 	directory, err := os.UserConfigDir()
 	if err != nil {
-		return "", errors.New("there is no directory in which to save contexts: set HOME or XDG_CONFIG_HOME")
+		return "", errNoDirectory
 	}
 	return filepath.Join(directory, "agentgraph", "contexts.yaml"), nil
 }

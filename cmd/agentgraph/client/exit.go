@@ -24,8 +24,8 @@ var ExitCodes = [...]string{
 	ExitFailed: "The command failed, or tests failed.",
 	ExitUsage:  "The command line or the request is invalid, or it names an object that does not exist.",
 	ExitServer: "The server cannot be reached, refuses the key, or failed.",
-	ExitCancelled: "Cancelled by Ctrl-C, SIGTERM, `--timeout` or on the server; or `--require-mocked` found tools " +
-		"that would be called for real.",
+	ExitCancelled: "Cancelled by Ctrl-C, SIGTERM, `--timeout` or on the server, or interrupted a second time; or " +
+		"`--require-mocked` found tools that would be called for real.",
 	ExitInconclusive: "Tests are inconclusive, `--corrected` has too few labels, or `knowledge evaluate` has no questions.",
 	ExitDiffers:      "`diff` or `--dry-run` found that the server differs from the files.",
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"cmp"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 
@@ -42,7 +43,7 @@ func (f Flags) Connect(cmd *cobra.Command) (*Client, error) {
 	if err != nil {
 		return nil, Exit(ExitUsage, err)
 	}
-	return server.connect("agentgraph/" + cli.Version(cmd)), nil
+	return server.connect("agentgraph/"+cli.Version(cmd), cmd.ErrOrStderr()), nil
 }
 
 // server returns the server from the first of these: the flags, a named context, the environment, the current context.
@@ -59,7 +60,7 @@ func (f Flags) server(cmd *cobra.Command) (Server, error) {
 		return given, nil
 	}
 	contexts, err := ReadContexts()
-	if err != nil {
+	if err != nil && (f.Context != "" || !errors.Is(err, errNoDirectory)) {
 		return Server{}, err
 	}
 	if name := cmp.Or(f.Context, contexts.Current); name != "" {
@@ -68,9 +69,12 @@ func (f Flags) server(cmd *cobra.Command) (Server, error) {
 	return given, nil
 }
 
-func (s Server) connect(agent string) *Client {
+func (s Server) connect(agent string, log io.Writer) *Client {
 	address := strings.TrimSuffix(strings.TrimRight(s.URL, "/"), "/graphql")
-	return &Client{address: address, agent: agent, key: s.APIKey, http: &http.Client{
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.OnProxyConnectResponse = checkProxy
+	return &Client{address: address, agent: agent, key: s.APIKey, patience: patience, log: log, http: &http.Client{
+		Transport: transport,
 		// Following a redirect could send the key to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}

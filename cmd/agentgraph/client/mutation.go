@@ -8,6 +8,8 @@ import (
 	"mime/multipart"
 	"net/http"
 
+	"github.com/google/uuid"
+
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -19,13 +21,18 @@ type File struct {
 	Content  []byte
 }
 
-// Mutate executes a mutation and decodes its data. A retry with the same idempotency key returns the first result
-// instead of executing again. file may be nil.
-func (c *Client) Mutate(ctx context.Context, key, document string, with Variables, file *File, into any) error {
+// Mutate executes a mutation and decodes its data. It retries after temporary errors, with an idempotency key: so the
+// mutation is executed once. The server executes it even if ctx ends. file may be nil.
+func (c *Client) Mutate(ctx context.Context, document string, with Variables, file *File, into any) error {
 	body, contentType, err := encode(document, with, file)
 	if err != nil {
 		return err
 	}
+	key := uuid.NewString()
+	return c.Retry(ctx, func() error { return c.mutateOnce(ctx, key, body, contentType, into) })
+}
+
+func (c *Client) mutateOnce(ctx context.Context, key string, body []byte, contentType string, into any) error {
 	status, answered, text, err := c.exchange(ctx, body, http.Header{
 		"Content-Type": {contentType}, "Idempotency-Key": {key},
 		// The server refuses forms without this header, because other sites could send them.
@@ -35,9 +42,9 @@ func (c *Client) Mutate(ctx context.Context, key, document string, with Variable
 		return err
 	}
 	if status == http.StatusConflict && answered.Get("Retry-After") != "" {
-		return &refusal{status, model.Unavailable, "the request is still in progress"}
+		return &refusal{status, model.Unavailable, "the request is still in progress", retryAfter(answered)}
 	}
-	data, err := result(status, text)
+	data, err := result(status, answered, text)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,12 @@ func wilson(passed, judged int32) *RateInterval {
 	return interval
 }
 
+// studentSide returns the quantile of Student's t-distribution at 97.5 %, by the expansion of Fisher and Cornish (1960).
+func studentSide(freedom float64) float64 {
+	const z = normalSide
+	return z + z*(z*z+1)/(4*freedom) + z*((5*z*z+16)*z*z+3)/(96*freedom*freedom)
+}
+
 // fisher returns the two-sided p-value of Fisher's exact test for equal chances to pass on both sides. The number of
 // runs on each side and the total number of passed runs are given. The p-value is the probability of the observed
 // result and of all results that are no more likely. It computes with integers, so that only the result is rounded.

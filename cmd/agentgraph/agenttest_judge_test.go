@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -89,6 +90,9 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	require.Zero(t, again.code, "%s%s", again.out, again.log)
 	require.EqualValues(t, 5, asked.Load(), "the conversation is not repeated")
 	require.Contains(t, again.out, "Judged by strict: same status in 1 of 1 run, same verdict in 2 of 2 criteria\n")
+	rejudged := regexp.MustCompile(`execution_\w+`).FindString(again.out + again.log)
+	compared := b.test(t, "compare", read.AgentTest.LastRun.Execution.ID, "--with", rejudged)
+	require.Contains(t, compared.out, "Both judged the same conversations.", compared.log)
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test,
 		criteria: ["says \"never said\""]}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
 	again = b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--criteria", "present")

@@ -264,16 +264,29 @@ func decidable(tests []passDistribution) []bool {
 	return each
 }
 
-// decidingRepeats returns how many runs of a test on each side would show the difference in four of five cases. It
-// returns nil if the rates are equal, or if the number exceeds maxDecidingRepeats. comparisons is the number of
-// comparisons with the same base.
+// decidingRepeats returns how many runs of a test on each side would show the difference in four of five cases. So does
+// each larger number. It returns nil if the rates are equal, or if the number exceeds maxDecidingRepeats. comparisons is
+// the number of comparisons with the same base.
 func decidingRepeats(base, head float64, comparisons int) *int32 {
+	const margin = 5 // of the approximation
 	mean := (base + head) / 2
-	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats, comparisons)
+	about := repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), 2*maxDecidingRepeats, comparisons)
+	if about == nil {
+		return nil
+	}
+	n, higher, lower := min(*about, maxDecidingRepeats)+margin, max(base, head), min(base, head)
+	for n > 1 && noticedDifference(higher, lower, n-1, comparisons) >= decided {
+		n--
+	}
+	if n > maxDecidingRepeats {
+		return nil
+	}
+	return &n
 }
 
-// decidingRepeatsOfAll does the same for the overall difference of all tests. It returns the number of runs of each
-// test, or nil if the number exceeds MaxRepeats. The variance of the sum is the sum of the tests' variances.
+// decidingRepeatsOfAll returns about how many runs would show the overall difference of all tests. It returns the number
+// of runs of each test, or nil if the number exceeds MaxRepeats. The variance of the sum is the sum of the tests'
+// variances.
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest, comparisons int) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {

@@ -240,9 +240,9 @@ func TestVerdictsProveOnlyWhatLabelsShow(t *testing.T) {
 // simulatedSizes are pairs of runs and labeled runs.
 var simulatedSizes = [][2]int{{50, 20}, {50, 40}, {100, 20}, {100, 40}, {100, 100}, {400, 20}, {400, 40}, {400, 100}}
 
-// For every rate from 50 to 99 %, few labels or many, and judges that pass any share of bad runs and fail up to 30 % of
-// good ones, the interval of an execution with its own labels covers the truth in at least 93 of 100 suites. The
-// allowance is three standard errors of the simulation, and half a point for the steps of binomial distributions.
+// In executions with their own labels, the interval covers the truth in at least 93 of 100 suites. So it does at rates
+// from 50 to 99 %, and for judges that pass any share of bad runs and fail up to 30 % of good ones. The allowance is
+// three standard errors of the simulation, and half a point for the steps of binomial distributions.
 func TestCorrectedRateCoversGoodAgents(t *testing.T) {
 	t.Parallel()
 	suites := 100
@@ -283,7 +283,7 @@ func TestCorrectedRateCoversGoodAgents(t *testing.T) {
 	}
 }
 
-// ownLabels draws the runs of one execution, of which the first are labeled, and returns how many of these are good.
+// ownLabels draws the runs of one execution and labels the first ones. It returns how many of these are good.
 func ownLabels(r *rand.Rand, all, labelled int, p, onGood, onBad float64) (runs judgedRuns, good int32) {
 	for i := range all {
 		isGood := r.Float64() < p

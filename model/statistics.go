@@ -45,7 +45,8 @@ func wilson(passed, judged int32) *RateInterval {
 	return interval
 }
 
-// studentSide returns the quantile of Student's t-distribution at 97.5 %, by the expansion of Fisher and Cornish (1960).
+// studentSide returns the quantile of Student's t-distribution at 97.5 %, by the expansion of Fisher and Cornish
+// (1960).
 func studentSide(freedom float64) float64 {
 	const z = normalSide
 	return z + z*(z*z+1)/(4*freedom) + z*((5*z*z+16)*z*z+3)/(96*freedom*freedom)
@@ -265,8 +266,8 @@ func decidable(tests []passDistribution) []bool {
 }
 
 // decidingRepeats returns how many runs of a test on each side would show the difference in four of five cases. So does
-// each larger number. It returns nil if the rates are equal, or if the number exceeds maxDecidingRepeats. comparisons is
-// the number of comparisons with the same base.
+// each larger number. It returns nil if the rates are equal, or if the number exceeds maxDecidingRepeats. comparisons
+// is the number of comparisons with the same base.
 func decidingRepeats(base, head float64, comparisons int) *int32 {
 	const margin = 5 // of the approximation
 	mean := (base + head) / 2
@@ -284,9 +285,9 @@ func decidingRepeats(base, head float64, comparisons int) *int32 {
 	return &n
 }
 
-// decidingRepeatsOfAll returns about how many runs would show the overall difference of all tests. It returns the number
-// of runs of each test, or nil if the number exceeds MaxRepeats. The variance of the sum is the sum of the tests'
-// variances.
+// decidingRepeatsOfAll returns about how many runs would show the overall difference of all tests. It returns the
+// number of runs of each test, or nil if the number exceeds MaxRepeats. The variance of the sum is the sum of the
+// tests' variances.
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest, comparisons int) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {

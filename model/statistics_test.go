@@ -135,7 +135,8 @@ func powerByCounting(higher, lower float64, n int32) (power float64) {
 	}
 	for more := range n + 1 {
 		for fewer := range n + 1 {
-			base, head := &AgentTestRunCounts{Passed: more, Failed: n - more}, &AgentTestRunCounts{Passed: fewer, Failed: n - fewer}
+			base := &AgentTestRunCounts{Passed: more, Failed: n - more}
+			head := &AgentTestRunCounts{Passed: fewer, Failed: n - fewer}
 			if newDistribution(base, head).fall() <= significantSide*rounding {
 				power += chance(higher, more) * chance(lower, fewer)
 			}

@@ -2367,8 +2367,8 @@ type NoticedFall {
   repeats: Int!
   """
   The highest pass rate below 1 that the comparison notices, a multiple of 0.1. If a test always passed and now has this
-  pass rate or less, the comparison reports it in at least nine of ten cases. Null if one test is too little evidence
-  for any drop, even to 0.
+  pass rate or less, the comparison reports it in at least nine of ten cases, provided that no other test fails. Null if
+  one test is too little evidence for any drop, even to 0.
   """
   passRate: Float
 }
@@ -4536,7 +4536,7 @@ type JudgeFigures {
   people: Int!
   "In how many pairs of a verdict and a label the judge and the person agree."
   agreement: CountedShare!
-  "Cohen's kappa of the judge and a person, averaged over people by the number of their labels: 1 for full agreement, 0 for agreement by chance. Null if it is not defined, such as when all verdicts are the same."
+  "Cohen's kappa of the judge and a person, averaged over people by the number of their labels: 1 for full agreement, 0 for agreement by chance. Null if it is defined for no person, since all verdicts and labels of each are equal."
   kappa: Float
   "In how many pairs of labels on the same verdict the two people agree."
   peopleAgreement: CountedShare!

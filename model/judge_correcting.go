@@ -82,7 +82,8 @@ func CorrectRates(targets []string, counts []*VerdictCounts, labelled []Labelled
 	return rates
 }
 
-// correctedBy returns the corrected pass rate of the judged runs of an execution, or nil with too few labels.
+// correctedBy returns the corrected pass rate of the judged runs of an execution, or nil with too few labels. A
+// conversation that the judge judged several times counts once, with its verdict in the target or else the newest.
 func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 	labelled []LabelledVerdict) *CorrectedPassRate {
 	corrected := &CorrectedPassRate{}
@@ -96,6 +97,7 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 		return &runs[i]
 	}
 	answers, labeledRuns := map[*AgentTestRun]map[string]*bool{}, []*AgentTestRun{}
+	labels, conversations := map[*CriterionLabel]bool{}, map[string]bool{}
 	for _, verdict := range labelled {
 		if verdict.Run.judge() != judge {
 			continue
@@ -104,19 +106,24 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 			answers[verdict.Run], labeledRuns = map[string]*bool{}, append(labeledRuns, verdict.Run)
 		}
 		answers[verdict.Run][verdict.Result.Criterion] = majority(verdict.Labels)
-		corrected.Labels += int32(len(verdict.Labels))
+		for _, label := range verdict.Labels {
+			labels[label] = true
+		}
 	}
-	for _, run := range labeledRuns {
+	corrected.Labels = int32(len(labels))
+	for _, run := range ownFirst(target, labeledRuns) {
 		truth, kind := run.passesWith(answers[run]), kindOfVerdict(run.Status, run.IsDoubtful)
-		switch its := runsOf(run.ExecutionID); {
-		case truth == nil:
+		if truth == nil || conversations[run.ConversationID()] {
 			continue
-		case *truth:
+		}
+		conversations[run.ConversationID()] = true
+		its := runsOf(run.ExecutionID)
+		if *truth {
 			its.passed[kind]++
-		default:
+		} else {
 			its.failed[kind]++
 		}
-		runsOf(run.ExecutionID).unlabeled[kind]--
+		its.unlabeled[kind]--
 		corrected.LabelledRuns++
 	}
 	if corrected.Labels < minCorrecting || corrected.LabelledRuns == 0 {
@@ -135,6 +142,19 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 	rate, interval := correctedRate(runs)
 	corrected.Rate, corrected.Interval = rate, &interval
 	return corrected
+}
+
+// ownFirst returns the runs of the execution, followed by the other runs in the same order.
+func ownFirst(executionID string, runs []*AgentTestRun) []*AgentTestRun {
+	var own, others []*AgentTestRun
+	for _, run := range runs {
+		if run.ExecutionID == executionID {
+			own = append(own, run)
+		} else {
+			others = append(others, run)
+		}
+	}
+	return append(own, others...)
 }
 
 // include extends the corrected rate of the judged runs to all runs, with those that the program decided. The interval

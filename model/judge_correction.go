@@ -14,8 +14,9 @@ const (
 )
 
 const (
-	// jeffreys is added to each count, as by Jeffreys' prior. Without it, the model would assume that a judge without
-	// observed errors never errs.
+	// jeffreys is the weight of the priors in runs. The prior of a rate is Jeffreys': as many good and bad runs. The
+	// priors of verdicts have the shares of all verdicts, as if the judge could not tell good runs from bad ones. So
+	// verdicts show only what labels prove that they show.
 	jeffreys = 0.5
 	// convergence is the change of a probability below which the search for the most likely model ends.
 	convergence = 1e-6
@@ -35,6 +36,8 @@ type judgedRuns struct {
 // runs, which are the same in all executions. The shares of good runs differ between executions.
 type judgeModel struct {
 	onGood, onBad [judgeCells]float64
+	// prior is added to the counts of verdicts on good runs, and of verdicts on bad runs.
+	prior [judgeCells]float64
 	// rates has the share of good runs in each execution.
 	rates []float64
 }
@@ -60,7 +63,7 @@ func (m judgeModel) fit(runs []judgedRuns, isFixed bool) (judgeModel, float64) {
 // step divides the unlabeled runs into good and bad ones by the model, and returns the model of the result.
 func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
 	var good, bad [judgeCells]float64
-	next := judgeModel{rates: make([]float64, len(runs))}
+	next := judgeModel{prior: m.prior, rates: make([]float64, len(runs))}
 	for i := range runs {
 		allGood, all := jeffreys, 2*jeffreys
 		for g := range judgeCells {
@@ -78,15 +81,15 @@ func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
 	if isFixed {
 		next.rates[0] = m.rates[0]
 	}
-	next.onGood, next.onBad = sharesOf(good), sharesOf(bad)
+	next.onGood, next.onBad = sharesOf(good, m.prior), sharesOf(bad, m.prior)
 	return next
 }
 
-// sharesOf returns the distribution of verdicts. The prior is added to each count.
-func sharesOf(counts [judgeCells]float64) (shares [judgeCells]float64) {
+// sharesOf returns the distribution of verdicts. The prior is added to the counts.
+func sharesOf(counts, prior [judgeCells]float64) (shares [judgeCells]float64) {
 	sum := 0.0
 	for g, n := range counts {
-		shares[g] = n + jeffreys
+		shares[g] = n + prior[g]
 		sum += shares[g]
 	}
 	for g := range shares {
@@ -112,8 +115,8 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 		add(jeffreys, 1-rate)
 	}
 	for g := range judgeCells {
-		add(jeffreys, m.onGood[g])
-		add(jeffreys, m.onBad[g])
+		add(m.prior[g], m.onGood[g])
+		add(m.prior[g], m.onBad[g])
 	}
 	return sum
 }
@@ -121,19 +124,18 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 // correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions show
 // how often the judge errs. With labeled runs of the first execution alone, the share is that of double sampling
 // (Tenenbein 1970). With labeled runs of others alone, it is that of Rogan and Gladen (1978). The interval has the
-// rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988).
+// rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988). Few labels make it wider, by the
+// t-distribution of Student (1908).
 func correctedRate(runs []judgedRuns) (float64, RateInterval) {
-	start := judgeModel{onGood: [...]float64{0.05, 0.1, 0.1, 0.75}, onBad: [...]float64{0.75, 0.1, 0.1, 0.05}}
-	for range runs {
-		start.rates = append(start.rates, 0.7)
-	}
+	start, labeled := startOf(runs)
+	side := studentSide(max(1, labeled-1))
 	best, most := start.fit(runs, false)
 	end := func(bound float64) float64 {
 		inside, outside, from := best.rates[0], bound, best
 		for range bisections {
 			from.rates = append([]float64{(inside + outside) / 2}, from.rates[1:]...)
 			tried, likely := from.fit(runs, true)
-			if 2*(most-likely) <= normalSide*normalSide {
+			if 2*(most-likely) <= side*side {
 				inside, from = tried.rates[0], tried
 			} else {
 				outside = tried.rates[0]
@@ -142,6 +144,25 @@ func correctedRate(runs []judgedRuns) (float64, RateInterval) {
 		return (inside + outside) / 2
 	}
 	return best.rates[0], RateInterval{Low: end(0), High: end(1)}
+}
+
+// startOf returns the model at which the search starts, and the number of labeled runs.
+func startOf(runs []judgedRuns) (start judgeModel, labeled float64) {
+	all := 0.0
+	for i := range runs {
+		start.rates = append(start.rates, 0.7)
+		for g := range judgeCells {
+			known := runs[i].passed[g] + runs[i].failed[g]
+			labeled, all = labeled+known, all+known+runs[i].unlabeled[g]
+			start.prior[g] += known + runs[i].unlabeled[g]
+		}
+	}
+	for g := range start.prior {
+		start.prior[g] *= jeffreys / all
+	}
+	start.onGood = sharesOf([...]float64{0.05, 0.1, 0.1, 0.75}, start.prior)
+	start.onBad = sharesOf([...]float64{0.75, 0.1, 0.1, 0.05}, start.prior)
+	return start, labeled
 }
 
 // verdictKind returns the kind of a verdict.

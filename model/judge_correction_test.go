@@ -225,6 +225,82 @@ func TestCorrectedRateCoversTheTruth(t *testing.T) {
 	}
 }
 
+// A judge whose errors nobody labeled yet proves nothing: the interval is about that of the labeled runs alone, here
+// Wilson's from 83.9 %.
+func TestVerdictsProveOnlyWhatLabelsShow(t *testing.T) {
+	t.Parallel()
+	runs := judgedRuns{}
+	runs.passed[clearPass], runs.unlabeled[clearPass] = 20, 80
+	rate, interval := correctedRate([]judgedRuns{runs})
+	require.InDelta(t, 0.839, interval.Low, 0.01)
+	require.Greater(t, interval.High, 0.99)
+	require.InDelta(t, 0.98, rate, 0.01)
+}
+
+// simulatedSizes are pairs of runs and labeled runs.
+var simulatedSizes = [][2]int{{50, 20}, {50, 40}, {100, 20}, {100, 40}, {100, 100}, {400, 20}, {400, 40}, {400, 100}}
+
+// In executions with their own labels, the interval covers the truth in at least 93 of 100 suites. So it does at rates
+// from 50 to 99 %, and for judges that pass any share of bad runs and fail up to 30 % of good ones. The allowance is
+// three standard errors of the simulation, and half a point for the steps of binomial distributions.
+func TestCorrectedRateCoversGoodAgents(t *testing.T) {
+	t.Parallel()
+	suites := 100
+	if *showSimulation {
+		suites = 2_000
+	}
+	floor := 0.925 - 3*math.Sqrt(0.93*0.07/float64(suites))
+	known, cells, covered, worst := map[judgedRuns]RateInterval{}, 0, 0, suites
+	var width, alone float64
+	for _, p := range []float64{0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.99} {
+		for _, size := range simulatedSizes {
+			for i := range 12 {
+				onBad, onGood := []float64{0, 0.3, 0.6, 1}[i%4], []float64{0, 0.15, 0.3}[i/4]
+				r, covers := rand.New(rand.NewPCG(5, uint64(cells))), 0
+				for range suites {
+					runs, good := ownLabels(r, size[0], size[1], p, onGood, onBad)
+					interval, ok := known[runs]
+					if !ok {
+						_, interval = correctedRate([]judgedRuns{runs})
+						known[runs] = interval
+					}
+					only := wilson(good, int32(size[1]))
+					covers, width, alone = covers+countIf(interval.holds(p)), width+interval.High-interval.Low,
+						alone+only.High-only.Low
+				}
+				cells, covered, worst = cells+1, covered+covers, min(worst, covers)
+				require.GreaterOrEqual(t, float64(covers)/float64(suites), floor,
+					"rate %v, %d runs, %d labeled, passes %v of bad and fails %v of good runs", p, size[0], size[1], onBad, onGood)
+			}
+		}
+	}
+	all := float64(cells * suites)
+	require.Greater(t, float64(covered)/all, 0.95)
+	require.Less(t, width/alone, 1.02, "labels alone are as good")
+	if *showSimulation {
+		t.Logf("%d cells: mean coverage %.1f %%, lowest %.1f %%, width %.0f %% of labels alone", cells,
+			100*float64(covered)/all, 100*float64(worst)/float64(suites), 100*width/alone)
+	}
+}
+
+// ownLabels draws the runs of one execution and labels the first ones. It returns how many of these are good.
+func ownLabels(r *rand.Rand, all, labelled int, p, onGood, onBad float64) (runs judgedRuns, good int32) {
+	for i := range all {
+		isGood := r.Float64() < p
+		kind := verdictKind(r.Float64() < map[bool]float64{true: 1 - onGood, false: onBad}[isGood], false)
+		switch {
+		case i >= labelled:
+			runs.unlabeled[kind]++
+		case isGood:
+			runs.passed[kind]++
+			good++
+		default:
+			runs.failed[kind]++
+		}
+	}
+	return runs, good
+}
+
 func countIf(is bool) int {
 	if is {
 		return 1

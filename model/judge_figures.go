@@ -172,14 +172,24 @@ func judgeOf(model, prompt *string) judgeKey {
 
 // FiguresOf returns the figures of each judge, and of each of its criteria: at most MaxJudgeFigures. Judges are sorted
 // by their number of labels, highest first. So are the criteria of each judge. labelled must be sorted by time, newest
-// first.
+// first. If a judge decided a criterion of a conversation several times, its newest verdict counts.
 func FiguresOf(labelled []LabelledVerdict) []*JudgeFigures {
 	figures, totals, all := map[judgeKey]*JudgeFigures{}, map[judgeKey]int32{}, []*JudgeFigures{}
+	type question struct {
+		judgeKey
+		conversationID string
+	}
+	decided := map[question]bool{}
 	for _, verdict := range labelled {
 		judge := verdict.Run.judge()
-		totals[judge] += int32(len(verdict.Labels))
 		ofCriterion := judge
 		ofCriterion.criterion = verdict.Result.Criterion
+		asked := question{ofCriterion, verdict.Run.ConversationID()}
+		if decided[asked] {
+			continue
+		}
+		decided[asked] = true
+		totals[judge] += int32(len(verdict.Labels))
 		for _, key := range []judgeKey{judge, ofCriterion} {
 			if figures[key] == nil {
 				figures[key] = &JudgeFigures{JudgeModel: verdict.Run.JudgeModel, JudgePrompt: verdict.Run.JudgePrompt,

@@ -190,6 +190,26 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 	require.Less(t, own.Interval.Low, own.Rate)
 	require.Less(t, own.Interval.High, 0.8)
 	require.Empty(t, CorrectRates([]string{"own"}, counts, labelled[:19]))
+
+	again := append(judgedAgain(labelled, "again"), labelled...)
+	counts = append(counts, count("again", &judge, AgentTestRunStatusPassed, 40),
+		count("again", &judge, AgentTestRunStatusFailed, 40), count("again", nil, AgentTestRunStatusPassed, 80))
+	rates = CorrectRates([]string{"own", "again"}, counts, again)
+	require.Equal(t, own, rates["own"], "the same conversations count once")
+	require.Equal(t, own, rates["again"])
+	require.Empty(t, CorrectRates([]string{"own"}, counts, append(judgedAgain(labelled[:19], "again"), labelled[:19]...)))
+	require.Equal(t, int32(40), FiguresOf(again)[0].Labels)
+	require.Equal(t, CountedShare{5, 20}, FiguresOf(again)[0].FalsePasses)
+}
+
+// judgedAgain returns verdicts of the same judge on the same conversations in another execution.
+func judgedAgain(labelled []LabelledVerdict, execution string) (again []LabelledVerdict) {
+	for _, verdict := range labelled {
+		run := *verdict.Run
+		run.ID, run.ExecutionID, run.RejudgeOfID = NewID("run"), execution, &verdict.Run.ID
+		again = append(again, LabelledVerdict{&run, verdict.Result, verdict.Labels})
+	}
+	return again
 }
 
 func TestScoresNearTheBorderAreDoubtful(t *testing.T) {

@@ -1362,8 +1362,8 @@ type NoticedFall struct {
 	// How often each test runs.
 	Repeats int32 `json:"repeats"`
 	// The highest pass rate below 1 that the comparison notices, a multiple of 0.1. If a test always passed and now has this
-	// pass rate or less, the comparison reports it in at least nine of ten cases. Null if one test is too little evidence
-	// for any drop, even to 0.
+	// pass rate or less, the comparison reports it in at least nine of ten cases, provided that no other test fails. Null if
+	// one test is too little evidence for any drop, even to 0.
 	PassRate *float64 `json:"passRate,omitempty"`
 }
 

@@ -45,6 +45,13 @@ func wilson(passed, judged int32) *RateInterval {
 	return interval
 }
 
+// studentSide returns the quantile of Student's t-distribution at 97.5 %, by the expansion of Fisher and Cornish
+// (1960).
+func studentSide(freedom float64) float64 {
+	const z = normalSide
+	return z + z*(z*z+1)/(4*freedom) + z*((5*z*z+16)*z*z+3)/(96*freedom*freedom)
+}
+
 // fisher returns the two-sided p-value of Fisher's exact test for equal chances to pass on both sides. The number of
 // runs on each side and the total number of passed runs are given. The p-value is the probability of the observed
 // result and of all results that are no more likely. It computes with integers, so that only the result is rounded.
@@ -258,16 +265,29 @@ func decidable(tests []passDistribution) []bool {
 	return each
 }
 
-// decidingRepeats returns how many runs of a test on each side would show the difference in four of five cases. It
-// returns nil if the rates are equal, or if the number exceeds maxDecidingRepeats. comparisons is the number of
-// comparisons with the same base.
+// decidingRepeats returns how many runs of a test on each side would show the difference in four of five cases. So does
+// each larger number. It returns nil if the rates are equal, or if the number exceeds maxDecidingRepeats. comparisons
+// is the number of comparisons with the same base.
 func decidingRepeats(base, head float64, comparisons int) *int32 {
+	const margin = 5 // of the approximation
 	mean := (base + head) / 2
-	return repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), maxDecidingRepeats, comparisons)
+	about := repeatsFor(head-base, 2*mean*(1-mean), base*(1-base)+head*(1-head), 2*maxDecidingRepeats, comparisons)
+	if about == nil {
+		return nil
+	}
+	n, higher, lower := min(*about, maxDecidingRepeats)+margin, max(base, head), min(base, head)
+	for n > 1 && noticedDifference(higher, lower, n-1, comparisons) >= decided {
+		n--
+	}
+	if n > maxDecidingRepeats {
+		return nil
+	}
+	return &n
 }
 
-// decidingRepeatsOfAll does the same for the overall difference of all tests. It returns the number of runs of each
-// test, or nil if the number exceeds MaxRepeats. The variance of the sum is the sum of the tests' variances.
+// decidingRepeatsOfAll returns about how many runs would show the overall difference of all tests. It returns the
+// number of runs of each test, or nil if the number exceeds MaxRepeats. The variance of the sum is the sum of the
+// tests' variances.
 func decidingRepeatsOfAll(tests []*AgentTestComparisonTest, comparisons int) *int32 {
 	var difference, same, different float64
 	for _, test := range tests {

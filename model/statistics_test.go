@@ -3,6 +3,7 @@ package model
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -112,14 +113,36 @@ func TestDecidingRepeatsAreComputed(t *testing.T) {
 	for _, test := range []struct {
 		base, head float64
 		repeats    int32
-	}{{1, 0, 4}, {1, 0.6, 20}, {1, 0.8, 44}, {0.5, 0.5, 0}, {0.9, 0.89, 0}, {0.6, 1, 20}} {
+	}{{1, 0, 4}, {1, 0.6, 16}, {1, 0.8, 39}, {0.5, 0.5, 0}, {0.9, 0.89, 0}, {0.6, 1, 16}, {0.9, 0.6, 36}} {
 		repeats := decidingRepeats(test.base, test.head, 1)
 		if test.repeats == 0 {
 			require.Nil(t, repeats)
 			continue
 		}
 		require.Equal(t, test.repeats, *repeats, "%v", test)
+		higher, lower := max(test.base, test.head), min(test.base, test.head)
+		require.Less(t, powerByCounting(higher, lower, test.repeats-1), decided, "%v", test)
+		for n := test.repeats; n <= test.repeats+10; n++ {
+			require.GreaterOrEqual(t, powerByCounting(higher, lower, n), decided, "%v by %d", test, n)
+		}
 	}
+}
+
+// powerByCounting adds the chances of all results of n runs on each side that are significant.
+func powerByCounting(higher, lower float64, n int32) (power float64) {
+	chance := func(rate float64, passed int32) float64 {
+		return binomial(n, passed) * math.Pow(rate, float64(passed)) * math.Pow(1-rate, float64(n-passed))
+	}
+	for more := range n + 1 {
+		for fewer := range n + 1 {
+			base := &AgentTestRunCounts{Passed: more, Failed: n - more}
+			head := &AgentTestRunCounts{Passed: fewer, Failed: n - fewer}
+			if newDistribution(base, head).fall() <= significantSide*rounding {
+				power += chance(higher, more) * chance(lower, fewer)
+			}
+		}
+	}
+	return power
 }
 
 // suite returns the pass rates of tests. Some tests always pass, others are flaky.

@@ -411,7 +411,7 @@ func TestTestRunIsComparedWithItsBaseline(t *testing.T) {
 	require.Zero(t, same.code, same.log)
 	require.Contains(t, same.out, "Against "+good+": no difference (5/5 [57–100 %] before, 5/5 [57–100 %] now, p = 1)")
 	require.Contains(t, same.log, "A comparison of 5 repeats detects a test's drop from 100 % to 10 % in 9 of 10 cases; "+
-		"20 repeats detect a test's drop from 100 % to 60 % in 9 of 10 cases.")
+		"20 repeats detect a test's drop from 100 % to 60 % in 9 of 10 cases. This assumes that no other test fails.")
 	decided := b.test(t, "run", "--test", test, "--baseline", good, "--concurrency", "1")
 	require.Zero(t, decided.code, "a test that passes all its runs has not become worse: %s", decided.log)
 	require.Contains(t, decided.log, "6 runs if all pass, at most 20: about ")

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -96,6 +97,9 @@ func TestSeparateJudgeVotes(t *testing.T) {
 	require.Zero(t, again.code, "%s%s", again.out, again.log)
 	require.EqualValues(t, 5, asked.Load(), "the conversation is not repeated")
 	require.Contains(t, again.out, "Judged by strict: same status in 1 of 1 run, same verdict in 2 of 2 criteria\n")
+	rejudged := regexp.MustCompile(`execution_\w+`).FindString(again.out + again.log)
+	compared := b.test(t, "compare", read.AgentTest.LastRun.Execution.ID, "--with", rejudged)
+	require.Contains(t, compared.out, "Both judged the same conversations.", compared.log)
 	b.must(t, `mutation ($test: ID!) { updateSimulationTest(input: {testId: $test,
 		criteria: ["says \"never said\""]}) { agentTest { id } } }`, map[string]any{"test": test}, nil)
 	again = b.test(t, "rejudge", read.AgentTest.LastRun.Execution.ID, "--criteria", "present")
@@ -148,6 +152,21 @@ func TestJudgeEvalMeasuresTheJudge(t *testing.T) {
 	require.Equal(t, 2, o.code)
 	require.Contains(t, o.log, "conversation 0 (Ours): each criterion needs the keys criterion and holds")
 	require.Equal(t, 2, ran(t, "judge", "eval").code, "no judge is configured")
+
+	const talk = `{name: Ours, messages: [{role: user, text: Hi}, {role: assistant, text: Hello}], `
+	for more, says := range map[string]string{
+		`toolCalls: [{technicalName: book, messageSequence: 1}], criteria: [{criterion: greets, holds: true}]}`: "the " +
+			"messageSequence of call 0 (book) must be the position of a message that the agent answers",
+		`toolCalls: [{technicalName: book, messageSequence: 7}], criteria: [{criterion: greets, holds: true}]}`: "call 0 (book)",
+		`criteria: [{criterion: greets, holds: true, weight: 2}]}`:                                              `unknown key "weight"`,
+		`endsBy: agent, criteria: [{criterion: greets, holds: true}]}`:                                          `unknown key "endsBy"`,
+	} {
+		require.NoError(t, os.WriteFile(file, []byte("["+talk+more+"]"), 0o600))
+		o = ran(t, append([]string{"judge", "eval", file}, flags...)...)
+		require.Equal(t, 2, o.code, more)
+		require.Contains(t, o.log, "conversation 0 (Ours): ")
+		require.Contains(t, o.log, says)
+	}
 }
 
 func TestJudgeNeedsAProvider(t *testing.T) {

@@ -185,6 +185,9 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	if err != nil {
 		return nil, err
 	}
+	if verdict.doesNotApply && rules.IsUnconditional(criterion) {
+		return nil, unusable(`"applies" is false, but the criterion has no condition, such as "If the contact asks, …"`)
+	}
 	result, err := verdict.cite(criterion, t)
 	if err != nil {
 		return nil, err

@@ -166,6 +166,28 @@ func TestJudgeVerdictsAreValidated(t *testing.T) {
 	}
 }
 
+// A criterion without a condition always applies. A judge that says otherwise twice makes the run an error.
+func TestOnlyConditionalCriteriaCanBeInapplicable(t *testing.T) {
+	t.Parallel()
+	const dodge = `{"evidence":[],"rationale":"r","applies":false,"passed":false}`
+	const missed = `{"evidence":[],"rationale":"r","applies":true,"passed":false}`
+	judgeWith := func(criterion string, votes int, answers ...string) ([]model.CriterionResult, error) {
+		role := as(lines(answers...), model.RunErrorCauseJudge)
+		role.votes = votes
+		return judge(t.Context(), nil, role, []string{criterion}, transcriptOf(booked(), 0, ending{}))
+	}
+	results, err := judgeWith("The agent is friendly", 1, dodge, missed)
+	require.NoError(t, err)
+	require.True(t, results[0].Applies())
+	for _, votes := range []int{1, 3} {
+		_, err = judgeWith("The agent is friendly", votes, dodge, dodge, dodge, dodge, dodge, dodge)
+		require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), "the criterion has no condition")
+	}
+	results, err = judgeWith("If the contact is angry, the agent is friendly", 1, dodge)
+	require.NoError(t, err)
+	require.False(t, results[0].Applies())
+}
+
 func TestEvidenceOfSpeechComesFromAgentMessages(t *testing.T) {
 	t.Parallel()
 	const result, said = `{"messageIndex":2,"quote":"500"}`, `{"messageIndex":2,"quote":"booked"}`

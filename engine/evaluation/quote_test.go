@@ -49,6 +49,16 @@ func TestQuotesAreFoundInMessagesAndCalls(t *testing.T) {
 	}
 }
 
+func TestLettersCanBeQuoted(t *testing.T) {
+	t.Parallel()
+	for text, quote := range map[string]string{"B": "B", "B.": "B.", "я": "я", "É": "É", "Yes, plan B.": "B"} {
+		found, _ := transcriptMessage{Text: text}.find(quote, nil)
+		require.Equal(t, quote, found, text)
+	}
+	found, _ := transcriptMessage{Text: "Because"}.find("B", nil)
+	require.Empty(t, found)
+}
+
 func TestRetrievedPassagesCanBeQuoted(t *testing.T) {
 	t.Parallel()
 	message := transcriptMessage{
@@ -149,7 +159,7 @@ func TestFalseQuotesAreRefused(t *testing.T) {
 		"a word torn apart":              "boo ked",
 		"joined with the next message":   "It is -5 °C. Goodbye",
 		"joined with a call":             "It is -5 °C. book_slot",
-		"a single letter":                "I",
+		"a letter that is a word":        "I",
 		"two single letters":             "I, I",
 		"punctuation":                    "…",
 		"marks":                          "** **",

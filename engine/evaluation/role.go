@@ -25,10 +25,12 @@ var (
 	speaker = lazyregexp.New(`(?m)^[ \t*_]*(\[)?(\pL[\pL .'’-]{0,40})(\])?[*_]*[ \t\x{a0}\x{202f}]?([:：])?[*_]*[ \t]*(.*)$`)
 
 	// direction matches a stage direction: at least three words between asterisks or two in brackets, a word for what an
-	// actor does, or a whole message in asterisks, brackets or parentheses.
+	// actor does, a gesture in brackets, or a whole message in asterisks, brackets or parentheses.
 	direction = lazyregexp.New(`(?is)^\s*(?:\*[^*]+\*|\[[^\]]+\]|\([^)]*\pL[^)]*\))\s*$|` +
 		`\*[\pL'’]+(?:,? [\pL\d'’,-]+){2,}[.]?\*|\[[\pL'’]+,?(?: [\pL\d'’,-]+)+[.]?\](?:[^(]|$)|` +
-		`(?:^\s*|[*\[])[*(\[]?\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` + acts + `)[^*)\]]*[*)\]]`)
+		`(?:^\s*|[*\[])[*(\[]?\s*(?:(?:the )?(?:caller|customer|contact|user) |il |elle |er |sie )?(?:` +
+		acts + `)[^*)\]]*[*)\]]|` +
+		`^\s*[*(\[]\s*(?:` + gestures + `)[^*)\]]*[*)\]]`)
 
 	// parenthesis matches parentheses at the start of a message.
 	parenthesis = lazyregexp.New(`^\s*[(（]([^()（）]+)[)）]`)

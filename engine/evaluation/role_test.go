@@ -96,6 +96,35 @@ func TestContactsInTheirRoleAreAccepted(t *testing.T) {
 	require.LessOrEqual(t, len(refused), 1, "%q", refused)
 }
 
+func TestOffersAndGesturesAreDetected(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Kann ich sonst noch etwas für Sie tun?", "Gibt es noch etwas, womit ich Ihnen behilflich sein kann?",
+		"Gerne helfe ich Ihnen weiter.", "Puis-je faire autre chose pour vous ?", "Bien sûr, je peux vous aider.",
+		"¿Puedo hacer algo más por usted?", "¿Hay algo más en lo que le pueda ayudar?", "C'è altro che posso fare per lei?",
+		"Kan ik verder nog iets voor u doen?", "Is er nog iets anders waarmee ik u kan helpen?",
+		"Czy mogę jeszcze w czymś pomóc?", "Czy mogę coś jeszcze dla pana zrobić?", "Posso ajudar em mais alguma coisa?",
+		"Há mais alguma coisa que eu possa fazer por si?", "Is there anything further I can do for you?",
+		"(schaut ungeduldig auf die Uhr) Freitag.", "*räuspert sich* Freitag.", "(regarde son agenda) Vendredi.",
+		"(mira el reloj con impaciencia) El viernes.", "(guarda l'orologio) Venerdì.", "(kijkt op de klok) Vrijdag.",
+		"(wzdycha i patrzy na zegarek) Piątek.", "(olha para o relógio) Sexta.", "(glances at the clock) Friday.",
+	} {
+		require.Error(t, offRoleIn(text), text)
+	}
+	for _, text := range []string{
+		"Können Sie sonst noch etwas für mich tun?", "Kann ich noch etwas mitbringen?",
+		"(sieht nach Regen aus) Geht Freitag?",
+		"(klopft im Motor) Geht Freitag?", "Pouvez-vous faire autre chose pour moi ?", "Avez-vous besoin d'autre chose ?",
+		"(regarde mon dernier mail) Vendredi.", "¿Me puede ayudar con algo más?", "Mi madre necesita ayuda.",
+		"¿Hay algo que pueda hacer por teléfono?", "(mira el correo) El viernes.", "C'è altro che devo portare?",
+		"Mia madre ha bisogno di aiuto.", "Kan ik nog iets meenemen?", "Czy może mi pan jeszcze w czymś pomóc?",
+		"Jak mogę pomóc mojemu psu?", "(stuka coś w silniku) Piątek.", "Pode ajudar-me em mais alguma coisa?",
+		"Há alguma coisa que eu possa fazer por telefone?", "(I called yesterday too.) Friday works.",
+	} {
+		require.NoError(t, offRoleIn(text), text)
+	}
+}
+
 func TestRepeatedRequestsGetTheSameAnswer(t *testing.T) {
 	t.Parallel()
 	asked := []model.TestMessage{

@@ -47,6 +47,39 @@ var (
 		`u spreekt met .* van\b`, `välkommen till`,
 		`дякуємо за звернення`,
 		`ho[şs] geldiniz`, `आपका स्वागत है`, `أهلا.* بك في`, `欢迎致电`,
+		`anything (?:else|further|more) (?:that )?i can (?:help|assist|do for) (?:you|with)`,
+		`what can i (?:help|assist) you with`, `would you like me to (?:help|assist) (?:you )?with anything`,
+		`was kann ich (?:\pL+ ){0,2}für (?:sie|dich|euch) tun`,
+		`kann ich (?:sonst |noch |heute |weiter )*(?:etwas|was) (?:anderes |weiteres )?für (?:sie|dich|euch) tun`,
+		`(?:womit|wobei|mit dem|bei dem) ich (?:ihnen|dir|euch) .{0,30}(?:helfen|behilflich|dienen)`,
+		`(?:brauchen|benötigen) sie (?:sonst |noch |weitere )+hilfe`,
+		`puis-je (?:\pL+ ){0,2}faire (?:autre chose|quelque chose|quoi que ce soit)(?: d'autre)? pour (?:vous|toi)`,
+		`puis-je (?:\pL+ ){0,2}vous (?:aider|être utile)`, `avez-vous (?:encore )?besoin d'(?:une autre )?aide`,
+		`puedo (?:hacer|ayudarle|ayudarte|ayudarlo|ayudarla) (?:\pL+ )?(?:algo|alguna cosa) más`,
+		`puedo hacer (?:algo |alguna cosa )?(?:más |otra cosa )?por (?:usted|ti|vosotros)`,
+		`(?:algo más|otra cosa|algo) (?:en (?:lo |la )?)?que (?:yo )?(?:le |te |lo |la )?`+
+			`(?:pueda|puedo) (?:ayudar|servir|hacer por (?:usted|ustedes|ti)\b)`,
+		`altro (?:che|in cui|per cui|con cui) (?:io )?(?:posso|possa) `+
+			`(?:fare per (?:lei|te|voi)|esser(?:le|ti|vi)|aiutar(?:la|ti|vi))`,
+		`posso fare (?:qualcos'|qualcosa d')?altro per (?:lei|te|voi)`,
+		`kan ik (?:(?:verder|nog|vandaag|anders|iets|wat) )+voor (?:u|je|jou|jullie) (?:doen|betekenen)`,
+		`waarmee ik (?:u|je|jou|jullie) .{0,20}(?:helpen|van dienst)`,
+		`czy mogę (?:\pL+ ){0,3}(?:w czymś (?:\pL+ ){0,2}pomóc|dla (?:pana|pani|państwa|ciebie) (?:\pL+ )?zrobić)`,
+		`czy (?:mogę|mógłbym|mogłabym) (?:\pL+ ){0,3}zrobić (?:\pL+ ){0,2}dla (?:pana|pani|państwa|ciebie)`,
+		`czy potrzebuje (?:pan|pani) (?:\pL+ ){0,3}pomocy`, `jak mogę (?:\pL+ )?(?:panu|pani|państwu|ci) (?:\pL+ )?pomóc`,
+		`(?:como|em que) (?:te |lhe |o |a )?posso (?:te |lhe |o |a )?(?:ajudar|ajudá|ser útil)`,
+		`(?:posso|podemos) (?:te |lhe |o |a )?ajudar(?:-\pL+)? (?:você |o senhor |a senhora )?`+
+			`(?:em|com) (?:mais|algo|outra)`,
+		`(?:alguma|outra) coisa (?:mais )?(?:em )?que (?:eu )?(?:lhe )?`+
+			`(?:possa|posso) (?:fazer por (?:si|você|ti|o senhor|a senhora)\b|ajud|ser útil)`,
+		`posso fazer (?:mais )?(?:alguma coisa|algo|outra coisa)(?: mais)? por (?:si|você|ti|o senhor|a senhora)`,
+		`gerne? helfe ich (?:ihnen|dir|euch)`, `helfe (?:ich )?(?:ihnen|dir|euch) (?:sehr )?gern`,
+		`(?:bien sûr|oui|certainement|avec plaisir|d'accord)[,.!]? je peux vous aider`,
+		`je vous aide (?:avec plaisir|volontiers)`, `(?:con (?:mucho )?gusto|encantad[oa],?) (?:le|te|lo|la) ayud`,
+		`(?:la|ti|vi) aiuto (?:molto )?volentieri`, `volentieri (?:la|ti|vi) aiut`,
+		`(?:ik help|help ik) (?:u|je|jullie) (?:heel )?graag`,
+		`kan ik (?:u|je|jou|jullie) (?:\pL+ ){0,4}helpen\s*\?`, `posso ajud(?:á-l[oa]|ar você) com isso`,
+		`chętnie (?:panu |pani |państwu |ci )?pomog[ęe]`,
 		`i'd be (?:happy|glad) to (?:send|help|assist|arrange|book|check)`, `(?:puedo|podemos) ofrecerle`,
 	)
 
@@ -75,6 +108,22 @@ var (
 		`(?:저는|나는) ?(?:ai|인공지능|언어 ?모델)`, `(?:ai|인공지능|언어 ?모델)(?:로서|이기 때문|이라)`, `(?:एआई|भाषा मॉडल) (?:के रूप में|हूँ)`,
 	)
 )
+
+// gestures are the beginnings of what an actor does, in the third person. They count only in brackets or asterisks.
+const gestures = `(?:\pL+ly )?(?:glanc(?:es|ing)|looks? (?:\pL+ly )?(?:at|around|down|up|away)\b|hesitates|` +
+	`taps\b|tapping|` +
+	`rolls? (?:his|her|their) eyes|checks? (?:his|her|their|the) (?:watch|phone|clock|calendar|notes))|(?:schaut|` +
+	`blickt|guckt) .*(?:auf|um|zur|weg)\b|sieht (?:auf die|zur|sich um)|(?:räuspert|kratzt) sich|verdreht die|` +
+	`runzelt|zögert|trommelt|blättert|atmet|zuckt mit|grinst|stöhnt|gähnt|klopft (?:auf|mit|nervös|ungeduldig)|` +
+	`überlegt|regarde (?:sa |ses |son |l'heure|la montre|l'horloge|autour)|lève les yeux|hésite|fronce|tapote|` +
+	`se racle|consulte (?:sa|son)|hausse les|bâille|mira (?:el reloj|la hora|su |hacia|alrededor|\pL+mente)|` +
+	`frunce|carraspea|pone los ojos|se encoge|tamborilea|bosteza|titubea|guarda (?:l'or|il suo|la sua|\pL+mente|` +
+	`verso|in giro)|esita|alza gli|si schiarisce|sbuffa|tamburella|aggrotta|sbadiglia|kijkt\b|aarzelt|schraapt|` +
+	`haalt (?:zijn|haar)|rolt met|fronst|tikt (?:op|met|nerveus|ongeduldig)|glimlacht|grijnst|gaapt|wzdycha|` +
+	`patrzy|spogląda|zerka|uśmiecha|śmieje|wzrusza|waha|chrząka|przewraca oczami|kręci głową|marszczy|stuka palc|` +
+	`kiwa|ziewa|olha (?:para|o relógio|a hora|em volta|\pL+mente)|hesita|pigarreia|revira|franze|encolhe|boceja|` +
+	`tamborila|acena|вздыхает|смотрит|улыбается|смеётся|смеется|пожимает|кивает|хмурится|колеблется|tittar|` +
+	`suckar|ler\b|skrattar|ser på|sukker|nikker|smiler`
 
 // theater matches words for a scenario, a simulation and a play. Contacts do not use these words unless the test's
 // scenario or the assistant does.

@@ -45,19 +45,22 @@ type cited struct {
 
 // Cite returns the part of a text that a quote repeats, or "". It compares words, numbers and symbols. Markup,
 // punctuation, emoji, and the numbers of lists may differ. A quote must not leave out a negation next to it, a symbol,
-// a unit, or a part of a word. An ellipsis in it may leave out words that do not change the meaning.
+// a unit, or a part of a word. A single letter must end its clause. An ellipsis in it may leave out words that do not
+// change the meaning.
 func Cite(source, quote string) string { return lexemesOf(source).cite(quote) }
 
 func (c *cited) cite(quote string) string {
 	asked := lexemesOf(quote)
-	if len(asked.lexemes) == 0 || !hasWord(asked.Text) {
+	isLetter := !hasWord(asked.Text)
+	if len(asked.lexemes) == 0 || isLetter && (len(asked.lexemes) > 1 || !strings.ContainsFunc(asked.Text, isWord)) {
 		return ""
 	}
 	first, last := asked.lexemes[0], asked.lexemes[len(asked.lexemes)-1]
 	wanted := Quote{head: asked.source[:asked.Passage.starts[first.start]],
 		tail: asked.source[asked.Passage.ends[last.end-1]:]}
 	for from := 0; from < len(c.lexemes) && c.compared <= maxWordsCompared; from++ {
-		if to := c.match(from, asked.lexemes); to > 0 && !c.changesMeaning(from, to) {
+		if to := c.match(from, asked.lexemes); to > 0 && !c.changesMeaning(from, to) &&
+			(!isLetter || c.isAnswer(from)) {
 			return c.origin(wanted, from, to)
 		}
 	}
@@ -122,6 +125,12 @@ func (c *cited) match(from int, wanted []lexeme) int {
 		return 0 // wanted has only numbers of items
 	}
 	return at
+}
+
+// isAnswer reports whether a letter ends its clause, as in "option B". Other letters are words like "I", which say too
+// little.
+func (c *cited) isAnswer(at int) bool {
+	return (at+1 == len(c.lexemes) || c.lexemes[at+1].beginsClause) && (at == 0 || !c.lexemes[at-1].isElided)
 }
 
 // changesMeaning reports whether a quote of the lexemes from one position to another leaves out something that belongs

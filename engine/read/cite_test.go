@@ -25,6 +25,16 @@ func TestQuotesAreCited(t *testing.T) {
 		{"Das geht leider nicht.", "Das geht", ""},
 		{"返品はできません。", "返品はでき", ""},
 		{"", "Monday", ""},
+		{"B", "B.", "B"},
+		{"Answer B, please.", "b", "B"},
+		{"я", "я", "я"},
+		{"É.", "é", "É"},
+		{"Because", "B", ""},
+		{"It's B's, l'agent can't", "s", ""},
+		{"It's B's, l'agent can't", "t", ""},
+		{"It's B's, l'agent can't", "l", ""},
+		{"A. B", ".", ""},
+		{"A–B", "–", ""},
 	} {
 		require.Equal(t, pair[2], Cite(pair[0], pair[1]), pair[1])
 	}

@@ -145,3 +145,27 @@ func valueText(value json.RawMessage) string {
 func inWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
+
+// IsUnconditional reports whether a criterion begins with the agent and has no word that can introduce a condition, in
+// any of the languages. Other criteria may be conditional or not.
+func IsUnconditional(criterion string) bool {
+	beginsWithAgent := false
+	for _, l := range languages() {
+		p := &parser{lexicon: l}
+		isFirst := true
+		for _, t := range p.classify(p.cutUnspaced(lex(criterion))) {
+			switch {
+			case t.class == agentWord && isFirst:
+				beginsWithAgent = true
+			case slices.Contains([]class{hedge, before, after, once, then, anything}, t.class), isComma(t):
+				return false
+			}
+			isFirst = isFirst && t.class == filler
+		}
+	}
+	return beginsWithAgent
+}
+
+func isComma(t token) bool {
+	return t.class == markToken && strings.ContainsAny(t.text, ",;:，；：、")
+}

@@ -301,3 +301,28 @@ func TestRangesInVerdictsAreWhole(t *testing.T) {
 	t.Parallel()
 	require.Contains(t, judge(t, judged(), "calls book_slot with seats = 1–3").Rationale, "but never with seats = 1–3.")
 }
+
+func TestConditionsOfCriteriaAreKept(t *testing.T) {
+	t.Parallel()
+	for _, criterion := range []string{
+		"The agent is friendly", "The assistant gives the opening hours", "Der Agent ist freundlich",
+		"L'agent reste poli", "El agente es amable", "L'agente è gentile", "De agent is vriendelijk", "O agente é educado",
+		"Агент вежлив",
+	} {
+		require.True(t, rules.IsUnconditional(criterion), criterion)
+	}
+	for _, criterion := range []string{
+		"If the contact asks for a price, the agent names it", "The agent names the price when asked",
+		"The agent, asked about prices, names one", "The agent stays calm unless it is insulted",
+		"The agent gives prices on request", "The agent apologizes after a complaint",
+		"The agent answers any question about prices",
+		"Asked about prices, the agent names one", "Is kind", "Fragt der Kontakt nach Preisen, nennt der Agent sie",
+		"Der Agent nennt Preise auf Nachfrage", "Der Agent bleibt ruhig, falls er beleidigt wird",
+		"L'agent donne le prix si on le demande", "El agente da el precio cuando se lo piden",
+		"L'agente si scusa se sbaglia", "De agent noemt de prijs als ernaar gevraagd wordt",
+		"Agent podaje cenę, jeśli klient pyta", "Агент называет цену, если спросят", "Müşteri sorarsa temsilci fiyatı söyler",
+		"顧客が尋ねた場合、エージェントは価格を伝える", "如果客户询问，客服会说明价格", "",
+	} {
+		require.False(t, rules.IsUnconditional(criterion), criterion)
+	}
+}

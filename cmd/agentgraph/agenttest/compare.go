@@ -81,25 +81,38 @@ func (c *compareCommand) Run(cmd *cobra.Command) error {
 
 // comparisonShown compares an execution with its baseline.
 type comparisonShown struct {
-	Base struct {
-		ID string `json:"id"`
-	} `json:"base"`
-	Bases []struct {
-		ID string `json:"id"`
-	} `json:"bases"`
-	Head struct {
-		ID string `json:"id"`
-	} `json:"head"`
-	NewlyFailing int             `json:"newlyFailing"`
-	NewlyPassing int             `json:"newlyPassing"`
-	Flaky        int             `json:"flaky"`
-	BaseCounts   countsShown     `json:"baseCounts"`
-	HeadCounts   countsShown     `json:"headCounts"`
-	PValue       *float64        `json:"pValue"`
-	Stratified   *float64        `json:"stratifiedPValue"`
-	Correction   string          `json:"correction"`
-	Conclusion   string          `json:"conclusion"`
-	Tests        []comparedShown `json:"tests"`
+	Base         executionCompared   `json:"base"`
+	Bases        []executionCompared `json:"bases"`
+	Head         executionCompared   `json:"head"`
+	NewlyFailing int                 `json:"newlyFailing"`
+	NewlyPassing int                 `json:"newlyPassing"`
+	Flaky        int                 `json:"flaky"`
+	BaseCounts   countsShown         `json:"baseCounts"`
+	HeadCounts   countsShown         `json:"headCounts"`
+	PValue       *float64            `json:"pValue"`
+	Stratified   *float64            `json:"stratifiedPValue"`
+	Correction   string              `json:"correction"`
+	Conclusion   string              `json:"conclusion"`
+	Tests        []comparedShown     `json:"tests"`
+}
+
+type executionCompared struct {
+	ID          string  `json:"id"`
+	RejudgeOfID *string `json:"rejudgeOfId,omitempty"`
+}
+
+// conversations returns the id of the execution that held the conversations.
+func (e executionCompared) conversations() string {
+	if e.RejudgeOfID != nil {
+		return *e.RejudgeOfID
+	}
+	return e.ID
+}
+
+// isSameConversations reports whether the head and a base judged the same conversations.
+func (c *comparisonShown) isSameConversations() bool {
+	return slices.ContainsFunc(c.Bases,
+		func(base executionCompared) bool { return base.conversations() == c.Head.conversations() })
 }
 
 type comparedShown struct {
@@ -136,8 +149,8 @@ const compareDocument = countsFields + `query ($base: ID!, $more: [ID!]!, $head:
 		$headVariant: String) {
 	compareAgentTestExecutions(baseId: $base, moreBaseIds: $more, headId: $head, correction: $correction,
 			baseVariant: $baseVariant, headVariant: $headVariant) {
-		base { id } bases { id } head { id } newlyFailing newlyPassing flaky baseCounts { ...counts } headCounts { ...counts }
-		pValue stratifiedPValue correction conclusion
+		base { id rejudgeOfId } bases { id rejudgeOfId } head { id rejudgeOfId } newlyFailing newlyPassing flaky
+		baseCounts { ...counts } headCounts { ...counts } pValue stratifiedPValue correction conclusion
 		tests {
 			testId testName rowNumber rowName base { ...counts } head { ...counts } change isFlakyInBase isFlakyInHead pValue
 				adjustedPValue conclusion
@@ -216,6 +229,10 @@ func (c *comparisonShown) summary(conclusion string) string {
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
 		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing,
 		c.NewlyPassing)
+	if c.isSameConversations() {
+		text.WriteString("  Both judged the same conversations. The statistics assume different ones, so they show only how " +
+			"the verdicts differ.\n")
+	}
 	for _, test := range c.Tests {
 		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {
 			continue

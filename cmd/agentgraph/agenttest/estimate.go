@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
@@ -37,7 +38,7 @@ func readEstimate(ctx context.Context, server *client.Client, input client.Varia
 	return read.AgentTestExecutionEstimate, err
 }
 
-// String returns the number of runs, the time and the credits. With NoticedFalls, a second sentence says which drops a
+// String returns the number of runs, the time and the credits. With NoticedFalls, further sentences say which drops a
 // comparison detects.
 func (e executionEstimate) String() string {
 	text := client.Pluralize(e.Runs, "run")
@@ -64,6 +65,9 @@ func (e executionEstimate) String() string {
 			text += ". A comparison of " + repeats + " detects "
 		}
 		text += fall.String()
+	}
+	if slices.ContainsFunc(e.NoticedFalls, func(f noticedFall) bool { return f.PassRate != nil }) {
+		text += ". This assumes that no other test fails"
 	}
 	return text + "."
 }

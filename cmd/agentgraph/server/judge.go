@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -80,6 +81,8 @@ type labelledCall struct {
 	Result          *string          `json:"result"`
 	Error           *string          `json:"error"`
 	MessageSequence int32            `json:"messageSequence"`
+	// Mocked is a part of reports.
+	Mocked bool `json:"mocked"`
 }
 
 func (l labelled) run() *model.AgentTestRun {
@@ -106,27 +109,49 @@ func readLabelled(text []byte) ([]labelled, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []labelled
-	if err := json.Unmarshal(asJSON, &all); err != nil {
+	var entries []json.RawMessage
+	if err := json.Unmarshal(asJSON, &entries); err != nil {
 		return nil, err
 	}
-	for i, l := range all {
-		switch {
-		case len(l.Messages) == 0 || len(l.Criteria) == 0:
-			return nil, fmt.Errorf("conversation %d (%s) needs messages and criteria", i, l.Name)
-		case !slices.Contains([]string{"", "agent", "contact", "limit"}, l.EndedBy):
-			return nil, fmt.Errorf("conversation %d (%s): endedBy must be agent, contact or limit", i, l.Name)
+	all := make([]labelled, len(entries))
+	for i, entry := range entries {
+		decoder := json.NewDecoder(bytes.NewReader(entry))
+		decoder.DisallowUnknownFields()
+		err := decoder.Decode(&all[i])
+		if err == nil {
+			err = all[i].validate()
 		}
-		for _, criterion := range l.Criteria {
-			if criterion.Criterion == "" || criterion.Holds == nil {
-				return nil, fmt.Errorf("conversation %d (%s): each criterion needs the keys criterion and holds", i, l.Name)
-			}
+		if err != nil {
+			return nil, fmt.Errorf("conversation %d (%s): %s", i, all[i].Name,
+				strings.Replace(err.Error(), "json: unknown field", "unknown key", 1))
 		}
 	}
 	if len(all) == 0 {
 		return nil, errors.New("the file has no conversations")
 	}
 	return all, nil
+}
+
+func (l labelled) validate() error {
+	if len(l.Messages) == 0 || len(l.Criteria) == 0 {
+		return errors.New("messages and criteria must not be empty")
+	}
+	if !slices.Contains([]string{"", "agent", "contact", "limit"}, l.EndedBy) {
+		return errors.New("endedBy must be agent, contact or limit")
+	}
+	for i, call := range l.ToolCalls {
+		answer := int(call.MessageSequence) + 1
+		if answer < 0 || answer >= len(l.Messages) || l.Messages[answer].Role != model.MessageRoleAssistant {
+			return fmt.Errorf("the messageSequence of call %d (%s) must be the position of a message that the agent "+
+				"answers, from 0 on", i, call.TechnicalName)
+		}
+	}
+	for _, criterion := range l.Criteria {
+		if criterion.Criterion == "" || criterion.Holds == nil {
+			return errors.New("each criterion needs the keys criterion and holds")
+		}
+	}
+	return nil
 }
 
 // Run measures the judge and prints the figures. The exit code is 1 if the judge passed a criterion that does not hold,

@@ -16,9 +16,9 @@ import (
 )
 
 // ObstaclesOfTests returns sentences by the id of the test: the reasons why the test cannot run with its current agent,
-// and likely mistakes. It takes two round trips, one more if tests have rows, and one for each level of delegation if
-// checks expect calls of sub-agents. If checks expect calls that only other agents can make, it takes another one for
-// each level.
+// and likely mistakes. It takes two round trips, one more if tests have rows, one more if they mock tools that are not
+// connected, and one for each level of delegation if checks expect calls of sub-agents. If checks expect calls that
+// only other agents can make, it takes another one for each level.
 func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []string) (map[string][]string, error) {
 	found, err := t.Find(ctx, db.AgentTestRows, ids, "agent_id", "kind", "variables", "tool_mocking", "tag_expected",
 		"scenario", "criteria", "checks",
@@ -55,11 +55,16 @@ func (v *Evaluator) ObstaclesOfTests(ctx context.Context, t *db.Tenant, ids []st
 	if err != nil {
 		return nil, err
 	}
+	unconnected, err := unconnectedMocks(ctx, t, speakers, tests)
+	if err != nil {
+		return nil, err
+	}
 	obstacles := make(map[string][]string, len(tests))
 	for _, test := range tests {
 		// There is no agent if it was deleted concurrently. Its tests are then about to be deleted.
 		if speaker := speakers[test.AgentID]; speaker != nil {
-			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID], delegates[test.ID], suggested[test.ID])
+			obstacles[test.ID] = obstaclesOf(speaker, test, callable[test.AgentID], delegates[test.ID], suggested[test.ID],
+				unconnected[test.ID])
 		}
 	}
 	return obstacles, nil
@@ -93,7 +98,7 @@ func rowOfTest(row model.Row) *model.AgentTestRow {
 const maxObstacles = 10
 
 func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.CallCoverage,
-	delegates []*engine.Delegate, suggested []*model.SuggestedCheck) []string {
+	delegates []*engine.Delegate, suggested []*model.SuggestedCheck, unconnected []string) []string {
 	obstacles := []string{}
 	if test.Kind == model.AgentTestKindClassification {
 		for _, tag := range test.TagsExpected() {
@@ -121,7 +126,9 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 		}
 	}
 	var missing *model.Error
-	if err := engine.MockingOf(test.ToolMocking).Check(s.Tools, s.SubAgents); errors.As(err, &missing) {
+	if err := engine.MockingOf(test.ToolMocking).Check(s.Tools, s.SubAgents); len(unconnected) > 0 {
+		obstacles = append(obstacles, unconnected...)
+	} else if errors.As(err, &missing) {
 		obstacles = append(obstacles, missing.Message)
 	}
 	for _, tool := range s.Tools {
@@ -139,6 +146,52 @@ func obstaclesOf(s *engine.Speaker, test *model.AgentTestRow, callable []*model.
 			each.Criterion+1, each.Check.Description()))
 	}
 	return append(obstacles, unknownTo(s, test, callable)...)
+}
+
+// unconnectedMocks names the mocked tools and sub-agents that are not connected to the tests' agents, by the id of the
+// test. Disconnected sub-agents have only an id.
+func unconnectedMocks(ctx context.Context, t *db.Tenant, speakers map[string]*engine.Speaker,
+	tests []*model.AgentTestRow) (map[string][]string, error) {
+	tools, sentences := map[string][]string{}, map[string][]string{}
+	for _, test := range tests {
+		s, mocking := speakers[test.AgentID], engine.MockingOf(test.ToolMocking)
+		if s == nil {
+			continue
+		}
+		for _, mock := range mocking.MockedTools {
+			if !slices.ContainsFunc(s.Tools, func(t *model.Tool) bool { return t.ID == mock.ToolID }) {
+				tools[mock.ToolID] = append(tools[mock.ToolID], test.ID)
+			}
+		}
+		for _, mock := range mocking.MockedSubAgents {
+			if !slices.ContainsFunc(s.SubAgents, func(sub *model.SubAgent) bool { return sub.ID == mock.SubAgentID }) {
+				sentences[test.ID] = append(sentences[test.ID], fmt.Sprintf("the mocked sub-agent %q is not connected to "+
+					"the agent", mock.SubAgentID))
+			}
+		}
+	}
+	if len(tools) == 0 {
+		return sentences, nil
+	}
+	ids := slices.Sorted(maps.Keys(tools))
+	found, err := t.Find(ctx, db.ToolRows, ids, "technical_name")
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, row := range found {
+		names[row.(*model.Tool).ID] = row.(*model.Tool).TechnicalName
+	}
+	for _, id := range ids {
+		sentence := fmt.Sprintf("the mocked tool %q was deleted", id)
+		if name, ok := names[id]; ok {
+			sentence = fmt.Sprintf("the mocked tool %s is not connected to the agent", name)
+		}
+		for _, testID := range tools[id] {
+			sentences[testID] = append(sentences[testID], sentence)
+		}
+	}
+	return sentences, nil
 }
 
 // suggestedChecks returns the checks that could replace criteria, by the id of the test.

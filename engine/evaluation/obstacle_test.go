@@ -86,6 +86,12 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	noValue := `the variables need a value for the agent's mandatory field "clinic"`
 	require.Equal(t, map[string][]string{simulation.ID: {noValue}, classification.ID: {}}, found)
 
+	_, err = c.tenant.DisconnectTool(t.Context(), model.DisconnectToolInput{AgentID: c.agent.ID, ToolID: tool.ID})
+	require.NoError(t, err)
+	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, ids)
+	require.NoError(t, err)
+	require.Equal(t, []string{noValue, "the mocked tool book is not connected to the agent"}, found[simulation.ID])
+
 	require.NoError(t, c.tenant.DeleteTool(t.Context(), tool.ID))
 	_, err = c.tenant.UpdateAgent(t.Context(), model.UpdateAgentInput{AgentID: c.agent.ID,
 		ClassificationTags: []*model.ClassificationTag{}})
@@ -95,8 +101,7 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 	require.NoError(t, err)
 	found, err = e.ObstaclesOfTests(t.Context(), c.tenant, ids)
 	require.NoError(t, err)
-	require.Equal(t, []string{`tool "` + tool.ID + `" is not connected to the agent; connected: none`},
-		found[simulation.ID])
+	require.Equal(t, []string{`the mocked tool "` + tool.ID + `" was deleted`}, found[simulation.ID])
 	require.Equal(t, []string{`the test expects the classification tag "booked", which the agent does not have`},
 		found[classification.ID])
 
@@ -114,7 +119,9 @@ func TestObstaclesOfATestAreReported(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, model.AgentTestRunStatusError, ended[0].Status)
 		require.Equal(t, model.RunErrorCauseAgent, ended[0].Error.Cause)
-		require.Equal(t, "the agent: "+found[run.TestedID][0], ended[0].Error.Message)
+		want := map[string]string{classification.ID: found[classification.ID][0],
+			simulation.ID: `tool "` + tool.ID + `" is not connected to the agent; connected: none`}
+		require.Equal(t, "the agent: "+want[run.TestedID], ended[0].Error.Message)
 	}
 }
 

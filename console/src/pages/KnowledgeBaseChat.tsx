@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState, type FormEvent } from "react";
+import { Fragment, lazy, Suspense, useState, type FormEvent } from "react";
 import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { graphql, type ResultOf } from "../api/graphql";
 import { useAction, useConflict, useHere, usePage } from "../api/page";
@@ -114,15 +114,16 @@ function Connected({ chat }: { chat: ChatOfPage }) {
     );
   }
   return (
-    <>
-      <span>connected to</span>
-      {chat.agents.nodes.map((agent) => (
-        <Link key={agent.id} href={`/agents/${agent.id}/connections`}>
-          {agent.name}
-        </Link>
+    <span>
+      connected to{" "}
+      {chat.agents.nodes.map((agent, i) => (
+        <Fragment key={agent.id}>
+          {i > 0 && ", "}
+          <Link href={`/agents/${agent.id}/connections`}>{agent.name}</Link>
+        </Fragment>
       ))}
-      {others > 0 && <span>and {others} more</span>}
-    </>
+      {others > 0 && ` and ${others} more`}
+    </span>
   );
 }
 

@@ -28,7 +28,7 @@ export function Fleet({ agents, total }: { agents: readonly AgentOfHome[]; total
           return (
             <Link key={agent.id} href={`/tests?agent=${agent.id}`}>
               <Avatar agent={agent} />
-              <span className="cut">{agent.name}</span>
+              <bdi>{agent.name}</bdi>
               <Cells passed={passed} failed={failed} error={error} other={all - passed - failed - error} />
               <span className="number muted small">{passed + failed + error > 0 ? `${count(passed)}/${count(all)}` : "–"}</span>
             </Link>

@@ -21,7 +21,7 @@ export function LastChats({ chats }: { chats: HomeData["simulationChats"]["nodes
         {chats.map((chat) => (
           <Link key={chat.id} href={`/chats/${chat.id}`}>
             <Avatar agent={chat.agent} />
-            <b className="cut">{chat.agent.name}</b>
+            <b>{chat.agent.name}</b>
             <Time at={chat.createdAt} />
             {chat.lastMessage && <small className="cut">{chat.lastMessage.text}</small>}
           </Link>

@@ -79,9 +79,7 @@ function Line({ agent, to, title, details, end, children }: {
     <li>
       <Avatar agent={agent} />
       <span className={styles.what}>
-        <Link href={to} className="cut">
-          {title}
-        </Link>
+        <Link href={to}>{title}</Link>
         <small className="cut">{details}</small>
       </span>
       {children}

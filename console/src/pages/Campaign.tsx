@@ -4,7 +4,7 @@ import { graphql } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { ask, type Question } from "../ui/asking";
-import { count, plural } from "../ui/format";
+import { attempts, count, plural } from "../ui/format";
 import { Page } from "../ui/Page";
 import { Pick } from "../ui/Pick";
 import { Empty, Failure, Shown } from "../ui/states";
@@ -96,9 +96,7 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
         <>
           <Status of={campaign.status} />
           <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
-          <span>
-            {plural(campaign.maxAttempts, "attempt")}, {spacing(campaign.retryDelayMinutes)} apart
-          </span>
+          <span>{attempts(campaign.maxAttempts, campaign.retryDelayMinutes)}</span>
         </>
       }
       actions={
@@ -211,8 +209,4 @@ function NumberFilter({ number, filter }: { number: string; filter: (number: str
       />
     </form>
   );
-}
-
-function spacing(minutes: number): string {
-  return minutes % 60 === 0 ? plural(minutes / 60, "hour") : plural(minutes, "minute");
 }

@@ -103,7 +103,12 @@ function Result({ execution, all, onStarted }: { execution: ExecutionOfMatrix; a
         </span>
       )}
       <span>
-        {execution.passRate !== null && <b>{percent(execution.passRate)} </b>}
+        {execution.passRate !== null && (
+          <>
+            <b>{percent(execution.passRate)}</b>
+            {counts.judged < counts.total ? ` of the ${plural(counts.judged, "run")} with a verdict: ` : " "}
+          </>
+        )}
         {tally(counts)}, in {ran < all && `${count(ran)} of `}
         {plural(Math.max(ran, all), "test")}
       </span>

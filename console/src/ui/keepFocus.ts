@@ -38,9 +38,9 @@ export function keepFocus(): void {
   new MutationObserver(check).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
 }
 
-/** Focuses the element if the focus was lost. */
-export function claimFocus(element: HTMLElement | null): void {
-  if (isFree()) element?.focus({ preventScroll: true });
+/** Focuses the element if the focus was lost, or is on an element with the selector. */
+export function claimFocus(element: HTMLElement | null, from: string): void {
+  if (isFree() || document.activeElement?.matches(from)) element?.focus({ preventScroll: true });
 }
 
 /** Focuses the title of the page, which says where the user is. */

@@ -74,8 +74,8 @@ function RunBar({ execution }: { execution: ExecutionOfMatrix }) {
   const ended = counts.total - counts.queued - counts.running;
   const left = timeLeft(ended, counts.total, execution.startedAt, Date.now());
   const stop = useRef<HTMLButtonElement>(null);
-  // The button that started the tests is disabled now.
-  useEffect(() => claimFocus(stop.current), []);
+  // The button that started the tests is disabled soon.
+  useEffect(() => claimFocus(stop.current, "[data-run]"), []);
   const told = useRef(0);
   useRepeat(() => {
     if (told.current !== ended) announce(`${count(ended)} of ${count(counts.total)} ended`);

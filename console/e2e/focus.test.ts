@@ -1,4 +1,4 @@
-// Where the focus goes, and what screen readers are told, when a page changes under the user.
+// Where the focus goes, and what screen readers announce, when a page changes.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";

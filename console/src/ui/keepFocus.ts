@@ -31,7 +31,7 @@ export function keepFocus(): void {
     last = { element, words: wordsOf(element), path: pathOf(element), nav: element.closest("main nav")?.getAttribute("aria-label") };
     lostAt = substitute = undefined;
   });
-  // Whoever clicks beside the element leaves it.
+  // A click beside the element leaves it.
   document.addEventListener("pointerdown", ({ target }) => {
     if (!last?.element.contains(target as Node) && !(target as HTMLElement).closest("dialog")) last = undefined;
   });

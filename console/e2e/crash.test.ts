@@ -45,7 +45,9 @@ test("a chat survives that the server is killed", { skip: noBrowser, timeout: 12
     await gateway.stop("SIGKILL");
     await page.getByText("Reconnecting…").waitFor();
     await page.getByText("The turn failed").waitFor();
-    // The error above the page leaves the rest of the window to it.
+    assert.equal(await page.getByRole("alert").count(), 1, "a failed turn is reported once");
+    // The page is read again when its tab is visible again. The error above the page leaves the rest of the window to it.
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
     await page.getByRole("button", { name: "Try again" }).waitFor();
     const main = await page.locator("main").boundingBox();
     assert.ok(main && main.x > 200 && main.y < 120 && main.y + main.height <= 720, JSON.stringify(main));

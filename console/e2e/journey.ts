@@ -69,6 +69,7 @@ export async function signIn(page: Page, key: string): Promise<void> {
 export async function signOut(page: Page): Promise<void> {
   await page.getByRole("complementary").locator("summary").first().click();
   await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("dialog", { name: "Sign out of all tabs?" }).getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("dialog", { name: "Sign in" }).waitFor();
 }
 

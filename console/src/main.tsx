@@ -2,6 +2,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { enter } from "./api/session";
 import { showFieldFaults } from "./ui/fieldFaults";
+import { keepFocus } from "./ui/keepFocus";
 import "./ui/tokens.css";
 import "./ui/base.css";
 
@@ -14,5 +15,6 @@ if (icon) icon.href = new URL(icon.href).href;
 const theme = localStorage.getItem("agentgraph:theme");
 if (theme) document.documentElement.dataset.theme = theme;
 showFieldFaults();
+keepFocus();
 const hint = await enter();
 createRoot(root).render(<App hint={hint} />);

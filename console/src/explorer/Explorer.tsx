@@ -51,7 +51,7 @@ export function Explorer({ hint, theme, given }: Props) {
               plugins={plugins}
               visiblePlugin={ExamplesPlugin}
               defaultEditorToolsVisibility="variables"
-              defaultQuery={"# Examples open in new tabs.\n# Ctrl-Space completes, Ctrl-Enter runs.\n\nquery Company {\n  company {\n    name\n  }\n}\n"}
+              defaultQuery={"# Examples open in new tabs.\n# Ctrl-Space completes, Ctrl-Enter runs. Tab leaves the editor; after Ctrl-M it indents.\n\nquery Company {\n  company {\n    name\n  }\n}\n"}
               forcedTheme={theme ?? systemTheme}
               showPersistHeadersSettings={false}
             >

@@ -23,5 +23,9 @@ import "monaco-editor/esm/vs/editor/contrib/toggleTabFocusMode/browser/toggleTab
 import "monaco-editor/esm/vs/editor/contrib/wordOperations/browser/wordOperations.js";
 import "monaco-editor/esm/vs/editor/common/standaloneStrings.js";
 import "monaco-editor/esm/vs/base/browser/ui/codicons/codiconStyles.js";
+import { TabFocus } from "monaco-editor/esm/vs/editor/browser/config/tabFocus.js";
+
+// Tab moves to the next control, as on every page, until Ctrl-M changes it. Otherwise the keyboard could not leave an editor.
+TabFocus.setTabFocusMode(true);
 
 export * from "monaco-editor/esm/vs/editor/editor.api.js";

@@ -1,6 +1,17 @@
 /** A test whose last run did not pass. */
 export interface Red {
+  /** Since when its judged runs fail. Null if only runs with an error keep it from passing. */
   failingSince: { run: { createdAt: string }; lastPassed: unknown } | null;
+  /** Its last runs, newest first. */
+  history: readonly { status: string; createdAt: string }[];
+}
+
+/** When a test turned red, in milliseconds, and whether it passed before. Errors count from the first run after the last passed one. */
+export function redSince({ failingSince, history }: Red): { at: number; hasPassed: boolean } {
+  if (failingSince) return { at: Date.parse(failingSince.run.createdAt), hasPassed: Boolean(failingSince.lastPassed) };
+  const passed = history.findIndex(({ status }) => status === "Passed");
+  const first = history[passed < 0 ? history.length - 1 : Math.max(0, passed - 1)];
+  return { at: Date.parse(first?.createdAt ?? "") || 0, hasPassed: passed >= 0 };
 }
 
 /** The start of the day before, in local time. */
@@ -14,11 +25,10 @@ export function yesterday(now: Date): Date {
  */
 export function turned<Test extends Red>(red: readonly Test[], now: Date): { fresh: Test[]; earlier: Test[] } {
   const since = yesterday(now).getTime();
-  const at = (test: Test) => Date.parse(test.failingSince?.run.createdAt ?? "") || 0;
-  const hasPassed = (test: Test) => Number(Boolean(test.failingSince?.lastPassed));
-  const byTime = red.toSorted((a, b) => hasPassed(b) - hasPassed(a) || at(b) - at(a));
-  const isFresh = (test: Test) => at(test) >= since;
-  return { fresh: byTime.filter(isFresh), earlier: byTime.filter((test) => !isFresh(test)) };
+  const dated = red.map((test) => ({ test, ...redSince(test) }));
+  const byTime = dated.toSorted((a, b) => Number(b.hasPassed) - Number(a.hasPassed) || b.at - a.at);
+  const of = (isFresh: boolean) => byTime.filter(({ at }) => at >= since === isFresh).map(({ test }) => test);
+  return { fresh: of(true), earlier: of(false) };
 }
 
 /** How many milliseconds the rest takes at the same pace; undefined while nothing is done. */

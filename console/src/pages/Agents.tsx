@@ -11,6 +11,7 @@ import { Find } from "../ui/Find";
 import { count, plural } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
+import { pageAt, Pager } from "../ui/Pager";
 import { Pick } from "../ui/Pick";
 import { Segment } from "../ui/Segment";
 import { SortHead, useSort, type Order } from "../ui/Sort";
@@ -23,11 +24,11 @@ import { NewAgent } from "./NewAgent";
 const AgentGraph = lazy(() => import("./AgentGraph"));
 
 const AgentsQuery = graphql(`
-  query Agents($first: Int!, $after: String, $filter: AgentFilter) {
+  query Agents($first: Int, $after: String, $last: Int, $before: String, $filter: AgentFilter) {
     company { id agentTags }
-    agents(first: $first, after: $after, filter: $filter) {
+    agents(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
       totalCount
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       nodes {
         id name channel direction language tags promptVersion
         subAgents { id agent { id name } }
@@ -62,7 +63,8 @@ export default function Agents() {
       const next = new URLSearchParams(previous);
       if (value) next.set(name, value);
       else next.delete(name);
-      if (name !== "after") next.delete("after");
+      next.delete("after");
+      next.delete("before");
       return next;
     }, { replace: name === "q" });
   return (
@@ -107,8 +109,7 @@ function List({ params, set, create }: { params: URLSearchParams; set: (name: st
   const answer = usePage(
     AgentsQuery,
     {
-      first: pageSize,
-      after: params.get("after"),
+      ...pageAt(params, pageSize),
       filter: { channel, direction, tags: tag ? [tag] : undefined, nameContains: nameContains || undefined },
     },
     { onFocus: true, keeps: true },
@@ -123,19 +124,13 @@ function List({ params, set, create }: { params: URLSearchParams; set: (name: st
         <Pick label="Channel" options={any(channels)} value={channel ?? ""} set={(v) => set("channel", v)} />
         <Pick label="Direction" options={any(directions)} value={direction ?? ""} set={(v) => set("direction", v)} />
         {tags.length > 0 && <Pick label="Tag" options={any(tags)} value={tag} set={(v) => set("tag", v)} />}
-        {agents && <span className="muted small push">{plural(agents.totalCount, "agent")}{agents.totalCount > pageSize && ", newest first"}</span>}
+        {agents && <span role="status" className="muted small push">{plural(agents.totalCount, "agent")}{agents.totalCount > pageSize && ", newest first"}</span>}
       </form>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!agents && !answer.error && <Loading lines={8} />}
       {agents?.nodes.length === 0 && !answer.isOld && <NoAgents isFiltered={Boolean(channel || direction || tag || nameContains)} create={create} />}
-      {agents && agents.nodes.length > 0 && <Table agents={agents.nodes} isAll={!agents.pageInfo.hasNextPage && !params.get("after")} />}
-      {agents?.pageInfo.hasNextPage && !answer.isOld && (
-        <div>
-          <button type="button" onClick={() => set("after", agents.pageInfo.endCursor ?? "")}>
-            Next {pageSize}
-          </button>
-        </div>
-      )}
+      {agents && agents.nodes.length > 0 && <Table agents={agents.nodes} isAll={!agents.pageInfo.hasNextPage && !agents.pageInfo.hasPreviousPage} />}
+      <Pager of={agents} size={pageSize} isOld={answer.isOld} />
       {agents && agents.totalCount > pageSize && !answer.isOld && <p className="muted small">To sort columns, filter the list to at most {pageSize} agents.</p>}
     </>
   );

@@ -4,8 +4,9 @@ import { graphql } from "../api/graphql";
 import { useAction, usePage } from "../api/page";
 import { Act, may } from "../ui/Act";
 import { ask, type Question } from "../ui/asking";
-import { count, plural } from "../ui/format";
+import { attempts, count, plural } from "../ui/format";
 import { Page } from "../ui/Page";
+import { pageAt, Pager } from "../ui/Pager";
 import { Pick } from "../ui/Pick";
 import { Empty, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -21,6 +22,9 @@ const SetStatus = graphql(`
     updateCampaign(input: $input) { campaign { id status } }
   }
 `);
+
+/** How many contacts a page has. */
+const pageSize = 50;
 
 type CampaignStatus = CampaignOfPage["status"];
 
@@ -50,7 +54,7 @@ export default function Campaign() {
   const status = statusOf(params);
   const number = params.get("number");
   const filter = number ? { phoneNumberPrefix: number } : undefined;
-  const answer = usePage(CampaignQuery, { id, first: 50, after: params.get("after"), status, filter }, { keeps: true });
+  const answer = usePage(CampaignQuery, { id, ...pageAt(params, pageSize), status, filter }, { keeps: true });
   return (
     <Shown answer={answer} missing={`campaign ${id}`}>
       {({ campaign }) => campaign && <CampaignPage key={campaign.id} campaign={campaign} isOld={answer.isOld} refresh={answer.refresh} />}
@@ -82,7 +86,10 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
   const set = (name: string, value: string, keep: boolean) =>
     setParams((old) => {
       const next = new URLSearchParams(old);
-      if (!keep) next.delete("after");
+      if (!keep) {
+        next.delete("after");
+        next.delete("before");
+      }
       if (value) next.set(name, value);
       else next.delete(name);
       return next;
@@ -96,9 +103,7 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
         <>
           <Status of={campaign.status} />
           <Link href={`/agents/${campaign.agent.id}`}>{campaign.agent.name}</Link>
-          <span>
-            {plural(campaign.maxAttempts, "attempt")}, {spacing(campaign.retryDelayMinutes)} apart
-          </span>
+          <span>{attempts(campaign.maxAttempts, campaign.retryDelayMinutes)}</span>
         </>
       }
       actions={
@@ -136,20 +141,16 @@ function CampaignPage({ campaign, isOld, refresh }: { campaign: CampaignOfPage; 
           set={(value) => set("status", value, false)}
         />
         {may("contacts") && <NumberFilter number={params.get("number") ?? ""} filter={(number) => set("number", number, false)} />}
-        {!isOld && <span className="muted small push">{plural(campaign.items.totalCount, "contact")}</span>}
+        <span role="status" className="muted small push">
+          {!isOld && plural(campaign.items.totalCount, "contact")}
+        </span>
       </div>
       {campaign.items.nodes.length === 0 && !isOld ? (
         <Empty icon="campaigns" title="No contacts">{isFiltered ? "No contacts match the filter." : "Add them from a CSV file, with the button above."}</Empty>
       ) : (
         <Contacts items={campaign.items.nodes} open={(id) => set("item", id, true)} />
       )}
-      {campaign.items.pageInfo.hasNextPage && !isOld && (
-        <div>
-          <button type="button" onClick={() => set("after", campaign.items.pageInfo.endCursor ?? "", true)}>
-            Next 50
-          </button>
-        </div>
-      )}
+      <Pager of={campaign.items} size={pageSize} isOld={isOld} />
       {isAdding && <AddContacts campaign={campaign} onClose={() => setAdding(false)} onAdded={refresh} />}
       {open && <CampaignItem key={open} campaignId={campaign.id} id={open} onClose={() => set("item", "", true)} />}
     </Page>
@@ -211,8 +212,4 @@ function NumberFilter({ number, filter }: { number: string; filter: (number: str
       />
     </form>
   );
-}
-
-function spacing(minutes: number): string {
-  return minutes % 60 === 0 ? plural(minutes / 60, "hour") : plural(minutes, "minute");
 }

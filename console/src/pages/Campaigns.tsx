@@ -6,6 +6,7 @@ import { Avatar } from "../ui/Avatar";
 import { plural } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
+import { pageAt, Pager } from "../ui/Pager";
 import { Pick } from "../ui/Pick";
 import { Empty, Failure, Loading } from "../ui/states";
 import { Status } from "../ui/Status";
@@ -15,10 +16,10 @@ import { useCampaign } from "./campaign/live";
 import { NewCampaign } from "./campaign/NewCampaign";
 
 const CampaignsQuery = graphql(`
-  query Campaigns($first: Int!, $after: String, $filter: CampaignFilter) {
-    campaigns(first: $first, after: $after, filter: $filter) {
+  query Campaigns($first: Int, $after: String, $last: Int, $before: String, $filter: CampaignFilter) {
+    campaigns(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
       totalCount
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       nodes { id name status maxAttempts agent { id name channel } counts { total pending calling processingResult processed error } }
     }
   }
@@ -35,7 +36,7 @@ export default function Campaigns() {
   const status = statuses.find((s) => s === params.get("status"));
   const answer = usePage(
     CampaignsQuery,
-    { first: 50, after: params.get("after"), filter: { statuses: status ? [status] : undefined } },
+    { ...pageAt(params, 50), filter: { statuses: status ? [status] : undefined } },
     { onFocus: true, keeps: true },
   );
   const campaigns = answer.data?.campaigns;
@@ -51,7 +52,7 @@ export default function Campaigns() {
     >
       <div className="toolbar">
         <Pick label="Status" shown="State" options={[["", "Any"], ...statuses.map((s) => [s, s] as const)]} value={status ?? ""} set={(value) => setParams(value ? { status: value } : {})} />
-        {campaigns && <span className="muted small push">{plural(campaigns.totalCount, "campaign")}</span>}
+        {campaigns && <span role="status" className="muted small push">{plural(campaigns.totalCount, "campaign")}</span>}
       </div>
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}
       {!campaigns && !answer.error && <Loading />}
@@ -98,13 +99,7 @@ export default function Campaigns() {
           </table>
         </div>
       )}
-      {campaigns?.pageInfo.hasNextPage && (
-        <div>
-          <button type="button" onClick={() => setParams({ ...(status && { status }), after: campaigns.pageInfo.endCursor ?? "" })}>
-            Next 50
-          </button>
-        </div>
-      )}
+      <Pager of={campaigns} size={50} isOld={answer.isOld} />
       {made && <NewCampaign onClose={() => setNew()} />}
     </Page>
   );

@@ -1,4 +1,4 @@
-import { useEffect, useReducer, useState } from "react";
+import { useEffect, useReducer, useRef, useState } from "react";
 import { Link, useParams } from "wouter";
 import { graphql } from "../api/graphql";
 import { useLive, useReconnected } from "../api/live";
@@ -63,20 +63,24 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
   const [isTest, setTest] = useState(false);
   const sendMessage = useAction(SendMessage);
   const end = useAction(EndChat);
+  const field = useRef<HTMLTextAreaElement>(null);
   const isEnded = chat.status === "Ended" || live.messages.some((message) => message.isConversationEnded);
 
   const send = async ({ text, key }: Pick<Pending, "text" | "key">) => {
     const after = live.messages.at(-1)?.sequence ?? 0;
     setPending({ text, key, after });
     keepIn("unsent", chat.id, undefined);
+    let isAway = false;
     const sent = await sendMessage.run(
       { input: { simulationChatId: chat.id, text } },
       { fetchOptions: { headers: authorized({ "Idempotency-Key": key }) } },
+      (error) => (isAway = Boolean(error.networkError)),
     );
     const unsent = sent ? undefined : { text, key, after, isFailed: true };
     setPending(unsent);
     if (unsent) keepIn("unsent", chat.id, unsent);
-    refresh();
+    // Reading an unreachable server would only report it a second time.
+    if (!isAway) refresh();
   };
   // The message may already be in the chat before its mutation returns.
   const isSaid = pending && live.messages.some(({ role, text, sequence }) => role === "user" && sequence > pending.after && text === pending.text);
@@ -147,7 +151,10 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
                 <div className="note bad row" role="alert">
                   <span>{failure ? `The turn failed: ${failure}` : "Your last message was not sent."}</span>
                   {unsaid && !isEnded && (
-                    <button type="button" className="push" onClick={() => void send(unsaid)}>
+                    <button type="button" className="push" onClick={() => {
+                      void send(unsaid);
+                      field.current?.focus();
+                    }}>
                       Send again
                     </button>
                   )}
@@ -156,6 +163,7 @@ function ChatPage({ chat, refresh }: { chat: ChatOfPage; refresh: () => void }) 
             </div>
           )}
           <Compose
+            field={field}
             chatId={chat.id}
             isEnded={isEnded}
             isBusy={isReplying}

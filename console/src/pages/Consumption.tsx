@@ -27,7 +27,7 @@ const ConsumptionQuery = graphql(`
       byChannel { channel credits }
       byMonth @skip(if: $byDay) { month credits byChannel { channel credits } }
       byDay @include(if: $byDay) { day credits byChannel { channel credits } }
-      byAgent { agentId nameStatus credits agent { id name } campaigns { campaignId credits campaign { id name } } }
+      byAgent { agentId nameStatus credits agent { id name } campaigns { campaignId nameStatus credits campaign { id name } } }
     }
   }
 `);
@@ -165,7 +165,7 @@ function Agents({ agents }: { agents: Breakdown["byAgent"] }) {
               </Link>
             ) : (
               <span className="muted cut" title={agentId}>
-                {nameStatus === "Deleted" ? "Deleted agent" : agentId}
+                {unnamed("agent", agentId, nameStatus)}
               </span>
             )}
             <span className="number" title={showCredits(credits)}>
@@ -173,8 +173,8 @@ function Agents({ agents }: { agents: Breakdown["byAgent"] }) {
             </span>
             <Meter total={most} parts={[["pale", credits]]} />
             {campaigns.map((campaign) => (
-              <small key={campaign.campaignId} className="muted">
-                {campaign.campaign ? <Link href={`/campaigns/${campaign.campaign.id}`}>{campaign.campaign.name}</Link> : "Deleted campaign"} {shortCredits(campaign.credits)}
+              <small key={campaign.campaignId} className="muted" title={campaign.campaign ? undefined : campaign.campaignId}>
+                {campaign.campaign ? <Link href={`/campaigns/${campaign.campaign.id}`}>{campaign.campaign.name}</Link> : unnamed("campaign", campaign.campaignId, campaign.nameStatus)} {shortCredits(campaign.credits)}
               </small>
             ))}
           </li>
@@ -182,6 +182,11 @@ function Agents({ agents }: { agents: Breakdown["byAgent"] }) {
       </ul>
     </section>
   );
+}
+
+/** What stands for the name of something that has none now: "Deleted agent …k2f9p7", or the id if the company never had it. */
+function unnamed(what: string, id: string, nameStatus: string): string {
+  return nameStatus === "Deleted" ? `Deleted ${what} …${id.slice(-6)}` : id;
 }
 
 function Channels({ channels, total }: { channels: Breakdown["byChannel"]; total: number }) {

@@ -8,6 +8,7 @@ import { Act } from "../ui/Act";
 import { ask } from "../ui/asking";
 import { count, plural, size } from "../ui/format";
 import { Page } from "../ui/Page";
+import { pageAt, Pager } from "../ui/Pager";
 import { Empty, Failure, Shown } from "../ui/states";
 import { Status } from "../ui/Status";
 import { Time } from "../ui/Time";
@@ -48,8 +49,8 @@ const lookAgain = 15_000;
 /** A dataset's documents with the state of their indexing, live, and an area to upload more. */
 export default function Dataset() {
   const { id = "" } = useParams<{ id: string }>();
-  const [params, setParams] = useSearchParams();
-  const answer = usePage(DocumentsQuery, { datasetId: id, first: 50, after: params.get("after") }, { keeps: true });
+  const [params] = useSearchParams();
+  const answer = usePage(DocumentsQuery, { datasetId: id, ...pageAt(params, 50) }, { keeps: true });
   useRows(id, answer.data?.dataset?.documents.nodes ?? [], answer.refresh);
   const reindex = useAction(ReindexDataset);
   const [isEditing, setEditing] = useState(false);
@@ -111,13 +112,7 @@ export default function Dataset() {
                 </table>
               </div>
             )}
-            {dataset.documents.pageInfo.hasNextPage && !answer.isOld && (
-              <div>
-                <button type="button" onClick={() => setParams({ after: dataset.documents.pageInfo.endCursor ?? "" })}>
-                  Next 50
-                </button>
-              </div>
-            )}
+            <Pager of={dataset.documents} size={50} isOld={answer.isOld} />
             {isEditing && <DatasetSettings dataset={dataset} onClose={() => setEditing(false)} reread={answer.refresh} />}
           </Page>
         )

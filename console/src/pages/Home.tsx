@@ -99,10 +99,12 @@ function Content({ data }: { data: HomeData }) {
 /** One sentence about the state of the tests, and the numbers behind it. */
 function News({ data, fresh }: { data: HomeData; fresh: number }) {
   const [all, passed, red] = [data.tests.totalCount, data.passed.totalCount, data.red.totalCount];
-  const never = all - passed - red;
+  const open = data.open.totalCount;
+  const never = all - passed - red - open;
   const details = [
     `${count(passed)} of ${count(all)} pass.`,
     fresh > 0 && red > fresh && `${count(red - fresh)} ${red - fresh === 1 ? "was" : "were"} red before.`,
+    open > 0 && `${count(open)} ${open === 1 ? "has" : "have"} no result: the last run was canceled or is not over.`,
     never > 0 && `${count(never)} never ran.`,
   ];
   return (

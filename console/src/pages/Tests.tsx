@@ -6,19 +6,20 @@ import { Find } from "../ui/Find";
 import { plural } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
+import { pageAt, Pager } from "../ui/Pager";
 import { Segment } from "../ui/Segment";
 import { Empty, Failure, Loading } from "../ui/states";
 import { TestSummary } from "../ui/TestSummary";
 import styles from "./Agents.module.css";
-import { NextPage } from "./tests/NextPage";
 import { RedTests } from "./tests/RedTests";
 import TestsOf from "./tests/TestsOf";
+import { testsPerPage } from "./tests/useTests";
 
 const ExecutionsQuery = graphql(`
-  query Executions($after: String, $text: String) {
-    agents(first: 100, after: $after, filter: { nameContains: $text }) {
+  query Executions($first: Int, $after: String, $last: Int, $before: String, $text: String) {
+    agents(first: $first, after: $after, last: $last, before: $before, filter: { nameContains: $text }) {
       totalCount
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       nodes {
         id name
         tests(first: 1) { totalCount }
@@ -43,7 +44,7 @@ function AllTests() {
     const next = Object.entries({ view: isRed ? "red" : "", q: text, ...changes }).filter(([, value]) => value);
     setParams(next, { replace: "q" in changes });
   };
-  const list = { text, after: params.get("after"), showAfter: (after: string) => set({ after }) };
+  const list = { text, page: pageAt(params, testsPerPage) };
   return (
     <Page title="Tests" actions={
         <Link className="button" href="/schedules">
@@ -69,8 +70,8 @@ function AllTests() {
 }
 
 /** The last results of each agent, the newest agents first. */
-function ByAgent({ text, after, showAfter }: { text: string; after: string | null; showAfter: (cursor: string) => void }) {
-  const answer = usePage(ExecutionsQuery, { after, text }, { onFocus: true, keeps: true });
+function ByAgent({ text, page }: { text: string; page: ReturnType<typeof pageAt> }) {
+  const answer = usePage(ExecutionsQuery, { ...page, text }, { onFocus: true, keeps: true });
   const agents = answer.data?.agents.nodes;
   const total = answer.data?.agents.totalCount ?? 0;
   return (
@@ -128,7 +129,10 @@ function ByAgent({ text, after, showAfter }: { text: string; after: string | nul
           {agents.length} of {plural(total, "agent")}, newest first.
         </p>
       )}
-      {!answer.isOld && <NextPage of={answer.data?.agents} show={showAfter} />}
+      <p role="status" className="unseen">
+        {text && !answer.isOld && plural(total, "agent")}
+      </p>
+      <Pager of={answer.data?.agents} size={testsPerPage} isOld={answer.isOld} />
     </>
   );
 }

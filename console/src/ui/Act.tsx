@@ -1,4 +1,4 @@
-import type { ButtonHTMLAttributes } from "react";
+import type { ComponentProps } from "react";
 import { signedIn } from "../api/session";
 import { holds, type Scope } from "../logic/scopes";
 
@@ -8,7 +8,7 @@ export function may(scope: Scope): boolean {
 }
 
 /** A button that needs a scope. Without the scope it is disabled and says why. */
-export function Act({ scope, children, disabled, ...rest }: { scope: Scope } & ButtonHTMLAttributes<HTMLButtonElement>) {
+export function Act({ scope, children, disabled, ...rest }: { scope: Scope } & ComponentProps<"button">) {
   const allowed = may(scope);
   return (
     <button type="button" {...rest} disabled={disabled || !allowed} title={allowed ? rest.title : `Your key lacks the scope ${scope}`}>

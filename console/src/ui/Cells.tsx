@@ -1,4 +1,4 @@
-import { count, plural } from "./format";
+import { testsText } from "./format";
 import styles from "./Cells.module.css";
 
 /** From this many tests on, cells become a bar. */
@@ -8,7 +8,7 @@ const most = 12;
 export function Cells({ passed, failed, error, other }: { passed: number; failed: number; error: number; other: number }) {
   const parts = [["failed", failed], ["error", error], ["passed", passed], ["queued", other]] as const;
   const total = passed + failed + error + other;
-  const label = `${count(passed)} of ${plural(total, "test")} pass`;
+  const label = testsText(passed, failed, error, total);
   if (total > most) {
     let x = 0;
     return (

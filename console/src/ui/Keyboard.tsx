@@ -34,7 +34,7 @@ export function Keyboard({ isSmall = false }: { isSmall?: boolean }) {
     <button
       type="button"
       className={isSmall ? "quiet only" : styles.goto}
-      aria-label="Search"
+      aria-label={isSmall ? "Search" : undefined}
       title="Search pages, agents and more"
       aria-keyshortcuts="Control+K Meta+K"
       aria-haspopup="dialog"

@@ -1,10 +1,11 @@
 import { Fragment, useEffect, type MouseEvent, type ReactNode } from "react";
-import { Link } from "wouter";
+import { Link, useLocation } from "wouter";
 import { base } from "../api/base";
 import { useOperations } from "../api/operations";
 import { fragmentOf } from "../logic/handover";
 import { withoutOverrides } from "../logic/names";
 import { Icon } from "./Icon";
+import { arrive } from "./keepFocus";
 import { Menu } from "./Menu";
 import styles from "./Page.module.css";
 import { useRecent } from "./recent";
@@ -16,10 +17,12 @@ export interface Crumb {
 }
 
 /** A page: a head with breadcrumbs, title, facts and actions, tabs, and the content. */
-export function Page({ title, name = title, face, crumbs = [], facts, actions, more, tabs, isFull = false, children }: {
+export function Page({ title, name = title, part, face, crumbs = [], facts, actions, more, tabs, isFull = false, children }: {
   title: string;
   /** The title of the browser's tab, if the page's own title says too little without its breadcrumbs. */
   name?: string;
+  /** The tab that is shown, if the page has tabs. The title of the browser's tab begins with it. */
+  part?: string;
   /** An avatar before the title. */
   face?: ReactNode;
   crumbs?: Crumb[];
@@ -33,9 +36,12 @@ export function Page({ title, name = title, face, crumbs = [], facts, actions, m
   isFull?: boolean | "wide";
   children: ReactNode;
 }) {
+  const [location] = useLocation();
+  const full = withoutOverrides(part ? `${part} · ${name}` : name);
   useEffect(() => {
-    document.title = `${withoutOverrides(name)} · agentgraph`;
-  }, [name]);
+    document.title = `${full} · agentgraph`;
+    arrive(`${location} ${title}`, full);
+  }, [full, location, title]);
   useRecent(name, crumbs.length === 0);
   return (
     <main id="main" className={styles.main} data-full={isFull || undefined} tabIndex={-1} onClick={followRow}>
@@ -52,7 +58,7 @@ export function Page({ title, name = title, face, crumbs = [], facts, actions, m
             </nav>
           )}
           {face}
-          <h1 className="cut" title={title}>
+          <h1 className="cut" title={title} tabIndex={-1}>
             {withoutOverrides(title)}
           </h1>
           {facts && <div className={styles.facts}>{facts}</div>}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useEffect, useEffectEvent, useRef, useState, type ReactNode, type RefObject } from "react";
 import { useQuery } from "urql";
 import { Link, useLocation } from "wouter";
 import { base, gatewayURL } from "../api/base";
@@ -6,7 +6,9 @@ import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
 import { signedIn, signOut } from "../api/session";
 import { may } from "./Act";
+import { announce, announceIn } from "./announce";
 import { Ask } from "./Ask";
+import { ask } from "./asking";
 import { Boundary } from "./Boundary";
 import { Brand } from "./Brand";
 import { count } from "./format";
@@ -45,12 +47,8 @@ export function Shell({ children }: { children: ReactNode }) {
   const [isOpen, setOpen] = useState(false);
   useTop(location);
   useEffect(() => setOpen(false), [location]);
-  useEffect(() => {
-    if (!isOpen) return;
-    const onKey = (event: KeyboardEvent) => event.key === "Escape" && setOpen(false);
-    document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
-  }, [isOpen]);
+  const button = useMenu(isOpen, () => setOpen(false));
+  useNetwork();
   const red = data?.agentTests.totalCount ?? 0;
   const isChatting = (data?.simulationChats.totalCount ?? 0) > 0;
   return (
@@ -59,7 +57,7 @@ export function Shell({ children }: { children: ReactNode }) {
         Skip to content
       </a>
       <header className={styles.bar}>
-        <button type="button" className="quiet only" aria-label="Menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <button ref={button} type="button" className="quiet only" aria-label="Menu" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
           <Icon name={isOpen ? "close" : "menu"} />
         </button>
         <Brand />
@@ -97,9 +95,50 @@ export function Shell({ children }: { children: ReactNode }) {
         <KeyboardDialogs />
       </Boundary>
       <Toasts />
+      <p ref={announceIn} role="status" className="unseen" />
       <Ask />
     </div>
   );
+}
+
+/** While the menu of a telephone is open, it covers the page. Escape closes it, and so does a wider window. */
+function useMenu(isOpen: boolean, onClose: () => void): RefObject<HTMLButtonElement | null> {
+  const button = useRef<HTMLButtonElement>(null);
+  const close = useEffectEvent(onClose);
+  useEffect(() => {
+    if (!isOpen) return;
+    const main = document.getElementById("main");
+    const narrow = matchMedia("(max-width: 860px)");
+    const onResize = () => narrow.matches || close();
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      close();
+      button.current?.focus();
+    };
+    main?.setAttribute("inert", "");
+    narrow.addEventListener("change", onResize);
+    document.addEventListener("keydown", onKey);
+    return () => {
+      main?.removeAttribute("inert");
+      narrow.removeEventListener("change", onResize);
+      document.removeEventListener("keydown", onKey);
+    };
+  }, [isOpen]);
+  return button;
+}
+
+/** Announces that the computer goes offline, and online again. */
+function useNetwork(): void {
+  useEffect(() => {
+    const onOnline = () => announce("You are online again");
+    const onOffline = () => announce("You are offline");
+    addEventListener("online", onOnline);
+    addEventListener("offline", onOffline);
+    return () => {
+      removeEventListener("online", onOnline);
+      removeEventListener("offline", onOffline);
+    };
+  }, []);
 }
 
 /** The data of the frame. It is read again when another section opens, unless it is recent. */
@@ -165,7 +204,7 @@ function Foot({ data }: { data: ReturnType<typeof useShell> }) {
             </p>
           )}
           <hr />
-          <button type="button" onClick={() => void signOut()}>
+          <button type="button" onClick={() => void leave()}>
             Sign out of all tabs
           </button>
         </Menu>
@@ -186,6 +225,11 @@ function Foot({ data }: { data: ReturnType<typeof useShell> }) {
       </div>
     </div>
   );
+}
+
+async function leave(): Promise<void> {
+  const text = "Text that is not saved is lost in all of them.";
+  if (await ask({ title: "Sign out of all tabs?", text, verb: "Sign out" })) await signOut();
 }
 
 function LivePill() {

@@ -1,5 +1,7 @@
 import { useState, type FormEvent, type ReactNode } from "react";
 import { askAs, createToken } from "../api/session";
+import { announce } from "./announce";
+import { focusTitle } from "./keepFocus";
 
 /** How long a page keeps its token, in seconds. It is kept in memory only. */
 const adminSeconds = 600;
@@ -29,6 +31,8 @@ export function useAdmin<T>(what: string, query: string) {
       const made = await createToken(key, ["admin"], adminSeconds);
       if (!made.token) throw new Error(made.code === "FORBIDDEN" ? `This key cannot manage ${what}: it lacks the scope admin.` : (made.message ?? "No token."));
       await read(made.token);
+      focusTitle();
+      announce(`${what.charAt(0).toUpperCase()}${what.slice(1)} are shown for ten minutes`);
       setTimeout(() => setSeen(undefined), adminSeconds * 1_000);
     });
   };

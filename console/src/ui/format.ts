@@ -30,6 +30,22 @@ export function duration(ms: number): string {
   return ms < 59_950 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
+/** "3 of 8 tests pass, 2 errors, 1 without a result". */
+export function testsText(passed: number, failed: number, error: number, total: number): string {
+  const other = total - passed - failed - error;
+  if (total === 0) return "No tests";
+  if (other === total) return `${plural(total, "test")}, no result yet`;
+  return `${count(passed)} of ${plural(total, "test")} pass${error > 0 ? `, ${plural(error, "error")}` : ""}${other > 0 ? `, ${count(other)} without a result` : ""}`;
+}
+
+/** "3 attempts, 1 hour 30 minutes apart". */
+export function attempts(n: number, minutes: number): string {
+  const [days, hours, rest] = [Math.floor(minutes / 1_440), Math.floor(minutes / 60) % 24, minutes % 60];
+  const parts = [days > 0 && plural(days, "day"), hours > 0 && plural(hours, "hour"), rest > 0 && plural(rest, "minute")].filter(Boolean);
+  const spacing = parts.length > 0 ? `${parts.join(" ")} apart` : "without a pause";
+  return plural(n, "attempt") + (n > 1 ? `, ${spacing}` : "");
+}
+
 export function size(bytes: number): string {
   if (bytes < 1_024) return `${bytes} B`;
   return bytes < 1_048_576 ? `${(bytes / 1_024).toFixed(0)} KB` : `${(bytes / 1_048_576).toFixed(1)} MB`;

@@ -7,7 +7,7 @@ import { useSearch } from "wouter";
  */
 export function useTop(path: string): void {
   const search = useSearch();
-  const page = path + /after=[^&]*/.exec(search)?.[0];
+  const page = path + /(after|before)=[^&]*/.exec(search)?.[0];
   const before = useRef(page);
   const isRestored = useRef(false);
   useEffect(() => {

@@ -8,6 +8,7 @@ import { ask } from "../../ui/asking";
 import { plural } from "../../ui/format";
 import { FindAgent } from "../../ui/FindAgent";
 import { Failure } from "../../ui/states";
+import { toast } from "../../ui/toasts";
 import { Connectable, FoundAgents } from "./connectable";
 import type { AgentOfPage } from "./query";
 import styles from "./AgentConnections.module.css";
@@ -85,6 +86,11 @@ function Tools({ agent, choices, onCreated }: { agent: AgentOfPage; choices: Cho
   const close = () => setOpen(undefined);
   const error = connect.error ?? disconnect.error;
   const connectWith = (toolId: string) => void connect.run({ input: { agentId: agent.id, toolId } });
+  const disconnectFrom = async ({ id, name }: Choice) => {
+    const text = "The agent can no longer call it. The tool itself is kept.";
+    if (!(await ask({ title: `Disconnect ${name}?`, text, verb: "Disconnect tool", isDangerous: true }))) return;
+    if (await disconnect.run({ input: { agentId: agent.id, toolId: id } })) toast(`Disconnected ${name}.`);
+  };
   return (
     <section className="card" aria-labelledby="tools-title">
       <header>
@@ -128,7 +134,7 @@ function Tools({ agent, choices, onCreated }: { agent: AgentOfPage; choices: Cho
                 <Act scope="write" className="plain" onClick={() => setOpen({ dialog: "edit", toolId: tool.id })}>
                   Edit<span className="unseen"> {tool.name}</span>
                 </Act>
-                <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnect.run({ input: { agentId: agent.id, toolId: tool.id } })}>
+                <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnectFrom(tool)}>
                   Disconnect<span className="unseen"> {tool.name}</span>
                 </Act>
               </span>
@@ -174,7 +180,7 @@ function SubAgents({ agent, newest, hasMore }: { agent: AgentOfPage; newest: Cho
   };
   const removeSub = async ({ id, name }: Choice) => {
     const text = "Its name and its description for the model are deleted. The agent itself is kept.";
-    if (await ask({ title: `Remove ${name}?`, text, verb: "Remove sub-agent", isDangerous: true })) await remove.run({ input: { subAgentId: id } });
+    if ((await ask({ title: `Remove ${name}?`, text, verb: "Remove sub-agent", isDangerous: true })) && (await remove.run({ input: { subAgentId: id } }))) toast(`Removed ${name}.`);
   };
   const connect = async (delegateAgentId: string, { technicalName = "", ...values }: SubAgentValues) =>
     Boolean((await add.run({ input: { agentId: agent.id, delegateAgentId, technicalName, ...values } }))?.addSubAgent);
@@ -227,6 +233,11 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
   const error = connect.error ?? disconnect.error;
   const chat = agent.knowledgeBaseChat;
   const connectWith = (chatId: string) => void connect.run({ input: { agentId: agent.id, chatId, expectedUpdatedAt: agent.updatedAt } });
+  const disconnectFrom = async (name: string) => {
+    const text = "The agent no longer finds anything in it. The knowledge base chat itself is kept.";
+    if (!(await ask({ title: `Disconnect ${name}?`, text, verb: "Disconnect knowledge", isDangerous: true }))) return;
+    if (await disconnect.run({ input: { agentId: agent.id } })) toast(`Disconnected ${name}.`);
+  };
   return (
     <section className="card" aria-labelledby="knowledge-title">
       <header>
@@ -248,8 +259,8 @@ function Knowledge({ agent, choices }: { agent: AgentOfPage; choices: Choice[] }
           <li>
             <div className="row between">
               <Link href={`/knowledge/chats/${chat.id}`}>{chat.name}</Link>
-              <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnect.run({ input: { agentId: agent.id } })}>
-                Disconnect
+              <Act scope="write" className="plain" disabled={disconnect.isBusy} onClick={() => void disconnectFrom(chat.name)}>
+                Disconnect<span className="unseen"> {chat.name}</span>
               </Act>
             </div>
             <p className="muted">

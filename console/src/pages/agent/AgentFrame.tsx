@@ -47,6 +47,7 @@ export function AgentFrame({ agent, tab, isFull, isQuiet = false, actions, more,
   return (
     <Page
       title={agent.name}
+      part={tabs.find(({ key }) => key === tab)?.text}
       face={<Avatar agent={agent} />}
       crumbs={[{ to: "/agents", text: "Agents" }]}
       isFull={isFull}

@@ -8,6 +8,7 @@ import { Dialog } from "../../ui/Dialog";
 import { Field, FormFailure } from "../../ui/Field";
 import { plural } from "../../ui/format";
 import { Failure } from "../../ui/states";
+import { toast } from "../../ui/toasts";
 import styles from "./AgentConnections.module.css";
 import type { Server } from "./connectable";
 
@@ -80,7 +81,7 @@ function ServerItem({ server, refresh, connect }: { server: Server; refresh: () 
   };
   const destroy = async () => {
     if (!(await ask({ title: `Disconnect ${server.name}?`, text: "Its stored headers will be deleted.", verb: "Disconnect", isDangerous: true }))) return;
-    await remove.run({ input: { mcpServerId: server.id } });
+    if (await remove.run({ input: { mcpServerId: server.id } })) toast(`Disconnected ${server.name}.`);
     refresh();
   };
   const use = async (name: string) => {

@@ -49,7 +49,7 @@ export function ChatList({ agentId, status, after, showAfter, children }: {
       {(children || (chats && chats.totalCount > 0)) && (
         <div className="toolbar">
           {children}
-          {chats && <span className="muted small push">{plural(chats.totalCount, "chat")}</span>}
+          {chats && <span role="status" className="muted small push">{plural(chats.totalCount, "chat")}</span>}
         </div>
       )}
       {answer.error && <Failure error={answer.error} retry={answer.refresh} />}

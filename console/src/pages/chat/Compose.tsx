@@ -1,4 +1,4 @@
-import { useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
+import { useId, useState, type KeyboardEvent, type ReactNode, type RefObject } from "react";
 import { newKey } from "../../api/page";
 import { Act, may } from "../../ui/Act";
 import { count } from "../../ui/format";
@@ -19,7 +19,8 @@ export interface Pending {
 const maxMessage = 4_000;
 
 /** Where the contact's messages are written. The tab keeps an unfinished one. `suggestions` are sentences that a contact could say. */
-export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, children }: {
+export function Compose({ field, chatId, isEnded, isBusy, suggestions, unsent, send, children }: {
+  field: RefObject<HTMLTextAreaElement | null>;
   chatId: string;
   isEnded: boolean;
   isBusy: boolean;
@@ -31,7 +32,6 @@ export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, ch
   children: ReactNode;
 }) {
   const [text, setText] = useState(() => keptIn<string>("message", chatId) ?? "");
-  const field = useRef<HTMLTextAreaElement>(null);
   const counter = useId();
   const length = [...text.trim()].length;
   const isTooLong = length > maxMessage;
@@ -79,8 +79,8 @@ export function Compose({ chatId, isEnded, isBusy, suggestions, unsent, send, ch
           aria-invalid={isTooLong || undefined}
           rows={1}
           value={isEnded ? "" : text}
-          disabled={isEnded}
-          autoFocus
+          readOnly={isEnded}
+          autoFocus={!isEnded}
           ref={field}
           placeholder={isEnded ? "The conversation has ended." : "Write as the contact"}
           onChange={(event) => write(event.target.value)}

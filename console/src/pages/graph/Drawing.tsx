@@ -2,7 +2,7 @@ import { memo, type KeyboardEvent, type RefObject } from "react";
 import { hueOf, initials } from "../../logic/faces";
 import { placed } from "../../logic/labels";
 import { widthOf } from "../../logic/paths";
-import { count, plural } from "../../ui/format";
+import { count, plural, testsText } from "../../ui/format";
 import styles from "../AgentGraph.module.css";
 import type { Drawn } from "./layout";
 import type { AgentNode } from "./query";
@@ -93,7 +93,7 @@ const Box = memo(function Box({ agent, x, y, size: { width, height }, isSelected
       role="button"
       tabIndex={0}
       aria-pressed={isSelected}
-      aria-label={`${agent.name}, ${agent.channel} ${agent.direction}, ${passed} of ${plural(all, "test")} pass${hop ? `, step ${hop} of the running chat` : ""}`}
+      aria-label={`${agent.name}, ${agent.channel} ${agent.direction}, ${testsText(passed, failed, error, all)}${hop ? `, step ${hop} of the running chat` : ""}`}
       data-s={state}
       data-lit={hop !== undefined}
       onClick={() => select(agent.id)}

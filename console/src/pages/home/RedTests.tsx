@@ -1,4 +1,5 @@
 import { Link } from "wouter";
+import { redSince } from "../../logic/news";
 import { Avatar } from "../../ui/Avatar";
 import { Icon } from "../../ui/Icon";
 import { Glyph } from "../../ui/Status";
@@ -27,6 +28,7 @@ export function RedTests({ tests, total, most }: { tests: readonly RedTest[]; to
 
 function Red({ test }: { test: RedTest }) {
   const { agent, failingSince: since } = test;
+  const { at, hasPassed } = redSince(test);
   return (
     <li>
       <Glyph of={test.lastRunStatus ?? "Failed"} />
@@ -40,12 +42,12 @@ function Red({ test }: { test: RedTest }) {
       <div className={styles.meta}>
         <Avatar agent={agent} size="tiny" />
         <bdi>{agent.name}</bdi>
-        {since && (
+        <span aria-hidden="true">·</span>
+        {!hasPassed ? "never passed" : since ? `red since v${since.promptVersion}` : "passed before"}
+        {at > 0 && (
           <>
             <span aria-hidden="true">·</span>
-            {since.lastPassed ? `red since v${since.promptVersion}` : "never passed"}
-            <span aria-hidden="true">·</span>
-            <Time at={since.run.createdAt} />
+            <Time at={new Date(at).toISOString()} />
           </>
         )}
       </div>

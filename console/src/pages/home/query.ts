@@ -19,11 +19,12 @@ export const HomeQuery = graphql(`
           error: tests(first: 1, filter: { lastRunStatuses: [Error] }) { totalCount }
         }
         failingSince { promptVersion run { id createdAt } lastPassed { id promptVersion } }
-        history(first: 20, isDraft: false) { id status promptVersion }
+        history(first: 20, isDraft: false) { id status promptVersion createdAt }
       }
     }
     tests: agentTests(first: 1) { totalCount }
     passed: agentTests(first: 1, filter: { lastRunStatuses: [Passed] }) { totalCount }
+    open: agentTests(first: 1, filter: { lastRunStatuses: [Cancelled, Skipped, Queued, Running] }) { totalCount }
     agents(first: 100) {
       totalCount
       nodes {

@@ -5,7 +5,7 @@ import { useHere } from "../../api/page";
 import { Act } from "../../ui/Act";
 import { Avatar } from "../../ui/Avatar";
 import { Find } from "../../ui/Find";
-import { count } from "../../ui/format";
+import { count, plural } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
 import { Page } from "../../ui/Page";
 import { Pick } from "../../ui/Pick";
@@ -139,6 +139,9 @@ export function AgentTests({ agent, isTab, refresh: refreshFirst }: { agent: Age
       ) : (
         <>
           <Filters agent={agent} show={params.get("show") ?? ""} folderId={params.get("folder") ?? ""} filter={set} setFind={setFind}>
+            <span role="status" className="unseen">
+              {ticked.size > 0 && `${plural(ticked.size, "test")} selected`}
+            </span>
             <span className="row" {...near}>
               <RunPicks choice={choice} set={setChoice} />
             </span>

@@ -5,6 +5,7 @@ import { ask } from "../../ui/asking";
 import { plural } from "../../ui/format";
 import { Pick } from "../../ui/Pick";
 import { errorText } from "../../ui/states";
+import { toast } from "../../ui/toasts";
 import type { AgentOfTests } from "./AgentTests";
 
 const MoveTests = graphql(`
@@ -31,16 +32,20 @@ export function BulkButtons({ agent, ticked, onDone }: { agent: AgentOfTests; ti
   const error = move.error ?? copy.error ?? remove.error;
   const isBusy = move.isBusy || copy.isBusy || remove.isBusy;
   const testIds = [...ticked];
+  const what = plural(ticked.size, "test");
+  const tell = (done: string) => {
+    toast(`${done} ${what}.`);
+    onDone();
+  };
   const moveTo = async (folderId: string) => {
-    if (await move.run({ input: { testIds, folderId } })) onDone();
+    if (await move.run({ input: { testIds, folderId } })) tell("Moved");
   };
   const copyThem = async () => {
-    if (await copy.run({ input: { testIds } })) onDone();
+    if (await copy.run({ input: { testIds } })) tell("Copied");
   };
   const deleteThem = async () => {
-    const what = plural(ticked.size, "test");
     if (!(await ask({ title: `Delete ${what}?`, text: "Their runs are kept.", verb: `Delete ${what}`, isDangerous: true }))) return;
-    if (await remove.run({ input: { testIds } })) onDone();
+    if (await remove.run({ input: { testIds } })) tell("Deleted");
   };
   return (
     <>

@@ -112,6 +112,9 @@ export function Matrix(props: Props) {
           })}
         </table>
       </div>
+      <p role="status" className="unseen">
+        {(show || sought || props.folderId) && `${plural(tests.length, "test")} shown`}
+      </p>
       {tests.length === 0 && (show || sought) && !list.hasMore && (
         <p className="muted">{sought ? "No test has this name." : `No test is ${show === "flaky" ? "flaky" : "red"}.`}</p>
       )}

@@ -1,16 +1,20 @@
+import { useEffect, useEffectEvent, useRef } from "react";
 import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { useAction } from "../../api/page";
 import { timeLeft } from "../../logic/news";
 import { inRow } from "../../logic/rows";
 import { Act } from "../../ui/Act";
+import { announce } from "../../ui/announce";
 import { count, percent, plural, roughly } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
+import { claimFocus } from "../../ui/keepFocus";
 import { Meter } from "../../ui/Meter";
 import { errorText } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import { Time } from "../../ui/Time";
 import { toast } from "../../ui/toasts";
+import { useRepeat } from "../../ui/useRepeat";
 import type { ExecutionOfMatrix } from "./Matrix";
 import styles from "./Progress.module.css";
 import { Rejudge, Rejudged } from "./Rejudge";
@@ -35,6 +39,14 @@ export function Progress({ execution, all, onStarted }: {
   onStarted: (executionId: string) => void;
 }) {
   const isOver = execution.status === "Completed" || execution.status === "Cancelled";
+  const { counts, verdict, status } = execution;
+  const wasOver = useRef(isOver);
+  const result = verdict ?? (status === "Cancelled" ? "Canceled" : status);
+  const tell = useEffectEvent(() => announce(`${result}: ${count(counts.passed)} of ${[`${count(counts.total)} passed`, ...others(counts)].join(", ")}`));
+  useEffect(() => {
+    if (isOver && !wasOver.current) tell();
+    wasOver.current = isOver;
+  }, [isOver]);
   return (
     <>
       {execution.tests.some(({ runs }) => runs.some((run) => run.variant)) && (
@@ -52,14 +64,25 @@ export function Progress({ execution, all, onStarted }: {
   );
 }
 
+/** How often the progress is announced, in milliseconds. */
+const telling = 10_000;
+
 /** An execution in progress. Its only button stops it. */
 function RunBar({ execution }: { execution: ExecutionOfMatrix }) {
   const { counts } = execution;
   const cancel = useAction(CancelExecution);
   const ended = counts.total - counts.queued - counts.running;
   const left = timeLeft(ended, counts.total, execution.startedAt, Date.now());
+  const stop = useRef<HTMLButtonElement>(null);
+  // The button that started the tests is disabled soon.
+  useEffect(() => claimFocus(stop.current, "[data-run]"), []);
+  const told = useRef(0);
+  useRepeat(() => {
+    if (told.current !== ended) announce(`${count(ended)} of ${count(counts.total)} ended`);
+    told.current = ended;
+  }, telling, true);
   return (
-    <div className={styles.run} role="status">
+    <div className={styles.run} role="group" aria-label="Progress">
       <span className="row">
         <Status of={execution.status} />
         {execution.isDraft && <Status of="Draft" />}
@@ -73,6 +96,7 @@ function RunBar({ execution }: { execution: ExecutionOfMatrix }) {
         {left !== undefined && `, about ${roughly(left)} left`}
       </span>
       <Act
+        ref={stop}
         scope="simulate"
         disabled={cancel.isBusy || execution.status === "Cancelling"}
         onClick={() => void cancel.run({ input: { executionId: execution.id } }, {}, (error) => toast(errorText(error), { isError: true }))}
@@ -103,7 +127,12 @@ function Result({ execution, all, onStarted }: { execution: ExecutionOfMatrix; a
         </span>
       )}
       <span>
-        {execution.passRate !== null && <b>{percent(execution.passRate)} </b>}
+        {execution.passRate !== null && (
+          <>
+            <b>{percent(execution.passRate)}</b>
+            {counts.judged < counts.total ? ` of the ${plural(counts.judged, "run")} with a verdict: ` : " "}
+          </>
+        )}
         {tally(counts)}, in {ran < all && `${count(ran)} of `}
         {plural(Math.max(ran, all), "test")}
       </span>
@@ -151,13 +180,17 @@ function Times({ usage: { models, firstTokenMs, tookMs } }: { usage: ExecutionOf
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(ms < 9_950 ? 2 : 0)} s`;
 
 /** "19 passed, 7 failed, 1 error". */
-function tally({ passed, failed, error, cancelled, skipped }: ExecutionOfMatrix["counts"]): string {
+function tally(counts: ExecutionOfMatrix["counts"]): string {
+  return [`${count(counts.passed)} passed`, ...others(counts)].join(", ");
+}
+
+/** "7 failed", "1 error". */
+function others({ failed, error, cancelled, skipped }: ExecutionOfMatrix["counts"]): string[] {
   const parts = [
-    `${count(passed)} passed`,
     failed > 0 && `${count(failed)} failed`,
     error > 0 && plural(error, "error"),
     cancelled > 0 && `${count(cancelled)} canceled`,
     skipped > 0 && `${count(skipped)} not needed`,
   ];
-  return parts.filter(Boolean).join(", ");
+  return parts.filter((part) => part !== false);
 }

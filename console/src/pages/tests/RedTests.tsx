@@ -2,24 +2,26 @@ import { Link } from "wouter";
 import { graphql } from "../../api/graphql";
 import { usePage } from "../../api/page";
 import { Avatar } from "../../ui/Avatar";
+import { plural } from "../../ui/format";
+import { Pager, type pageAt } from "../../ui/Pager";
 import { Empty, Failure, Loading } from "../../ui/states";
 import { Status } from "../../ui/Status";
 import styles from "../Agents.module.css";
-import { NextPage } from "./NextPage";
+import { testsPerPage } from "./useTests";
 
 const RedQuery = graphql(`
-  query RedTests($after: String, $text: String) {
-    agentTests(first: 100, after: $after, filter: { lastRunStatuses: [Failed, Error], nameContains: $text }) {
+  query RedTests($first: Int, $after: String, $last: Int, $before: String, $text: String) {
+    agentTests(first: $first, after: $after, last: $last, before: $before, filter: { lastRunStatuses: [Failed, Error], nameContains: $text }) {
       totalCount
-      pageInfo { hasNextPage endCursor }
+      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
       nodes { __typename id name lastRunId lastRunStatus agent { id name } }
     }
   }
 `);
 
 /** The tests of all agents whose last run did not pass. */
-export function RedTests({ text, after, showAfter }: { text: string; after: string | null; showAfter: (cursor: string) => void }) {
-  const answer = usePage(RedQuery, { after, text }, { onFocus: true, keeps: true });
+export function RedTests({ text, page }: { text: string; page: ReturnType<typeof pageAt> }) {
+  const answer = usePage(RedQuery, { ...page, text }, { onFocus: true, keeps: true });
   const tests = answer.data?.agentTests;
   return (
     <>
@@ -59,7 +61,10 @@ export function RedTests({ text, after, showAfter }: { text: string; after: stri
           </table>
         </div>
       )}
-      {!answer.isOld && <NextPage of={tests} show={showAfter} />}
+      <p role="status" className="unseen">
+        {text && tests && !answer.isOld && plural(tests.totalCount, "red test")}
+      </p>
+      <Pager of={tests} size={testsPerPage} isOld={answer.isOld} />
     </>
   );
 }

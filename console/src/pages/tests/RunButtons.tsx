@@ -129,6 +129,7 @@ export function RunButton({ isEmpty, isRunning, onStarted, ...chosen }: Chosen &
       <Act
         scope="simulate"
         className="primary"
+        data-run
         disabled={run.isBusy || isEmpty || isRunning}
         title={isRunning ? "Tests are running" : isEmpty ? "There are no tests" : `Each test ${plural(repeats, "time")}`}
         onClick={() => void run.ask(inputOf(chosen))}

@@ -1,0 +1,147 @@
+import { announce } from "./announce";
+
+/** Where an element was: its ancestors, from the inside out, each with the index of the child that contained it. */
+type Path = readonly { parent: Element; index: number }[];
+
+/** The element that had the focus last, outside dialogs. */
+let last: { element: HTMLElement; words: string; path: Path; nav: string | null | undefined } | undefined;
+
+/** When that element lost the focus because it was removed or disabled. */
+let lostAt: number | undefined;
+
+/** The element that has the focus instead. */
+let substitute: HTMLElement | undefined;
+
+/** How long a removed element, and a disabled one, may take to return before another one gets the focus, in milliseconds. */
+const [patience, longPatience] = [250, 2_000];
+
+/** How long the focus goes back to an element that returns, in milliseconds. */
+const memory = 10_000;
+
+const focusable = "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), summary, [tabindex='0']";
+
+/**
+ * Keeps the focus near its place when the element that has it is removed or disabled. The element gets the focus back if
+ * it returns, or an equal one takes its place. Otherwise its successor gets the focus: in a list, the next row.
+ */
+export function keepFocus(): void {
+  document.addEventListener("focusin", ({ target }) => {
+    const element = target as HTMLElement;
+    if (element === substitute || element.closest("dialog")) return;
+    last = { element, words: wordsOf(element), path: pathOf(element), nav: element.closest("main nav")?.getAttribute("aria-label") };
+    lostAt = substitute = undefined;
+  });
+  // A click beside the element leaves it.
+  document.addEventListener("pointerdown", ({ target }) => {
+    if (!last?.element.contains(target as Node) && !(target as HTMLElement).closest("dialog")) last = undefined;
+  });
+  new MutationObserver(check).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
+}
+
+/** Focuses the element if the focus was lost, or is on an element with the selector. */
+export function claimFocus(element: HTMLElement | null, from: string): void {
+  if (isFree() || document.activeElement?.matches(from)) element?.focus({ preventScroll: true });
+}
+
+/** Focuses the title of the page, which says where the user is. */
+export function focusTitle(): void {
+  document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+}
+
+/** The name and the address of the page that the user knows of. */
+let known: string | undefined;
+
+/** Tells the user that another page is shown: its title gets the focus, or is announced if the focus is in the page. */
+export function arrive(page: string, name: string): void {
+  if (known === page) return;
+  const isFirst = known === undefined;
+  known = page;
+  if (isFirst || document.querySelector("dialog[open]")) return;
+  check();
+  const active = document.activeElement;
+  if (!isFree() && active?.closest("main")) announce(name);
+  else focusTitle();
+}
+
+/** Whether nothing has the focus, or only an element that stands in for a lost one. */
+function isFree(): boolean {
+  const active = document.activeElement;
+  return !active || active === document.body || active === substitute || active.id === "main" || active.matches(":disabled");
+}
+
+function check(): void {
+  if (!last) return;
+  const { element } = last;
+  const isThere = element.isConnected && !element.matches(":disabled");
+  if (lostAt === undefined) {
+    if (isThere || !isFree()) return;
+    lostAt = Date.now();
+    setTimeout(settle, element.isConnected ? longPatience : patience);
+  }
+  if (!isFree() || Date.now() - lostAt > memory) {
+    last = lostAt = undefined;
+    return;
+  }
+  if (document.querySelector("dialog[open]")) return;
+  (isThere ? element : equal())?.focus({ preventScroll: true });
+}
+
+/** Gives the focus to the successor of the lost element. */
+function settle(): void {
+  if (lostAt === undefined || !isFree() || document.querySelector("dialog[open]")) return;
+  // Until the page has loaded, the element may return.
+  if (document.querySelector("main [data-shown]")) {
+    setTimeout(settle, patience);
+    return;
+  }
+  substitute = successor();
+  substitute?.focus({ preventScroll: true });
+}
+
+/** An element like the lost one, as near to its place as possible. On another page, only tabs are alike. */
+function equal(): HTMLElement | undefined {
+  if (!last?.words) return undefined;
+  const { element, words, path, nav } = last;
+  const tabs = nav ? [...document.querySelectorAll("main nav")].filter((each) => each.getAttribute("aria-label") === nav) : [];
+  for (const parent of [...path.map((each) => each.parent), ...tabs]) {
+    if (!parent.isConnected) continue;
+    const found = visible(parent, element.localName).find((each) => !each.matches(":disabled") && wordsOf(each) === words);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/**
+ * The next element after the lost one's place that can have the focus, or the last one before it. In a list, the next
+ * row's button of the same kind comes first.
+ */
+function successor(): HTMLElement | undefined {
+  const verb = last?.element.firstChild?.textContent;
+  for (const { parent, index } of last?.path ?? []) {
+    if (!parent.isConnected) continue;
+    const [before, after] = [visible(parent, focusable, 0, index), visible(parent, focusable, index)];
+    const row = after.filter((each) => parent.children[index]?.contains(each));
+    const found = (verb && row.find((each) => each.firstChild?.textContent === verb)) || after[0] || before.at(-1);
+    if (found) return found;
+  }
+  return document.querySelector<HTMLElement>("main h1") ?? undefined;
+}
+
+/** The visible elements in some children of the parent. */
+function visible(parent: Element, selector: string, from = 0, to = Infinity): HTMLElement[] {
+  const children = [...parent.children].slice(from, to) as HTMLElement[];
+  return children.flatMap((child) => [...(child.matches(selector) ? [child] : []), ...child.querySelectorAll<HTMLElement>(selector)]).filter((each) => each.checkVisibility());
+}
+
+/** The ancestors of an element, up to its landmark. */
+function pathOf(element: HTMLElement): Path {
+  const path = [];
+  for (let at: Element = element; at.parentElement && !at.matches("main, aside"); at = at.parentElement) {
+    path.push({ parent: at.parentElement, index: [...at.parentElement.children].indexOf(at) });
+  }
+  return path;
+}
+
+function wordsOf(element: HTMLElement): string {
+  return element.getAttribute("aria-label") || element.getAttribute("name") || element.textContent || "";
+}

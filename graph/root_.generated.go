@@ -6427,7 +6427,7 @@ extend type Agent {
 }
 
 extend type Mutation {
-  "Lets an agent delegate to another one. An agent can have at most 126 tools and sub-agents together."
+  "Lets an agent delegate to another one. An agent has at most 128 sub-agents."
   addSubAgent("The edge." input: AddSubAgentInput!): AddSubAgentPayload @requires(scope: write)
   "Changes an edge of the agent graph. The edge keeps its id, so mocks of it stay valid."
   updateSubAgent("The changes." input: UpdateSubAgentInput!): UpdateSubAgentPayload @requires(scope: write)
@@ -6705,7 +6705,7 @@ extend type Mutation {
   callTool("The call." input: CallToolInput!): CallToolPayload @requires(scope: simulate) @modelDriven
   "Deletes a tool and disconnects it from every agent."
   deleteTool("The tool." input: DeleteToolInput!): DeleteToolPayload @requires(scope: write)
-  "Connects a tool to an agent, after the agent's other tools. An agent can have at most 126 tools and sub-agents together. Connecting it again changes nothing."
+  "Connects a tool to an agent, after the agent's other tools. An agent has at most 128 tools. Connecting it again changes nothing."
   connectTool("The tool." input: ConnectToolInput!): ConnectToolPayload @requires(scope: write)
   "Disconnects a tool from an agent. If it is not connected, nothing changes."
   disconnectTool("The tool." input: DisconnectToolInput!): DisconnectToolPayload @requires(scope: write)

@@ -144,7 +144,12 @@ func (s *search) lookUp(ctx context.Context, question string) error {
 		if err != nil {
 			return err
 		}
-		if err := s.guess(ctx, vocabularies); err != nil {
+		if err := s.base.guesses.Enter(ctx, s.tenant.CompanyID()); err != nil {
+			return err
+		}
+		err = s.guess(ctx, vocabularies)
+		s.base.guesses.Leave(s.tenant.CompanyID())
+		if err != nil {
 			return err
 		}
 	}
@@ -163,18 +168,15 @@ const maxCompared = 1_000_000
 // guess splits unknown compounds of the question, and replaces other unknown words with the nearest known ones. It
 // leaves words that are longer than any compound.
 func (s *search) guess(ctx context.Context, known []*vocabulary) error {
-	if err := s.base.guesses.Enter(ctx, s.tenant.CompanyID()); err != nil {
-		return err
-	}
-	defer s.base.guesses.Leave(s.tenant.CompanyID())
 	nearest, credits, partsByCompound := map[string][]string{}, map[string]float64{}, map[string][]string{}
 	var all []string
 	left := maxCompared
 	for _, t := range s.tokens {
+		letters := utf8.RuneCountInString(t.Word)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !t.isUnknown() || utf8.RuneCountInString(t.Word) > maxCompound {
+		if !t.isUnknown() || letters > maxCompound {
 			continue
 		}
 		if hasCompounds(s.languages) {
@@ -190,7 +192,6 @@ func (s *search) guess(ctx context.Context, known []*vocabulary) error {
 			}
 		}
 		compared := alike(known, t.Word)
-		letters := utf8.RuneCountInString(t.Word)
 		compared = compared[:min(len(compared), left/letters)]
 		left -= len(compared) * letters
 		words, credit := t.nearest(compared)

@@ -230,8 +230,8 @@ func (c *comparisonShown) summary(conclusion string) string {
 		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing,
 		c.NewlyPassing)
 	if c.isSameConversations() {
-		text.WriteString("  Both judged the same conversations. The statistics assume different ones, so they show only how " +
-			"the verdicts differ.\n")
+		text.WriteString("  Both judged the same conversations. The statistics assume different ones, so they show only " +
+			"how the verdicts differ.\n")
 	}
 	for _, test := range c.Tests {
 		if test.Change == "StillPassing" || test.Change == "Added" || test.Change == "Removed" {

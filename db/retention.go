@@ -24,12 +24,18 @@ func (t *Tenant) SetRetention(ctx context.Context, in model.SetRetentionInput) e
 		return err
 	}
 	retention.OwnBy(t.CompanyID())
-	if retention.Days == 0 {
-		return exec(ctx, t.db.Delete(retention).WherePK())
-	}
-	_, err = t.db.NewInsert().Model(retention).On("CONFLICT (company_id, kind) DO UPDATE").Set("days = excluded.days").
-		Exec(ctx)
-	return err
+	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if retention.Days == 0 {
+			_, err = t.db.Delete(retention).WherePK().Exec(ctx)
+		} else {
+			_, err = t.db.NewInsert().Model(retention).On("CONFLICT (company_id, kind) DO UPDATE").
+				Set("days = excluded.days").Exec(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		return t.audit(ctx, model.AuditActionChangeRetention, t.CompanyID())
+	})
 }
 
 // expiryTimeout bounds how long one sweep deletes expired data, before it looks for lost workers.

@@ -91,6 +91,10 @@ func TestExpiredRowsAreDeleted(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, slices.ContainsFunc(retentions,
 		func(r *model.Retention) bool { return r.Kind == model.RetentionChats }))
+	var events int
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM audit_events WHERE company_id = $1 AND action = "+
+		"'ChangeRetention'", companyID).Scan(&events))
+	require.Equal(t, 2*len(model.AllRetentionKinds)+1, events)
 	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: "Agents", Days: 1}), model.BadInput, "kind",
 		"Chats")
 	faults(t, tenant.SetRetention(t.Context(), model.SetRetentionInput{Kind: model.RetentionChats, Days: -1}),
@@ -202,7 +206,7 @@ func TestContactIsErased(t *testing.T) {
 	require.Equal(t, ids, erased.IDs)
 	erased.IDs = nil
 	require.Equal(t, whole, erased)
-	for action, want := range map[string]int{"DeleteCampaignItem": 1, "DeleteSimulationChat": 5} {
+	for action, want := range map[string]int{"DeleteCampaignItem": 1, "DeleteSimulationChat": 5, "EraseContact": 1} {
 		var events int
 		const query = "SELECT count(*) FROM audit_events WHERE company_id = $1 AND action = $2"
 		require.NoError(t, conn.QueryRow(t.Context(), query,

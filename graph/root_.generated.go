@@ -3268,6 +3268,10 @@ enum AuditAction {
   UpdateTool
   "Set or cleared the plan. The target is the company."
   ChangePlan
+  "Changed how long data is kept. The target is the company."
+  ChangeRetention
+  "Erased a contact, whose number is not recorded. The target is the company."
+  EraseContact
   "Recorded usage with a negative number of credits. The target is the company."
   CorrectUsage
   "Deleted an agent and everything that belongs to it."

@@ -2988,6 +2988,10 @@ const (
 	AuditActionUpdateTool AuditAction = "UpdateTool"
 	// Set or cleared the plan. The target is the company.
 	AuditActionChangePlan AuditAction = "ChangePlan"
+	// Changed how long data is kept. The target is the company.
+	AuditActionChangeRetention AuditAction = "ChangeRetention"
+	// Erased a contact, whose number is not recorded. The target is the company.
+	AuditActionEraseContact AuditAction = "EraseContact"
 	// Recorded usage with a negative number of credits. The target is the company.
 	AuditActionCorrectUsage AuditAction = "CorrectUsage"
 	// Deleted an agent and everything that belongs to it.
@@ -3048,6 +3052,8 @@ var AllAuditAction = []AuditAction{
 	AuditActionUpdatePrompt,
 	AuditActionUpdateTool,
 	AuditActionChangePlan,
+	AuditActionChangeRetention,
+	AuditActionEraseContact,
 	AuditActionCorrectUsage,
 	AuditActionDeleteAgent,
 	AuditActionDeleteTool,
@@ -3076,7 +3082,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionCorrectUsage, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionChangeRetention, AuditActionEraseContact, AuditActionCorrectUsage, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
 		return true
 	}
 	return false

@@ -114,8 +114,8 @@ func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (delet
 	return deleted, err
 }
 
-// eraseItems deletes the items with a number from all campaigns, and records the erasure. It locks campaigns before their
-// items, like all transactions, so that they cannot deadlock.
+// eraseItems deletes the items with a number from all campaigns, and records the erasure. It locks campaigns before
+// their items, like all transactions, so that they cannot deadlock.
 func (e erasure) eraseItems(ctx context.Context, t *Tenant, erased *model.Erasure) error {
 	return t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 		campaigns := []*model.Campaign{}

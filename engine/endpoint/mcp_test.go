@@ -410,6 +410,18 @@ func TestOffersHideHeaders(t *testing.T) {
 		`"description":"As [hidden], [hidden]"}}}`, string(offers[0].Parameters))
 }
 
+// Hiding a value of a header must not change which arguments a schema accepts.
+func TestHiddenHeadersKeepSchemas(t *testing.T) {
+	t.Parallel()
+	schema := `{"type":"object","properties":{"region":{"enum":["europe","asia"]},"kind":{"const":"europe"},` +
+		`"europe":{"type":"string"}},"dependentRequired":{"kind":["europe"]}}`
+	address := listing(t, false, func(string) string { return `{"tools":[{"name":"order","inputSchema":` + schema + `}]}` })
+	offers, err := local(t).OffersOf(t.Context(), mcpAt(address), map[string]string{"X-Region": "europe"})
+	require.NoError(t, err)
+	require.Nil(t, offers[0].Fault)
+	require.Equal(t, schema, string(offers[0].Parameters))
+}
+
 // Some servers never answer methods that they do not know.
 func TestMcpServersMayIgnoreDiscover(t *testing.T) {
 	t.Parallel()

@@ -458,3 +458,27 @@ func TestMcpServersMayIgnoreDiscover(t *testing.T) {
 	}
 	require.EqualValues(t, 1, discovers.Load(), "later sessions do not ask again")
 }
+
+// A server that did not answer server/discover can be replaced by one that knows only newer versions.
+func TestSilentMcpServersMayBeReplaced(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "new", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "order", InputSchema: anything{"type": "object"}}, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true})
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		if bytes.Contains(body, []byte(`"initialize"`)) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})
+	c := local(t)
+	c.silent.Put(address, time.Now())
+	offers, err := c.OffersOf(t.Context(), mcpAt(address), nil)
+	require.NoError(t, err)
+	require.Len(t, offers, 1)
+}

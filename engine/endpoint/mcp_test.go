@@ -415,7 +415,9 @@ func TestHiddenHeadersKeepSchemas(t *testing.T) {
 	t.Parallel()
 	schema := `{"type":"object","properties":{"region":{"enum":["europe","asia"]},"kind":{"const":"europe"},` +
 		`"europe":{"type":"string"}},"dependentRequired":{"kind":["europe"]}}`
-	address := listing(t, false, func(string) string { return `{"tools":[{"name":"order","inputSchema":` + schema + `}]}` })
+	address := listing(t, false, func(string) string {
+		return `{"tools":[{"name":"order","inputSchema":` + schema + `}]}`
+	})
 	offers, err := local(t).OffersOf(t.Context(), mcpAt(address), map[string]string{"X-Region": "europe"})
 	require.NoError(t, err)
 	require.Nil(t, offers[0].Fault)

@@ -373,6 +373,39 @@ func TestAnotherMessageKeepsTheWaitingOne(t *testing.T) {
 	require.Equal(t, "Never mind", sent[3].Text)
 }
 
+// If the sender of another message leaves before the waiting one is kept, the waiting one still waits.
+func TestAWaitingMessageOutlivesTheSenderOfAnother(t *testing.T) {
+	t.Parallel()
+	r := newRefunds(t, model.ToolApprovalAsk)
+	call := r.leaveWaiting(t)
+	conn, err := pgx.Connect(t.Context(), r.address)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "LOCK TABLE tool_calls IN ACCESS EXCLUSIVE MODE")
+	require.NoError(t, err)
+	ctx, leave := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, _, err := send(ctx, r.e, r.tenant, r.chat.ID, "Never mind")
+		done <- err
+	}()
+	require.Eventually(t, func() bool {
+		isClaimed := false
+		require.NoError(t, tx.QueryRow(t.Context(),
+			"SELECT reply_until > clock_timestamp() FROM simulation_chats WHERE id = $1", r.chat.ID).Scan(&isClaimed))
+		return isClaimed
+	}, time.Minute, 5*time.Millisecond)
+	leave()
+	require.Error(t, <-done)
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.Equal(t, call.ID, r.pending(t).ID)
+	answer(t, r.tenant, call.ID, true, nil)
+	require.NoError(t, r.store.Work(t.Context(), 1, db.Workers{ContinueChat: r.e.ContinueChat}))
+	r.requireRefunded(t)
+}
+
 func TestAWaitingChatOutlivesItsProcess(t *testing.T) {
 	t.Parallel()
 	for name, isApproved := range map[string]bool{"approved": true, "late": false} {

@@ -95,7 +95,8 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 		if err := held.KeepWaiting(ctx); err != nil {
 			writing, cancel := detached(ctx)
 			defer cancel()
-			return nil, nil, errors.Join(err, held.Release(writing, nil))
+			// The message may be saved already, or still wait. Release would undo that.
+			return nil, nil, errors.Join(err, held.Suspend(writing, nil))
 		}
 	}
 	return (&chatTurn{Engine: e, tenant: t, turn: held}).run(ctx, in.Text)

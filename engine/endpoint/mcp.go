@@ -100,6 +100,10 @@ func (c *Caller) connect(ctx context.Context, e model.ToolEndpoint, headers map[
 		version = olderVersion
 	}
 	s, err := c.connectBy(ctx, e, headers, limit, version)
+	if err != nil && version != "" && ctx.Err() == nil { // the server may know only newer versions now
+		c.silent.Put(e.URL, time.Time{})
+		s, err = c.connectBy(ctx, e, headers, limit, "")
+	}
 	if err != nil && s.isSilent && ctx.Err() == nil {
 		if s, err = c.connectBy(ctx, e, headers, limit, olderVersion); err == nil {
 			c.silent.Put(e.URL, time.Now())

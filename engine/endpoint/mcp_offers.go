@@ -112,8 +112,10 @@ func (s *mcpSession) newOffer(text json.RawMessage, nth int) (offer model.McpOff
 	return offer, isNamed
 }
 
-// structural are keywords of JSON Schema whose texts are part of the schema's structure.
-var structural = []string{"type", "required", "format", "pattern", "$ref", "$schema", "$id", "$anchor"}
+// structural are keywords of JSON Schema whose texts are part of the schema's structure. Another text in their place
+// would make the schema refuse the right arguments.
+var structural = []string{"type", "enum", "const", "required", "dependentRequired", "dependencies", "format", "pattern",
+	"$ref", "$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "contentEncoding", "contentMediaType"}
 
 // redactSchema replaces the secrets in the texts of a schema. keyword is the keyword of value.
 func (s *mcpSession) redactSchema(keyword string, value any) any {
@@ -128,7 +130,11 @@ func (s *mcpSession) redactSchema(keyword string, value any) any {
 		}
 	case ordered.Object:
 		for i, m := range v {
-			v[i].Value = s.redactSchema(m.Name, m.Value)
+			name := m.Name
+			if _, isList := m.Value.([]any); isList && (keyword == "dependentRequired" || keyword == "dependencies") {
+				name = keyword // the list names properties
+			}
+			v[i].Value = s.redactSchema(name, m.Value)
 		}
 	}
 	return value

@@ -410,6 +410,20 @@ func TestOffersHideHeaders(t *testing.T) {
 		`"description":"As [hidden], [hidden]"}}}`, string(offers[0].Parameters))
 }
 
+// Hiding a value of a header must not change which arguments a schema accepts.
+func TestHiddenHeadersKeepSchemas(t *testing.T) {
+	t.Parallel()
+	schema := `{"type":"object","properties":{"region":{"enum":["europe","asia"]},"kind":{"const":"europe"},` +
+		`"europe":{"type":"string"}},"dependentRequired":{"kind":["europe"]}}`
+	address := listing(t, false, func(string) string {
+		return `{"tools":[{"name":"order","inputSchema":` + schema + `}]}`
+	})
+	offers, err := local(t).OffersOf(t.Context(), mcpAt(address), map[string]string{"X-Region": "europe"})
+	require.NoError(t, err)
+	require.Nil(t, offers[0].Fault)
+	require.Equal(t, schema, string(offers[0].Parameters))
+}
+
 // Some servers never answer methods that they do not know.
 func TestMcpServersMayIgnoreDiscover(t *testing.T) {
 	t.Parallel()
@@ -445,4 +459,28 @@ func TestMcpServersMayIgnoreDiscover(t *testing.T) {
 		require.Len(t, offers, 1)
 	}
 	require.EqualValues(t, 1, discovers.Load(), "later sessions do not ask again")
+}
+
+// A server that did not answer server/discover can be replaced by one that knows only newer versions.
+func TestSilentMcpServersMayBeReplaced(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "new", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "order", InputSchema: anything{"type": "object"}}, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true})
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		if bytes.Contains(body, []byte(`"initialize"`)) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})
+	c := local(t)
+	c.silent.Put(address, time.Now())
+	offers, err := c.OffersOf(t.Context(), mcpAt(address), nil)
+	require.NoError(t, err)
+	require.Len(t, offers, 1)
 }

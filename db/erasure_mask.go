@@ -68,15 +68,19 @@ func (e erasure) eraseFrom(ctx context.Context, t *Tenant, m maskedTable, ids []
 const inKey = `(?=(?:[^"\\]|\\.)*"\s*:)`
 
 // numberKeys replaces the number in the names of members of JSON objects, in a text with several such names. It numbers
-// the replacements, because two spellings of the number in one object would become the same name. It leaves the first
-// name of each text.
+// the replacements, because two spellings of the number in one object would become the same name. It leaves the last
+// name of each text. Postgres 14 has neither regexp_count nor a replacement of only the second match.
 func (e erasure) numberKeys(ctx context.Context, t *Tenant, table string, rows bunschema.QueryWithArgs,
 	columns ...string) error {
+	if strings.HasSuffix(e.Number, e.Nines) {
+		return nil // the replacement would match again
+	}
 	for _, column := range columns {
 		for n := 2; ; n++ {
-			result, err := t.db.NewRaw(`UPDATE ?0 SET ?1 = regexp_replace(?1::text, ?2, ?3, 1, 2)::json
-				WHERE company_id = ?4 AND ?5 AND ?1::text ~ ?6 AND regexp_count(?1::text, ?2) > 1`, bun.Ident(table),
-				bun.Ident(column), e.Pattern+inKey, e.Nines+"-"+strconv.Itoa(n), t.CompanyID(), rows, e.Ending).Exec(ctx)
+			result, err := t.db.NewRaw(`UPDATE ?0 SET ?1 = regexp_replace(?1::text, ?2, ?3)::json
+				WHERE company_id = ?4 AND ?5 AND ?1::text ~ ?6 AND cardinality(regexp_split_to_array(?1::text, ?2)) > 2`,
+				bun.Ident(table), bun.Ident(column), e.Pattern+inKey, e.Nines+"-"+strconv.Itoa(n), t.CompanyID(), rows,
+				e.Ending).Exec(ctx)
 			if err != nil {
 				return err
 			}

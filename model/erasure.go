@@ -92,9 +92,10 @@ const (
 	punctuationEscapes = "00[aA][0dD]|00[bB]7|002[789dDeEfF]|0020|005[fF]|200[0-9a-fA-F]|201[0-589]|202[2a-fA-F]|" +
 		"205[3fF]|206[06-9]|2212|2219|223[cC]|3000|30[fF][bBcC]|061[cC]|[fF][eE][fF][fF]|[fF][fF]0[d-fD-F89]|[fF][fF]3[bBdD]|" +
 		"[fF][fF]5[eE]"
-	// separator matches one separator. HTML writes a space that does not break a line as an entity.
+	// separator matches one separator. HTML writes a space that does not break a line as an entity, and URLs write
+	// spaces as %20.
 	separator = `(?:[\s()\[\]` + punctuation + `]|\\[nrt]|\\+/|\\+u(?:` + punctuationEscapes + `)|` +
-		`(?:&|\\+u0026)(?:nbsp|#160|#[xX][aA]0);)`
+		`(?:&|\\+u0026)(?:nbsp|#160|#[xX][aA]0);|%20)`
 	separators = separator + `{0,8}`
 	plus       = `(?:[+` + "\uff0b" + `]|\\+u(?:002[bB]|[fF][fF]0[bB]))`
 )
@@ -105,9 +106,9 @@ const (
 	digitEscapes = "003[0-9]|066[0-9]|06[fF][0-9]|[fF][fF]1[0-9]"
 )
 
-// A match must not be part of a longer number. JSON escapes end with digits too, which do not count.
+// A match must not be part of a longer number. JSON escapes and %20 end with digits too, which do not count.
 const (
-	notAfterDigit  = `(?:(?<![` + digits + `])|(?<=\\u[0-9a-fA-F]{4})(?<!\\u(?:` + digitEscapes + `)))`
+	notAfterDigit  = `(?:(?<![` + digits + `])|(?<=\\u[0-9a-fA-F]{4})(?<!\\u(?:` + digitEscapes + `))|(?<=%20))`
 	anyDigit       = `(?:[` + digits + `]|\\+u(?:` + digitEscapes + `))`
 	notBeforeDigit = `(?![` + digits + `]|\\+u(?:` + digitEscapes + `))`
 	// notAfterCode refuses what follows the code of a country: + or 00 with up to five digits, which are too few for a

@@ -12,6 +12,9 @@ import (
 // is logged as its result, and an error of Postgres about a value without its message.
 func LogOptions(level slog.Leveler) *slog.HandlerOptions {
 	return &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() != slog.KindAny {
+			return a // Any would allocate
+		}
 		if err, isError := a.Value.Any().(error); isError {
 			a.Value = slog.StringValue(logText(err))
 		}

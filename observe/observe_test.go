@@ -80,6 +80,14 @@ func TestLoggedErrorsHaveNoContents(t *testing.T) {
 	}
 }
 
+func TestLinesWithoutErrorsAreLoggedAlmostWithoutAllocations(t *testing.T) {
+	log := slog.New(slog.NewJSONHandler(io.Discard, LogOptions(slog.LevelInfo)))
+	require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+		log.LogAttrs(t.Context(), slog.LevelInfo, "request", slog.String("method", "POST"), slog.String("path", "/graphql"),
+			slog.Int("status", 200_000), slog.String("operation", "Agents"))
+	}), 1.0)
+}
+
 func TestOperationNamesAreBounded(t *testing.T) {
 	t.Parallel()
 	n := names{labels: map[string]bool{}}

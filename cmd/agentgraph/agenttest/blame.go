@@ -152,8 +152,12 @@ func (c *blameCommand) search(ctx context.Context, server *client.Client, out io
 	})
 	if ctx.Err() != nil {
 		var cancelled struct{ CancelBlame struct{ Search *searchShown } }
-		if err := server.Query(longer, cancelBlameDocument, client.Variables{"id": test.Blame.Search.ID},
-			&cancelled); err != nil {
+		err := server.Mutate(longer, cancelBlameDocument, client.Variables{"id": test.Blame.Search.ID}, nil, &cancelled)
+		switch {
+		case client.CodeOf(err) == model.Conflict:
+			return client.Exit(client.ExitCancelled, fmt.Errorf("the command was interrupted, but the search %s had ended",
+				test.Blame.Search.ID))
+		case err != nil:
 			return client.Exit(client.ExitCancelled, fmt.Errorf("the search %s could not be cancelled, and may continue on "+
 				"the server: %w", test.Blame.Search.ID, err))
 		}

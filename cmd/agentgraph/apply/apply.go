@@ -67,7 +67,12 @@ func (c *compareFlags) changeSet(cmd *cobra.Command, onlyShow bool) (*api, *chan
 	if err != nil {
 		return nil, nil, err
 	}
-	server, there, err := connect(cmd, c.Flags, kinds)
+	connected, err := c.Connect(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	connected.RetryFor(client.Patience)
+	server, there, err := read(cmd.Context(), connected, kinds)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,10 +86,14 @@ func connect(cmd *cobra.Command, flags client.Flags, selectedKinds []*kind) (*ap
 	if err != nil {
 		return nil, nil, err
 	}
+	return read(cmd.Context(), connected, selectedKinds)
+}
+
+func read(ctx context.Context, connected *client.Client, selectedKinds []*kind) (*api, *company, error) {
 	server := &api{connected}
-	there, err := server.load(cmd.Context(), selectedKinds)
+	there, err := server.load(ctx, selectedKinds)
 	if err != nil {
-		return nil, nil, client.ExitWith(cmd.Context(), err)
+		return nil, nil, client.ExitWith(ctx, err)
 	}
 	return server, there, nil
 }

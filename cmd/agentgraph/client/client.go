@@ -39,6 +39,8 @@ type Client struct {
 	http  *http.Client
 	// patience is how long a request is retried.
 	patience time.Duration
+	// awaitsServer is set to retry also while there is no connection.
+	awaitsServer bool
 	// log receives one line if a request is retried for some seconds.
 	log       io.Writer
 	isRetried sync.Once
@@ -72,7 +74,7 @@ func (c *Client) Query(ctx context.Context, document string, with Variables, int
 		if err != nil {
 			return err
 		}
-		return json.Unmarshal(data, into)
+		return decode(data, into)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 
@@ -34,6 +35,9 @@ func (s Server) Validate() error {
 	if s.APIKey == "" {
 		return errors.New("--api-key or AGENTGRAPH_API_KEY must hold a key, or --context must name a server that " +
 			"\"agentgraph context add\" has saved")
+	}
+	if strings.ContainsFunc(s.APIKey, unicode.IsControl) {
+		return errors.New("--api-key must not contain control characters")
 	}
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// patience is how long requests are retried by default.
-	patience = 30 * time.Second
+	// Patience is how long requests are retried by default.
+	Patience = 30 * time.Second
 	// The wait before a retry doubles, from firstWait to lastWait.
 	firstWait, lastWait = 250 * time.Millisecond, 5 * time.Second
 	// silentWait is how long requests are retried before a line says so.
@@ -42,7 +42,7 @@ func (r *refusal) Error() string { return r.message }
 func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
 
 // IsTemporary reports whether the same request can succeed if it is sent again later. It is true for every error that
-// is not a response, except for a certificate that is not accepted.
+// is not a response, except if the server does not speak TLS or its certificate is not accepted.
 func IsTemporary(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -61,7 +61,13 @@ func IsTemporary(err error) bool {
 func isTLS(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
-	return errors.As(err, &certificate) || errors.As(err, &record)
+	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// isUnconnected reports whether there was no connection to the server or the proxy.
+func isUnconnected(err error) bool {
+	op, isOp := errors.AsType[*net.OpError](err)
+	return isOp && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
 // CodeOf returns the code of an error in the server's response, or "" for any other error.
@@ -73,16 +79,17 @@ func CodeOf(err error) model.Code {
 	return ""
 }
 
-// RetryFor sets how long Query and Mutate retry a request.
-func (c *Client) RetryFor(patience time.Duration) { c.patience = patience }
+// RetryFor sets how long Query and Mutate retry a request, also while the server cannot be connected.
+func (c *Client) RetryFor(patience time.Duration) { c.patience, c.awaitsServer = patience, true }
 
-// Retry calls do again after temporary errors, until it has retried for the client's patience or ctx ends. It waits at
-// least as long as the server's Retry-After. Once it has retried for some seconds, it logs why, once for each client.
+// Retry calls do again after temporary errors, until it has retried for the client's patience or ctx ends. Unless
+// RetryFor was called, it returns at once if there is no connection: the address may be wrong. It waits at least as long
+// as the server's Retry-After. Once it has retried for some seconds, it logs why, once for each client.
 func (c *Client) Retry(ctx context.Context, do func() error) error {
 	began := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		err := do()
-		if err == nil || !IsTemporary(err) || ctx.Err() != nil {
+		if err == nil || !IsTemporary(err) || ctx.Err() != nil || !c.awaitsServer && isUnconnected(err) {
 			return err
 		}
 		spent, after := time.Since(began), time.Duration(0)
@@ -121,6 +128,8 @@ func (c *Client) unreachable(err error) error {
 		return fmt.Errorf("the server at %s did not answer within %s", c.address, answerTimeout)
 	case errors.As(err, &op) && op.Op == "proxyconnect":
 		advice = ": check the proxy in HTTPS_PROXY or HTTP_PROXY"
+	case errors.Is(err, http.ErrSchemeMismatch):
+		advice = ": its address may begin with http:// instead"
 	case isTLS(err):
 		advice = ": SSL_CERT_FILE can name a file with the certificate of its authority"
 	}
@@ -168,6 +177,15 @@ func result(status int, header http.Header, text []byte) (json.RawMessage, error
 		return nil, &refusal{status: status, message: notGraphQL(status, header), wait: retryAfter(header)}
 	}
 	return response.Data, nil
+}
+
+// decode decodes the data of a response.
+func decode(data json.RawMessage, into any) error {
+	if err := json.Unmarshal(data, into); err != nil {
+		return &refusal{status: http.StatusOK, message: "the server's response does not fit this version of the program: " +
+			err.Error()}
+	}
+	return nil
 }
 
 // notGraphQL describes a response that is not GraphQL.

@@ -73,7 +73,7 @@ func (s Server) connect(agent string, log io.Writer) *Client {
 	address := strings.TrimSuffix(strings.TrimRight(s.URL, "/"), "/graphql")
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.OnProxyConnectResponse = checkProxy
-	return &Client{address: address, agent: agent, key: s.APIKey, patience: patience, log: log, http: &http.Client{
+	return &Client{address: address, agent: agent, key: s.APIKey, patience: Patience, log: log, http: &http.Client{
 		Transport: transport,
 		// Following a redirect could send the key to another server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -48,7 +48,7 @@ func (c *Client) mutateOnce(ctx context.Context, key string, body []byte, conten
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, into)
+	return decode(data, into)
 }
 
 // encode returns the body of a request and its content type. With a file, the body is a multipart form.

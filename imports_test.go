@@ -38,7 +38,7 @@ var importTable = map[string]string{
 	"db/dbtest":          "model db db/local db/pg db/schema",
 	"archive":            "model db db/pg",
 	"engine": "model db db/fair engine/llm engine/endpoint engine/knowledge engine/lazyregexp " +
-		"db/pg engine/content engine/rules",
+		"db/pg engine/content engine/rules cache",
 	"engine/content":  "model model/ordered engine/lazyregexp",
 	"engine/endpoint": "model model/ordered cache engine/content",
 	"engine/evaluation": "model model/ordered db db/fair engine engine/content engine/lazyregexp engine/llm " +

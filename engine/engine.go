@@ -10,6 +10,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/agentgraph/agentgraph/cache"
 	"github.com/agentgraph/agentgraph/db/fair"
 	"github.com/agentgraph/agentgraph/engine/endpoint"
 	"github.com/agentgraph/agentgraph/engine/knowledge"
@@ -77,8 +78,10 @@ type Engine struct {
 	base      *knowledge.Base
 	// waiting has the calls that wait for a person, by company.
 	waiting *fair.Gate
-	prices  model.Prices
-	choices map[string]Choice
+	// failedLists has when the tools of an MCP server could not be read again, by the server's id.
+	failedLists *cache.Cache[string, time.Time]
+	prices      model.Prices
+	choices     map[string]Choice
 	log     *slog.Logger
 	traceID func(context.Context) string
 	observe func(context.Context, string) (context.Context, func(error))
@@ -89,7 +92,8 @@ func New(m llm.Model, o Options) *Engine {
 	e := &Engine{
 		model: m, caller: o.Caller, samples: o.Samples, webhook: o.TransferWebhook,
 		checks: rules.NewChecker(), speakers: newSpeakers(),
-		waiting: fair.New(math.MaxInt, maxWaitingCalls),
+		waiting:     fair.New(math.MaxInt, maxWaitingCalls),
+		failedLists: cache.New(maxFailedLists, func(id string, _ time.Time) int { return len(id) + 100 }),
 		prices:  o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
 		observe: o.ObserveCall,
 		base:    o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,

@@ -55,6 +55,8 @@ const (
 	// offersTrusted is the same for a call that the list speaks against: the tool is missing, or its schema refuses the
 	// arguments.
 	offersTrusted = 10 * time.Second
+	// maxFailedLists bounds Engine.failedLists, in bytes.
+	maxFailedLists = 64 << 10
 )
 
 func isOlder(s *model.McpServer, age time.Duration) bool {
@@ -62,11 +64,15 @@ func isOlder(s *model.McpServer, age time.Duration) bool {
 }
 
 // reload returns a tool of an MCP server as it is stored now. If the stored list of the server's tools is older than
-// offersTrusted, reload refreshes it first.
+// offersTrusted, reload refreshes it first, unless that failed within this time.
 func (e *Engine) reload(ctx context.Context, t *db.Tenant, tool *model.Tool) (*model.Tool, error) {
 	server, err := t.McpServer(ctx, *tool.McpServerID)
-	if err == nil && isOlder(server, offersTrusted) {
-		_, _, err = e.refresh(ctx, t, server)
+	if failed, _ := e.failedLists.Get(*tool.McpServerID); err == nil && isOlder(server, offersTrusted) &&
+		time.Since(failed) > offersTrusted {
+		server, _, err = e.refresh(ctx, t, server)
+		if err == nil && server.RefreshError != nil {
+			e.failedLists.Put(server.ID, time.Now())
+		}
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -220,7 +221,20 @@ func (s *McpServer) Refresh(offers []McpOffer, failure *string, tools []*Tool,
 func (o *McpOffer) equal(other *McpOffer) bool {
 	a, _ := json.Marshal(o) // texts and JSON always marshal
 	b, _ := json.Marshal(other)
-	return string(a) == string(b)
+	return isSameJSON(a, b)
+}
+
+// isSameJSON reports whether two JSON texts have the same values, whatever the order of members.
+func isSameJSON(a, b []byte) bool {
+	sorted := func(text []byte) string {
+		var value any
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		_ = decoder.Decode(&value)
+		text, _ = json.Marshal(value)
+		return string(text)
+	}
+	return string(a) == string(b) || sorted(a) == sorted(b)
 }
 
 // follow applies the change of the offer to the tool, and returns whether the tool changed. A tool that is no longer
@@ -241,7 +255,7 @@ func (t *Tool) follow(old, current *McpOffer, now time.Time) bool {
 		}
 	}
 	isChanged := t.MissingSince != before.MissingSince || t.Description != before.Description ||
-		string(t.Parameters) != string(before.Parameters)
+		!isSameJSON(t.Parameters, before.Parameters)
 	if isChanged {
 		t.UpdatedAt = NextUpdatedAt(t.UpdatedAt, now)
 	}

@@ -172,11 +172,11 @@ func TestInterruptedTestRunEndsWithoutAnAnswer(t *testing.T) {
 			_, err := os.Stat(junit)
 			return err == nil
 		}, time.Minute, 5*time.Millisecond, "the report is written before the server answers")
-		require.Contains(t, out.String(), "Cancelling the execution on the server\n")
 		if c.signals == 2 {
 			require.NoError(t, command.Process.Signal(syscall.SIGTERM))
 		}
 		_ = command.Wait()
+		require.Contains(t, out.String(), "Cancelling the execution on the server\n")
 		require.Equal(t, c.code, command.ProcessState.ExitCode(), name+out.String()+log.String())
 		require.Contains(t, log.String(), c.says)
 		require.Equal(t, 1, readJUnit(t, junit).Errors)

@@ -4,17 +4,17 @@ import { Link, useLocation } from "wouter";
 import { base, gatewayURL } from "../api/base";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
-import { signedIn, signOut } from "../api/session";
+import { signedIn } from "../api/session";
 import { may } from "./Act";
 import { announce, announceIn } from "./announce";
 import { Ask } from "./Ask";
-import { ask } from "./asking";
 import { Boundary } from "./Boundary";
 import { Brand } from "./Brand";
 import { count } from "./format";
 import { Icon } from "./Icon";
 import type { IconName } from "./icons";
 import { Keyboard, KeyboardDialogs, openHelp } from "./Keyboard";
+import { leave } from "./leave";
 import { Menu } from "./Menu";
 import { accountSections, sections } from "./sections";
 import { Segment } from "./Segment";
@@ -231,11 +231,6 @@ function Foot({ data }: { data: ReturnType<typeof useShell> }) {
       </div>
     </div>
   );
-}
-
-async function leave(): Promise<void> {
-  const text = "Text that is not saved is lost in all of them.";
-  if (await ask({ title: "Sign out of all tabs?", text, verb: "Sign out" })) await signOut();
 }
 
 function LivePill() {

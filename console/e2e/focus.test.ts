@@ -70,6 +70,23 @@ test("Stop gets the focus while tests run, and the result is announced", { skip:
   watched.check();
 });
 
+test("tests that run already leave the focus alone", { skip: noBrowser }, async () => {
+  const { page } = watched;
+  const agentId = new URLSearchParams(pages.tests?.split("?")[1]).get("agent");
+  const started = await gateway.ask<{ startAgentTestExecution: { execution: { id: string } } }>(
+    `mutation ($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution { id } } }`,
+    { input: { agentId, repeats: 20, concurrency: 1 } },
+  );
+  await page.goto(base + pages.tests);
+  await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => document.activeElement?.localName), "body");
+  await gateway.ask(`mutation ($input: CancelAgentTestExecutionInput!) { cancelAgentTestExecution(input: $input) { execution { id } } }`, {
+    input: { executionId: started.startAgentTestExecution.execution.id },
+  });
+  watched.check();
+});
+
 test("a deleted row leaves the focus on the next one, after a question", { skip: noBrowser }, async () => {
   const { page } = watched;
   await page.goto(base + pages.connections);

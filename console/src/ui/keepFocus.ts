@@ -38,9 +38,10 @@ export function keepFocus(): void {
   new MutationObserver(check).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
 }
 
-/** Focuses the element if the focus was lost, or is on an element with the selector. */
+/** Focuses the element if an element with the selector has the focus, or had it last and lost it. */
 export function claimFocus(element: HTMLElement | null, from: string): void {
-  if (isFree() || document.activeElement?.matches(from)) element?.focus({ preventScroll: true });
+  const isLast = last?.element === document.activeElement || isFree();
+  if (isLast && last?.element.matches(from)) element?.focus({ preventScroll: true });
 }
 
 /** Focuses the title of the page, which says where the user is. */

@@ -70,7 +70,7 @@ test("Stop gets the focus while tests run, and the result is announced", { skip:
   watched.check();
 });
 
-test("tests that run already leave the focus alone", { skip: noBrowser }, async () => {
+test("tests that run already leave the focus alone, and keys stay where they are typed", { skip: noBrowser }, async () => {
   const { page } = watched;
   const agentId = new URLSearchParams(pages.tests?.split("?")[1]).get("agent");
   const started = await gateway.ask<{ startAgentTestExecution: { execution: { id: string } } }>(
@@ -84,6 +84,22 @@ test("tests that run already leave the focus alone", { skip: noBrowser }, async 
   await gateway.ask(`mutation ($input: CancelAgentTestExecutionInput!) { cancelAgentTestExecution(input: $input) { execution { id } } }`, {
     input: { executionId: started.startAgentTestExecution.execution.id },
   });
+
+  await page.goto(base + "agents");
+  const find = page.getByRole("searchbox");
+  await find.waitFor();
+  await find.evaluate((field) => {
+    const button = document.createElement("button");
+    button.textContent = "Before";
+    field.before(button);
+    button.focus();
+    button.disabled = true;
+  });
+  await page.waitForFunction(() => document.activeElement?.matches("[type=search]"));
+  await page.keyboard.type("clinic");
+  await page.getByText("Before", { exact: true }).evaluate((button: HTMLButtonElement) => (button.disabled = false));
+  await page.keyboard.type(" rec");
+  assert.equal(await find.inputValue(), "clinic rec");
   watched.check();
 });
 

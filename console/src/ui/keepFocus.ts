@@ -140,10 +140,10 @@ function within(parent: Element, selector: string, from = 0, to = Infinity): HTM
   return children.flatMap((child) => [...(child.matches(selector) ? [child] : []), ...child.querySelectorAll<HTMLElement>(selector)]);
 }
 
-/** The ancestors of an element, up to its landmark. */
+/** The ancestors of an element, up to its landmark or the list of toasts. */
 function pathOf(element: HTMLElement): Path {
   const path = [];
-  for (let at: Element = element; at.parentElement && !at.matches("main, aside"); at = at.parentElement) {
+  for (let at: Element = element; at.parentElement && !at.matches("main, aside, [role=status]:not(main *)"); at = at.parentElement) {
     path.push({ parent: at.parentElement, index: [...at.parentElement.children].indexOf(at) });
   }
   return path;

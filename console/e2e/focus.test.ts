@@ -70,6 +70,39 @@ test("Stop gets the focus while tests run, and the result is announced", { skip:
   watched.check();
 });
 
+test("tests that run already leave the focus alone, and keys stay where they are typed", { skip: noBrowser }, async () => {
+  const { page } = watched;
+  const agentId = new URLSearchParams(pages.tests?.split("?")[1]).get("agent");
+  const started = await gateway.ask<{ startAgentTestExecution: { execution: { id: string } } }>(
+    `mutation ($input: StartAgentTestExecutionInput!) { startAgentTestExecution(input: $input) { execution { id } } }`,
+    { input: { agentId, repeats: 20, concurrency: 1 } },
+  );
+  await page.goto(base + pages.tests);
+  await page.getByRole("button", { name: "Stop", exact: true }).waitFor();
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => document.activeElement?.localName), "body");
+  await gateway.ask(`mutation ($input: CancelAgentTestExecutionInput!) { cancelAgentTestExecution(input: $input) { execution { id } } }`, {
+    input: { executionId: started.startAgentTestExecution.execution.id },
+  });
+
+  await page.goto(base + "agents");
+  const find = page.getByRole("searchbox");
+  await find.waitFor();
+  await find.evaluate((field) => {
+    const button = document.createElement("button");
+    button.textContent = "Before";
+    field.before(button);
+    button.focus();
+    button.disabled = true;
+  });
+  await page.waitForFunction(() => document.activeElement?.matches("[type=search]"));
+  await page.keyboard.type("clinic");
+  await page.getByText("Before", { exact: true }).evaluate((button: HTMLButtonElement) => (button.disabled = false));
+  await page.keyboard.type(" rec");
+  assert.equal(await find.inputValue(), "clinic rec");
+  watched.check();
+});
+
 test("a deleted row leaves the focus on the next one, after a question", { skip: noBrowser }, async () => {
   const { page } = watched;
   await page.goto(base + pages.connections);
@@ -158,7 +191,20 @@ test("the menu of a telephone keeps the focus inside, until Escape", { skip: noB
   }
   await page.keyboard.press("Escape");
   await focused(page, "Menu");
-  assert.equal(await page.locator("main[inert]").count(), 0);
+  assert.ok(await page.locator("main").isVisible());
+
+  // A page that loads meanwhile stays behind the menu, which closes on each of its links.
+  await page.getByRole("link", { name: "Clinic reception" }).first().click();
+  await menu.press("Enter");
+  await page.locator("main h1", { hasText: "Clinic reception" }).waitFor({ state: "attached" });
+  await page.waitForTimeout(300);
+  assert.equal(await page.evaluate(() => document.activeElement?.closest("main")), null);
+  await page.goto(base + pages.tests);
+  await page.getByRole("heading", { level: 1, name: "Clinic reception" }).waitFor();
+  await menu.press("Enter");
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /^Tests/ }).press("Enter");
+  await focused(page, "Tests");
+  assert.equal(await menu.getAttribute("aria-expanded"), "false");
   await page.setViewportSize({ width: 1280, height: 800 });
   watched.check();
 });

@@ -3,13 +3,13 @@ import { useQuery } from "urql";
 import { useLocation } from "wouter";
 import { base } from "../api/base";
 import { graphql } from "../api/graphql";
-import { signOut } from "../api/session";
 import { eachOnce } from "../logic/groups";
 import type { Place } from "../logic/keys";
 import { withoutOverrides } from "../logic/names";
 import { found, placeOfId, withoutVerb } from "../logic/places";
 import { may } from "./Act";
 import { useModal } from "./Dialog";
+import { leave } from "./leave";
 import styles from "./Palette.module.css";
 import { recent } from "./recent";
 import { accountSections, sections } from "./sections";
@@ -57,7 +57,7 @@ export default function Palette({ onOpened, onClose, onHelp }: { onOpened: () =>
     onClose();
     if (place.to === "explore") window.location.assign(new URL("explore", base));
     else if (place.to === "?") onHelp();
-    else if (place.to === "sign-out") void signOut();
+    else if (place.to === "sign-out") void leave();
     else go(place.to);
   };
   const onKey = (event: KeyboardEvent) => {

@@ -1,20 +1,20 @@
-import { useEffect, useEffectEvent, useRef, useState, type ReactNode, type RefObject } from "react";
+import { useEffect, useEffectEvent, useRef, useState, type MouseEvent, type ReactNode, type RefObject } from "react";
 import { useQuery } from "urql";
 import { Link, useLocation } from "wouter";
 import { base, gatewayURL } from "../api/base";
 import { graphql } from "../api/graphql";
 import { useLiveStatus } from "../api/live";
-import { signedIn, signOut } from "../api/session";
+import { signedIn } from "../api/session";
 import { may } from "./Act";
 import { announce, announceIn } from "./announce";
 import { Ask } from "./Ask";
-import { ask } from "./asking";
 import { Boundary } from "./Boundary";
 import { Brand } from "./Brand";
 import { count } from "./format";
 import { Icon } from "./Icon";
 import type { IconName } from "./icons";
 import { Keyboard, KeyboardDialogs, openHelp } from "./Keyboard";
+import { leave } from "./leave";
 import { Menu } from "./Menu";
 import { accountSections, sections } from "./sections";
 import { Segment } from "./Segment";
@@ -45,9 +45,18 @@ export function Shell({ children }: { children: ReactNode }) {
   const section = parents[first] ?? first;
   const data = useShell(section);
   const [isOpen, setOpen] = useState(false);
+  const [menuAt, setMenuAt] = useState(location);
+  if (menuAt !== location) {
+    setMenuAt(location);
+    setOpen(false);
+  }
   useTop(location);
-  useEffect(() => setOpen(false), [location]);
   const button = useMenu(isOpen, () => setOpen(false));
+  const follow = ({ target }: MouseEvent) => {
+    if (!isOpen || !(target as Element).closest("a")) return;
+    setOpen(false);
+    button.current?.focus();
+  };
   useNetwork();
   const red = data?.agentTests.totalCount ?? 0;
   const isChatting = (data?.simulationChats.totalCount ?? 0) > 0;
@@ -63,7 +72,7 @@ export function Shell({ children }: { children: ReactNode }) {
         <Brand />
         <Keyboard isSmall />
       </header>
-      <aside className={styles.side} data-open={isOpen}>
+      <aside className={styles.side} data-open={isOpen} onClick={follow}>
         <Brand />
         <Keyboard />
         <nav aria-label="Main" className={styles.nav}>
@@ -107,7 +116,6 @@ function useMenu(isOpen: boolean, onClose: () => void): RefObject<HTMLButtonElem
   const close = useEffectEvent(onClose);
   useEffect(() => {
     if (!isOpen) return;
-    const main = document.getElementById("main");
     const narrow = matchMedia("(max-width: 860px)");
     const onResize = () => narrow.matches || close();
     const onKey = (event: KeyboardEvent) => {
@@ -115,11 +123,9 @@ function useMenu(isOpen: boolean, onClose: () => void): RefObject<HTMLButtonElem
       close();
       button.current?.focus();
     };
-    main?.setAttribute("inert", "");
     narrow.addEventListener("change", onResize);
     document.addEventListener("keydown", onKey);
     return () => {
-      main?.removeAttribute("inert");
       narrow.removeEventListener("change", onResize);
       document.removeEventListener("keydown", onKey);
     };
@@ -225,11 +231,6 @@ function Foot({ data }: { data: ReturnType<typeof useShell> }) {
       </div>
     </div>
   );
-}
-
-async function leave(): Promise<void> {
-  const text = "Text that is not saved is lost in all of them.";
-  if (await ask({ title: "Sign out of all tabs?", text, verb: "Sign out" })) await signOut();
 }
 
 function LivePill() {

@@ -27,10 +27,10 @@ const focusable = "a[href], button:not(:disabled), input:not(:disabled), select:
 export function keepFocus(): void {
   document.addEventListener("focusin", ({ target }) => {
     const element = target as HTMLElement;
-    if (element === substitute || element.closest("dialog")) return;
-    last = { element, words: wordsOf(element), path: pathOf(element), nav: element.closest("main nav")?.getAttribute("aria-label") };
-    lostAt = substitute = undefined;
+    if (element !== substitute && !element.closest("dialog")) remember(element);
   });
+  // A key in the substitute says that the user goes on there, perhaps writes: it keeps the focus.
+  document.addEventListener("keydown", () => substitute && document.activeElement === substitute && remember(substitute), true);
   // A click beside the element leaves it.
   document.addEventListener("pointerdown", ({ target }) => {
     if (!last?.element.contains(target as Node) && !(target as HTMLElement).closest("dialog")) last = undefined;
@@ -38,9 +38,15 @@ export function keepFocus(): void {
   new MutationObserver(check).observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["disabled"] });
 }
 
-/** Focuses the element if the focus was lost, or is on an element with the selector. */
+function remember(element: HTMLElement): void {
+  last = { element, words: wordsOf(element), path: pathOf(element), nav: element.closest("main nav")?.getAttribute("aria-label") };
+  lostAt = substitute = undefined;
+}
+
+/** Focuses the element if an element with the selector has the focus, or had it last and lost it. */
 export function claimFocus(element: HTMLElement | null, from: string): void {
-  if (isFree() || document.activeElement?.matches(from)) element?.focus({ preventScroll: true });
+  const isLast = last?.element === document.activeElement || isFree();
+  if (isLast && last?.element.matches(from)) element?.focus({ preventScroll: true });
 }
 
 /** Focuses the title of the page, which says where the user is. */
@@ -105,7 +111,7 @@ function equal(): HTMLElement | undefined {
   const tabs = nav ? [...document.querySelectorAll("main nav")].filter((each) => each.getAttribute("aria-label") === nav) : [];
   for (const parent of [...path.map((each) => each.parent), ...tabs]) {
     if (!parent.isConnected) continue;
-    const found = visible(parent, element.localName).find((each) => !each.matches(":disabled") && wordsOf(each) === words);
+    const found = within(parent, element.localName).find((each) => !each.matches(":disabled") && wordsOf(each) === words && each.checkVisibility());
     if (found) return found;
   }
   return undefined;
@@ -119,7 +125,8 @@ function successor(): HTMLElement | undefined {
   const verb = last?.element.firstChild?.textContent;
   for (const { parent, index } of last?.path ?? []) {
     if (!parent.isConnected) continue;
-    const [before, after] = [visible(parent, focusable, 0, index), visible(parent, focusable, index)];
+    const isVisible = (each: HTMLElement) => each.checkVisibility();
+    const [before, after] = [within(parent, focusable, 0, index).filter(isVisible), within(parent, focusable, index).filter(isVisible)];
     const row = after.filter((each) => parent.children[index]?.contains(each));
     const found = (verb && row.find((each) => each.firstChild?.textContent === verb)) || after[0] || before.at(-1);
     if (found) return found;
@@ -127,16 +134,16 @@ function successor(): HTMLElement | undefined {
   return document.querySelector<HTMLElement>("main h1") ?? undefined;
 }
 
-/** The visible elements in some children of the parent. */
-function visible(parent: Element, selector: string, from = 0, to = Infinity): HTMLElement[] {
+/** The elements in some children of the parent. */
+function within(parent: Element, selector: string, from = 0, to = Infinity): HTMLElement[] {
   const children = [...parent.children].slice(from, to) as HTMLElement[];
-  return children.flatMap((child) => [...(child.matches(selector) ? [child] : []), ...child.querySelectorAll<HTMLElement>(selector)]).filter((each) => each.checkVisibility());
+  return children.flatMap((child) => [...(child.matches(selector) ? [child] : []), ...child.querySelectorAll<HTMLElement>(selector)]);
 }
 
-/** The ancestors of an element, up to its landmark. */
+/** The ancestors of an element, up to its landmark or the list of toasts. */
 function pathOf(element: HTMLElement): Path {
   const path = [];
-  for (let at: Element = element; at.parentElement && !at.matches("main, aside"); at = at.parentElement) {
+  for (let at: Element = element; at.parentElement && !at.matches("main, aside, [role=status]:not(main *)"); at = at.parentElement) {
     path.push({ parent: at.parentElement, index: [...at.parentElement.children].indexOf(at) });
   }
   return path;

@@ -157,7 +157,7 @@ function Result({ execution, all, onStarted }: { execution: ExecutionOfMatrix; a
       </span>
       <span className="push" />
       {!isSecond && counts.passed + counts.skipped < counts.total && (
-        <Act scope="simulate" disabled={retry.isBusy} onClick={() => void again()}>
+        <Act scope="simulate" data-run disabled={retry.isBusy} onClick={() => void again()}>
           Retry not passed
         </Act>
       )}

@@ -82,9 +82,9 @@ type Engine struct {
 	failedLists *cache.Cache[string, time.Time]
 	prices      model.Prices
 	choices     map[string]Choice
-	log     *slog.Logger
-	traceID func(context.Context) string
-	observe func(context.Context, string) (context.Context, func(error))
+	log         *slog.Logger
+	traceID     func(context.Context) string
+	observe     func(context.Context, string) (context.Context, func(error))
 }
 
 // New returns an Engine whose agents speak through the model.
@@ -94,7 +94,7 @@ func New(m llm.Model, o Options) *Engine {
 		checks: rules.NewChecker(), speakers: newSpeakers(),
 		waiting:     fair.New(math.MaxInt, maxWaitingCalls),
 		failedLists: cache.New(maxFailedLists, func(id string, _ time.Time) int { return len(id) + 100 }),
-		prices:  o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
+		prices:      o.Prices, choices: map[string]Choice{}, log: cmp.Or(o.Log, slog.Default()), traceID: o.TraceID,
 		observe: o.ObserveCall,
 		base:    o.Knowledge, tested: cmp.Or(o.Tested, m), rephraser: o.Rephraser,
 		limits: limits{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -254,4 +255,32 @@ func TestCallsFindAChangedSchema(t *testing.T) {
 	outdate()
 	require.Equal(t, `price{"week":1}`, s.said(t, s.start(t, s.e, nil)))
 	require.JSONEq(t, changed, schema, "the model sees the new schema")
+}
+
+// Calls with wrong arguments read a server's tools again, but not once for each call if the server fails.
+func TestWrongCallsAskAFailingServerOnce(t *testing.T) {
+	t.Parallel()
+	var calls []llm.ToolCall
+	for range 8 {
+		calls = append(calls, llm.ToolCall{ID: model.NewID("c"), Name: "price", Arguments: `{"day":1}`})
+	}
+	var asked, requests atomic.Int32
+	s := newShop(t, func(context.Context, llm.Request) (llm.Answer, error) {
+		if asked.Add(1) == 1 {
+			return llm.Answer{ToolCalls: calls}, nil
+		}
+		return say("I do not know.")
+	})
+	s.connectPrice(t)
+	address := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	_, err := s.tenant.UpdateMcpServer(t.Context(), model.UpdateMcpServerInput{McpServerID: s.connected.ID,
+		Endpoint: &model.ToolEndpointInput{Method: model.HTTPMethodPost, URL: address, TimeoutSeconds: 5,
+			Headers: model.JSONObject("{}")}})
+	require.NoError(t, err)
+	s.age(t, "11 seconds")()
+	require.Equal(t, "I do not know.", s.said(t, s.start(t, s.e, nil)))
+	require.LessOrEqual(t, requests.Load(), int32(2), "one attempt by each version of the protocol")
 }

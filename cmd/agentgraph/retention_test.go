@@ -54,7 +54,7 @@ func TestRetentionAndCompanyDeletionRemoveRows(t *testing.T) {
 
 	require.Contains(t, command(1, "acme\n", "companies", "delete"), "nothing was deleted")
 	require.Contains(t, command(1, "", "companies", "delete", "--confirm", "Other"), "nothing was deleted")
-	require.Contains(t, command(0, "Acme\n", "companies", "delete"), "audit_events 1 retentions 2 api_keys 1 companies 1")
+	require.Contains(t, command(0, "Acme\n", "companies", "delete"), "audit_events 6 retentions 2 api_keys 1 companies 1")
 	companies, err := store.Companies(t.Context())
 	require.NoError(t, err)
 	require.Len(t, companies, 1)

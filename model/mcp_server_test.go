@@ -10,7 +10,9 @@ import (
 // A server that lists the members of a schema in another order has not changed its tool.
 func TestOrderOfASchemaIsNoChangeOfAnMcpServer(t *testing.T) {
 	t.Parallel()
-	offer := func(parameters string) []McpOffer { return []McpOffer{NewMcpOffer("price", "A price", []byte(parameters))} }
+	offer := func(parameters string) []McpOffer {
+		return []McpOffer{NewMcpOffer("price", "A price", []byte(parameters))}
+	}
 	s := &McpServer{}
 	s.Refresh(offer(`{"type":"object","properties":{"a":{"const":12345678901234567890},"b":{}}}`), nil, nil, time.Now())
 	tool := &Tool{McpName: new("price"), Parameters: s.Offers[0].Parameters}

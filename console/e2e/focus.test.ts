@@ -193,7 +193,7 @@ test("the menu of a telephone keeps the focus inside, until Escape", { skip: noB
   await focused(page, "Menu");
   assert.ok(await page.locator("main").isVisible());
 
-  // A page that loads meanwhile stays behind the menu, which closes on each of its links.
+  // A page that loads while the menu is open stays behind it, and each of its links closes it.
   await page.getByRole("link", { name: "Clinic reception" }).first().click();
   await menu.press("Enter");
   await page.locator("main h1", { hasText: "Clinic reception" }).waitFor({ state: "attached" });

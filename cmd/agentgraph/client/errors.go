@@ -83,8 +83,8 @@ func CodeOf(err error) model.Code {
 func (c *Client) RetryFor(patience time.Duration) { c.patience, c.awaitsServer = patience, true }
 
 // Retry calls do again after temporary errors, until it has retried for the client's patience or ctx ends. Unless
-// RetryFor was called, it returns at once if there is no connection: the address may be wrong. It waits at least as long
-// as the server's Retry-After. Once it has retried for some seconds, it logs why, once for each client.
+// RetryFor was called, it returns at once if there is no connection: the address may be wrong. It waits at least as
+// long as the server's Retry-After. Once it has retried for some seconds, it logs why, once for each client.
 func (c *Client) Retry(ctx context.Context, do func() error) error {
 	began := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {

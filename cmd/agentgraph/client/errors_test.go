@@ -72,10 +72,12 @@ func TestErrorsThatRemainAreNotRetried(t *testing.T) {
 	require.ErrorContains(t, connected.Mutate(t.Context(), "mutation { page }", nil, nil, &read), says)
 	require.Equal(t, 2, requests)
 
-	secure := Server{URL: "https" + strings.TrimPrefix(server.URL, "http"), APIKey: "k"}.connect("test", &strings.Builder{})
+	secure := Server{URL: "https" + strings.TrimPrefix(server.URL, "http"), APIKey: "k"}.connect("test",
+		&strings.Builder{})
 	err := secure.Query(t.Context(), "{ page }", nil, &read)
 	require.ErrorContains(t, err, "server gave HTTP response to HTTPS client")
 	require.False(t, IsTemporary(err))
 	require.NotContains(t, err.Error(), "SSL_CERT_FILE")
-	require.EqualError(t, Server{URL: server.URL, APIKey: "k\nk"}.Validate(), "--api-key must not contain control characters")
+	require.EqualError(t, Server{URL: server.URL, APIKey: "k\nk"}.Validate(),
+		"--api-key must not contain control characters")
 }

@@ -29,7 +29,7 @@ export function keepFocus(): void {
     const element = target as HTMLElement;
     if (element !== substitute && !element.closest("dialog")) remember(element);
   });
-  // A key in the substitute says that the user goes on there, perhaps writes: it keeps the focus.
+  // A key in the substitute says that the user continues there, perhaps writes: it keeps the focus.
   document.addEventListener("keydown", () => substitute && document.activeElement === substitute && remember(substitute), true);
   // A click beside the element leaves it.
   document.addEventListener("pointerdown", ({ target }) => {

@@ -101,15 +101,24 @@ func judge(ctx context.Context, held *rules.Conversation, p modelRole, criteria 
 	return results, first
 }
 
+// judgeOne asks the judge about one criterion. Before a criterion without a stated condition does not apply, the judge
+// is asked again, since the condition can be implied ("corrects the contact's mistake").
 func judgeOne(ctx context.Context, p modelRole, criterion string, t transcript,
 	settings llm.Settings) (*model.CriterionResult, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	req := requestFor(judgeInstruction, json.RawMessage(verdictSchema), question{t, t.values.Filled(criterion)})
+	filled, again := t.values.Filled(criterion), false
+	req := requestFor(judgeInstruction, json.RawMessage(verdictSchema), question{t, filled})
 	req.Settings = settings
 	return requestAnswer(ctx, p, req, func(a llm.Answer) (*model.CriterionResult, error) {
-		return readVerdict(a.Text, criterion, t)
+		result, err := readVerdict(a.Text, criterion, t)
+		if err == nil && result.DoesNotApply && !again && rules.IsUnconditional(filled) {
+			err = unusable(`"applies" is false, but the criterion names no condition, such as "If the contact asks, …". ` +
+				"Repeat it only if the criterion implies a condition that never occurred")
+		}
+		again = true
+		return result, err
 	})
 }
 
@@ -184,9 +193,6 @@ func readVerdict(text, criterion string, t transcript) (*model.CriterionResult, 
 	}
 	if err != nil {
 		return nil, err
-	}
-	if verdict.doesNotApply && rules.IsUnconditional(criterion) {
-		return nil, unusable(`"applies" is false, but the criterion has no condition, such as "If the contact asks, …"`)
 	}
 	result, err := verdict.cite(criterion, t)
 	if err != nil {

@@ -166,26 +166,31 @@ func TestJudgeVerdictsAreValidated(t *testing.T) {
 	}
 }
 
-// A criterion without a condition always applies. A judge that says otherwise twice makes the run an error.
-func TestOnlyConditionalCriteriaCanBeInapplicable(t *testing.T) {
+// The judge is asked again before a criterion without a stated condition does not apply. Its second answer counts.
+func TestJudgeConfirmsThatAnUnconditionalCriterionDoesNotApply(t *testing.T) {
 	t.Parallel()
 	const dodge = `{"evidence":[],"rationale":"r","applies":false,"passed":false}`
 	const missed = `{"evidence":[],"rationale":"r","applies":true,"passed":false}`
-	judgeWith := func(criterion string, votes int, answers ...string) ([]model.CriterionResult, error) {
-		role := as(lines(answers...), model.RunErrorCauseJudge)
-		role.votes = votes
-		return judge(t.Context(), nil, role, []string{criterion}, transcriptOf(booked(), 0, ending{}))
+	for name, test := range map[string]struct {
+		criterion string
+		votes     int
+		answers   []string
+		applies   bool
+	}{
+		"corrected":    {"The agent is friendly", 1, []string{dodge, missed}, true},
+		"confirmed":    {"The agent corrects the contact's mistake", 1, []string{dodge, dodge}, false},
+		"after a slip": {"The agent is friendly", 1, []string{"?", dodge}, false},
+		"votes":        {"The agent is friendly", 3, []string{dodge, dodge, dodge, dodge, dodge, dodge}, false},
+		"conditional":  {"If the contact is angry, the agent is friendly", 1, []string{dodge}, false},
+	} {
+		m := lines(test.answers...)
+		role := as(m, model.RunErrorCauseJudge)
+		role.votes = test.votes
+		results, err := judge(t.Context(), nil, role, []string{test.criterion}, transcriptOf(booked(), 0, ending{}))
+		require.NoError(t, err, name)
+		require.Equal(t, test.applies, results[0].Applies(), name)
+		require.Len(t, m.asked, len(test.answers), name)
 	}
-	results, err := judgeWith("The agent is friendly", 1, dodge, missed)
-	require.NoError(t, err)
-	require.True(t, results[0].Applies())
-	for _, votes := range []int{1, 3} {
-		_, err = judgeWith("The agent is friendly", votes, dodge, dodge, dodge, dodge, dodge, dodge)
-		require.Contains(t, requireRunFault(t, err, model.RunErrorCauseJudge), "the criterion has no condition")
-	}
-	results, err = judgeWith("If the contact is angry, the agent is friendly", 1, dodge)
-	require.NoError(t, err)
-	require.False(t, results[0].Applies())
 }
 
 func TestEvidenceOfSpeechComesFromAgentMessages(t *testing.T) {

@@ -55,7 +55,7 @@ var (
 		`(?:brauchen|benötigen) sie (?:sonst |noch |weitere )+hilfe`,
 		`puis-je (?:\pL+ ){0,2}faire (?:autre chose|quelque chose|quoi que ce soit)(?: d'autre)? pour (?:vous|toi)`,
 		`puis-je (?:\pL+ ){0,2}vous (?:aider|être utile)`, `avez-vous (?:encore )?besoin d'(?:une autre )?aide`,
-		`puedo (?:hacer|ayudarle|ayudarte|ayudarlo|ayudarla) (?:\pL+ )?(?:algo|alguna cosa) más`,
+		`puedo ayudar(?:le|te|lo|la) (?:\pL+ )?(?:algo|alguna cosa) más`,
 		`puedo hacer (?:algo |alguna cosa )?(?:más |otra cosa )?por (?:usted|ti|vosotros)`,
 		`(?:algo más|otra cosa|algo) (?:en (?:lo |la )?)?que (?:yo )?(?:le |te |lo |la )?`+
 			`(?:pueda|puedo) (?:ayudar|servir|hacer por (?:usted|ustedes|ti)\b)`,
@@ -113,7 +113,7 @@ var (
 const gestures = `(?:\pL+ly )?(?:glanc(?:es|ing)|looks? (?:\pL+ly )?(?:at|around|down|up|away)\b|hesitates|` +
 	`taps\b|tapping|` +
 	`rolls? (?:his|her|their) eyes|checks? (?:his|her|their|the) (?:watch|phone|clock|calendar|notes))|(?:schaut|` +
-	`blickt|guckt) .*(?:auf|um|zur|weg)\b|sieht (?:auf die|zur|sich um)|(?:räuspert|kratzt) sich|verdreht die|` +
+	`blickt|guckt) [^*)\]]*(?:auf|um|zur|weg)\b|sieht (?:auf die|zur|sich um)|(?:räuspert|kratzt) sich|verdreht die|` +
 	`runzelt|zögert|trommelt|blättert|atmet|zuckt mit|grinst|stöhnt|gähnt|klopft (?:auf|mit|nervös|ungeduldig)|` +
 	`überlegt|regarde (?:sa |ses |son |l'heure|la montre|l'horloge|autour)|lève les yeux|hésite|fronce|tapote|` +
 	`se racle|consulte (?:sa|son)|hausse les|bâille|mira (?:el reloj|la hora|su |hacia|alrededor|\pL+mente)|` +

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/uptrace/bun"
@@ -128,11 +129,11 @@ func (t *Tenant) CorrectedPassRatesOfExecutions(ctx context.Context,
 	counts, err := t.verdictCounts(ctx, model.Unique(wanted))
 	rates := map[string]*model.CorrectedPassRate{}
 	for group, verdicts := range byGroup {
-		for id, rate := range model.CorrectRates(targets[group], counts, verdicts) {
+		for id, rate := range model.CorrectRates(ctx, targets[group], counts, verdicts) {
 			rates[id] = rate
 		}
 	}
-	return rates, err
+	return rates, cmp.Or(err, ctx.Err())
 }
 
 // sampledLabels returns the newest labels on verdicts that the labeling queue chose, keyed by the ids of agents and

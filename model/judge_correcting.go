@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"context"
+	"math"
+)
 
 // CorrectedPassRate is a pass rate without the errors of the judge, as far as labels show them.
 type CorrectedPassRate struct {
@@ -53,10 +56,14 @@ func (r *AgentTestRun) passesWith(answers map[string]*bool) *bool {
 
 // CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts counts
 // the verdicts in the targets and in the executions with labeled runs. labelled has the verdicts that people labeled
-// from the queue. All are on the same agent.
-func CorrectRates(targets []string, counts []*VerdictCounts, labelled []LabelledVerdict) map[string]*CorrectedPassRate {
+// from the queue. All are on the same agent. Once ctx has ended, rates are missing: one can take tens of milliseconds.
+func CorrectRates(ctx context.Context, targets []string, counts []*VerdictCounts,
+	labelled []LabelledVerdict) map[string]*CorrectedPassRate {
 	rates := map[string]*CorrectedPassRate{}
 	for _, target := range targets {
+		if ctx.Err() != nil {
+			return rates
+		}
 		var exact CountedShare
 		judges := map[judgeKey]bool{}
 		judged := int32(0)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -182,22 +183,26 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 		count("own", nil, AgentTestRunStatusPassed, 80), count("two", &judge, AgentTestRunStatusPassed, 1),
 		count("two", new("other"), AgentTestRunStatusPassed, 1), count("none", nil, AgentTestRunStatusPassed, 9),
 	}
-	rates := CorrectRates([]string{"own", "two", "none"}, counts, labelled)
+	rates := CorrectRates(t.Context(), []string{"own", "two", "none"}, counts, labelled)
 	require.Len(t, rates, 1, "executions with two judges or without one have no corrected rate")
 	own := rates["own"]
 	require.InDelta(t, (0.375*80+80)/160, own.Rate, 0.01)
 	require.Equal(t, []int32{40, 40}, []int32{own.Labels, own.LabelledRuns})
 	require.Less(t, own.Interval.Low, own.Rate)
 	require.Less(t, own.Interval.High, 0.8)
-	require.Empty(t, CorrectRates([]string{"own"}, counts, labelled[:19]))
+	require.Empty(t, CorrectRates(t.Context(), []string{"own"}, counts, labelled[:19]))
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Empty(t, CorrectRates(ended, []string{"own"}, counts, labelled), "nobody waits for the rates")
 
 	again := append(judgedAgain(labelled, "again"), labelled...)
 	counts = append(counts, count("again", &judge, AgentTestRunStatusPassed, 40),
 		count("again", &judge, AgentTestRunStatusFailed, 40), count("again", nil, AgentTestRunStatusPassed, 80))
-	rates = CorrectRates([]string{"own", "again"}, counts, again)
+	rates = CorrectRates(t.Context(), []string{"own", "again"}, counts, again)
 	require.Equal(t, own, rates["own"], "the same conversations count once")
 	require.Equal(t, own, rates["again"])
-	require.Empty(t, CorrectRates([]string{"own"}, counts, append(judgedAgain(labelled[:19], "again"), labelled[:19]...)))
+	require.Empty(t, CorrectRates(t.Context(), []string{"own"}, counts, append(judgedAgain(labelled[:19], "again"), labelled[:19]...)))
 	require.Equal(t, int32(40), FiguresOf(again)[0].Labels)
 	require.Equal(t, CountedShare{5, 20}, FiguresOf(again)[0].FalsePasses)
 }

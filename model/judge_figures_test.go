@@ -202,7 +202,8 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 	rates = CorrectRates(t.Context(), []string{"own", "again"}, counts, again)
 	require.Equal(t, own, rates["own"], "the same conversations count once")
 	require.Equal(t, own, rates["again"])
-	require.Empty(t, CorrectRates(t.Context(), []string{"own"}, counts, append(judgedAgain(labelled[:19], "again"), labelled[:19]...)))
+	twice := append(judgedAgain(labelled[:19], "again"), labelled[:19]...)
+	require.Empty(t, CorrectRates(t.Context(), []string{"own"}, counts, twice))
 	require.Equal(t, int32(40), FiguresOf(again)[0].Labels)
 	require.Equal(t, CountedShare{5, 20}, FiguresOf(again)[0].FalsePasses)
 }

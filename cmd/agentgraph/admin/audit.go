@@ -12,11 +12,6 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// NewAudit returns the command "audit".
-func NewAudit() *cobra.Command {
-	return cli.Group("audit", "Export who changed what in a company.", newAuditExport())
-}
-
 type auditExport struct {
 	companyFlag
 	Since time.Time

@@ -18,12 +18,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// NewCompanies returns the command "companies".
-func NewCompanies() *cobra.Command {
-	return cli.Group("companies", "Create, list and delete companies.", newCompaniesCreate(), newCompaniesList(),
-		newCompaniesDelete())
-}
-
 type companiesCreate struct {
 	DatabaseFlag
 	Name string

@@ -13,17 +13,15 @@ import (
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-// Distribute shards the tables of a Citus cluster.
-type Distribute struct {
+type distributeCommand struct {
 	DatabaseFlag
 	cli.OutputFlag
 	Shards int
 	Plan   bool
 }
 
-// NewDistribute returns the command "distribute".
-func NewDistribute() *cobra.Command {
-	c := &Distribute{}
+func newDistribute() *cobra.Command {
+	c := &distributeCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "distribute", Short: "Shard the tables of a Citus cluster by company. Run it again after migrate up.",
 		Example: `agentgraph distribute --plan
@@ -36,7 +34,7 @@ agentgraph distribute --shards 32`,
 }
 
 // Run distributes the tables that are not distributed yet, or prints the plan.
-func (c *Distribute) Run(cmd *cobra.Command) error {
+func (c *distributeCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
 		if c.Plan {
@@ -51,7 +49,7 @@ func (c *Distribute) Run(cmd *cobra.Command) error {
 	})
 }
 
-func (c *Distribute) printPlan(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {
+func (c *distributeCommand) printPlan(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {
 	d, err := m.Distribution(ctx)
 	if err != nil {
 		return err

@@ -51,11 +51,6 @@ func (f BucketFlag) Use(o *db.Options) error {
 	return err
 }
 
-// NewDocuments returns the command "documents".
-func NewDocuments() *cobra.Command {
-	return cli.Group("documents", "Move the contents of documents between Postgres and a bucket.", newDocumentsMove())
-}
-
 type documentsMove struct {
 	DatabaseFlag
 	BucketFlag

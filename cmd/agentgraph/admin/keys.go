@@ -15,12 +15,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// NewKeys returns the command "keys".
-func NewKeys() *cobra.Command {
-	return cli.Group("keys", "Create, import, list and revoke the API keys of a company.", newKeysCreate(),
-		newKeysImport(), newKeysList(), newKeysRevoke())
-}
-
 type keysCreate struct {
 	companyFlag
 	SecretKeyFlag

@@ -15,12 +15,6 @@ import (
 	"github.com/agentgraph/agentgraph/db/schema"
 )
 
-// NewMigrate returns the command "migrate".
-func NewMigrate() *cobra.Command {
-	return cli.Group("migrate", "Migrate the schema of the database up or down, or show its migrations.", newMigrateUp(),
-		newMigrateDown(), newMigrateStatus())
-}
-
 type migrateUp struct {
 	DatabaseFlag
 	cli.OutputFlag

@@ -13,12 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// NewPlan returns the command "plan".
-func NewPlan() *cobra.Command {
-	return cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget. "+
-		"Estimate the size of an installation.", newPlanSet(), newPlanShow(), newPlanList(), newPlanClear(), newPlanSize())
-}
-
 type planSet struct {
 	companyFlag
 	cli.OutputFlag

@@ -13,12 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// NewRetention returns the command "retention".
-func NewRetention() *cobra.Command {
-	return cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.",
-		newRetentionSet(), newRetentionShow())
-}
-
 type retentionSet struct {
 	companyFlag
 	cli.OutputFlag

@@ -19,7 +19,8 @@ import (
 // Commands returns the commands that run and show tests of agents on a server.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newBlameCommand(), newCompareCommand(), newListCommand(),
-		newExecutionsCommand(), newShowCommand(), newLabelsCommand()}
+		newExecutionsCommand(), newShowCommand(), cli.Group("labels", "Compare the judge with people who labeled its "+
+			"verdicts.", newLabelsShow(), newLabelsExport(), newLabelsImport())}
 }
 
 // namedRef is anything that is shown with its name.

@@ -15,11 +15,6 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-func newLabelsCommand() *cobra.Command {
-	return cli.Group("labels", "Compare the judge with people who labeled its verdicts.", newLabelsShow(),
-		newLabelsExport(), newLabelsImport())
-}
-
 // labelledAgent is the flag that names an agent.
 type labelledAgent struct {
 	client.Flags

@@ -11,17 +11,15 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Agents lists agents.
-type Agents struct {
+type agentsCommand struct {
 	client.Flags
 	outputFlag
 	Name    *string
 	Channel string
 }
 
-// NewAgents returns the command "agents".
-func NewAgents() *cobra.Command {
-	c := &Agents{}
+func newAgents() *cobra.Command {
+	c := &agentsCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "agents", Short: "List agents.",
 		Example: `agentgraph agents
@@ -49,7 +47,7 @@ type agentShown struct {
 }
 
 // Run prints the agents by name.
-func (c *Agents) Run(cmd *cobra.Command) error {
+func (c *agentsCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
 	if err != nil {

@@ -18,12 +18,6 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// NewContext returns the command "context".
-func NewContext() *cobra.Command {
-	return cli.Group("context", "Save servers with their keys under names.", newContextAdd(), newContextUse(),
-		newContextList(), newContextRemove())
-}
-
 type contextAdd struct {
 	Name string
 	URL  string

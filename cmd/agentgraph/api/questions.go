@@ -29,7 +29,7 @@ type labelledQuestion struct {
 }
 
 // questions reads the questions of the file, if one is given.
-func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelledQuestion, error) {
+func (c *knowledgeEvaluate) questions(in io.Reader) ([]labelledQuestion, error) {
 	if c.File == "" {
 		return nil, nil
 	}

@@ -178,14 +178,12 @@ func (c *company) leaveMocks(s *source, to *report) {
 	}
 }
 
-// TestDiff shows what an import would change.
-type TestDiff struct {
+type testDiff struct {
 	testFiles
 }
 
-// NewTestDiff returns the command "diff".
-func NewTestDiff() *cobra.Command {
-	c := &TestDiff{}
+func newTestDiff() *cobra.Command {
+	c := &testDiff{}
 	return cli.New(c, &cobra.Command{
 		Use: "diff", Short: "Show what an import would change.",
 		Long:    diffCodes,
@@ -194,7 +192,7 @@ func NewTestDiff() *cobra.Command {
 }
 
 // Run prints the differences.
-func (c *TestDiff) Run(cmd *cobra.Command) error {
+func (c *testDiff) Run(cmd *cobra.Command) error {
 	defer c.report(cmd.OutOrStdout())
 	_, made, err := c.changeSet(cmd)
 	if err != nil {
@@ -211,8 +209,7 @@ type TestImport struct {
 	Yes    bool
 }
 
-// NewTestImport returns the command "import".
-func NewTestImport() *cobra.Command {
+func newTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
 		Use: "import", Short: "Change the tests of a server so that they match files in agentgraph's format, or files of " +

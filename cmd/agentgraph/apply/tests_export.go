@@ -10,17 +10,15 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// TestExport writes tests as files.
-type TestExport struct {
+type testExport struct {
 	client.Flags
 	Agent  []string
 	Output string
 	IDs    bool
 }
 
-// NewTestExport returns the command "export".
-func NewTestExport() *cobra.Command {
-	c := &TestExport{}
+func newTestExport() *cobra.Command {
+	c := &testExport{}
 	return cli.New(c, &cobra.Command{
 		Use: "export", Short: "Write tests as YAML, in the format of apply.",
 		Long: "The files contain only the list agentTests. The agents, tools and sub-agents that they name must exist " +
@@ -38,7 +36,7 @@ agentgraph test export --agent "Clinic reception"`,
 }
 
 // Run reads the server and writes its tests.
-func (c *TestExport) Run(cmd *cobra.Command) error {
+func (c *testExport) Run(cmd *cobra.Command) error {
 	server, there, err := connect(cmd, c.Flags, kindsOfTests)
 	if err != nil {
 		return err

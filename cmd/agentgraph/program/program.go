@@ -2,6 +2,8 @@
 package program
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
@@ -22,24 +24,15 @@ func init() {
 func New(version string) *cobra.Command {
 	program := cli.NewProgram("agentgraph", version, "A self-hosted GraphQL gateway for conversational AI agents.")
 	cli.AddGroup(program, "Run the gateway:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
-	cli.AddGroup(program, "Manage the database:",
-		admin.NewMigrate(), admin.NewDistribute(), admin.NewCompanies(), admin.NewKeys(), admin.NewPlan(),
-		admin.NewRetention(), admin.NewDocuments(),
-		admin.NewErase(), admin.NewAudit(), admin.NewExport(), admin.NewImport())
-	cli.AddGroup(program, "Use a server:",
-		newTest(), api.NewAgents(), api.NewChat(), api.NewKnowledge(), api.NewUsage(), api.NewQuery(), api.NewMCP(),
-		apply.NewApply(), apply.NewDiff(), apply.NewPull(), api.NewContext())
+	cli.AddGroup(program, "Manage the database:", admin.Commands()...)
+	test := cli.Group("test", "Run tests of agents on a server, and show them.",
+		slices.Concat(agenttest.Commands(), apply.TestCommands())...)
+	cli.AddGroup(program, "Use a server:", slices.Concat([]*cobra.Command{test}, api.Commands(), apply.Commands(),
+		[]*cobra.Command{api.Contexts()})...)
 	help := newHelp()
 	cli.AddGroup(program, "About the program:", server.NewSchema(), newCompletion(), newVersion(), help)
 	program.SetHelpCommand(help)
 	return program
-}
-
-// newTest returns the command "test", with the commands that run tests and those that manage them as files.
-func newTest() *cobra.Command {
-	test := cli.Group("test", "Run tests of agents on a server, and show them.", agenttest.Commands()...)
-	test.AddCommand(apply.NewTestExport(), apply.NewTestImport(), apply.NewTestDiff())
-	return test
 }
 
 type helpCommand struct {

@@ -38,7 +38,6 @@ func (c *auditExport) Validate() error {
 	return c.DatabaseFlag.Validate()
 }
 
-// Run prints the events.
 func (c *auditExport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {

@@ -51,7 +51,6 @@ func (c *planSet) setBudget(text string) error {
 	return err
 }
 
-// Run sets the plan and shows it.
 func (c *planSet) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
@@ -97,7 +96,6 @@ type planShown struct {
 	Budget    *model.Credits `json:"budget"`
 }
 
-// planOf returns the plan, or nil if there is none.
 func planOf(s *model.CompanySubscription) *planShown {
 	if s == nil {
 		return nil

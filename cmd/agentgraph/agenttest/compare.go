@@ -44,7 +44,6 @@ func newCompareCommand() *cobra.Command {
 	}, &c.OutputFlag)
 }
 
-// Validate refuses values that the server would refuse.
 func (c *compareCommand) Validate() error {
 	return cli.Refuse(len(c.Base) > maxBases, "<base>: at most %d executions, not %d", maxBases, len(c.Base))
 }
@@ -159,7 +158,6 @@ const compareDocument = countsFields + `query ($base: ID!, $more: [ID!]!, $head:
 	}
 }`
 
-// compare compares the head with the bases.
 func (c *compareCommand) compare(ctx context.Context, server *client.Client) (*comparisonShown, error) {
 	variables := client.Variables{
 		"base": c.Base[0], "more": c.Base[1:], "head": c.With, "correction": corrections[c.Correction],
@@ -173,7 +171,6 @@ func (c *compareCommand) compare(ctx context.Context, server *client.Client) (*c
 	return read.CompareAgentTestExecutions, err
 }
 
-// baseIDs returns the ids of the baselines as a phrase.
 func (c *comparisonShown) baseIDs() string {
 	ids := make([]string, len(c.Bases))
 	for i, base := range c.Bases {
@@ -182,7 +179,6 @@ func (c *comparisonShown) baseIDs() string {
 	return strings.Join(ids, ", ")
 }
 
-// testsWithChange returns the names of the tests with the change.
 func (c *comparisonShown) testsWithChange(change string) (names []string) {
 	for _, test := range c.Tests {
 		if test.Change == change {
@@ -201,7 +197,6 @@ func (c *comparisonShown) isRegressed() bool {
 // isEmpty reports whether no test was judged on both sides.
 func (c *comparisonShown) isEmpty() bool { return c != nil && c.HeadCounts.judged() == 0 }
 
-// nothingInCommon says that the comparison is empty.
 func (c *comparisonShown) nothingInCommon() string {
 	return "nothing to compare: no test was judged both in " + c.baseIDs() + " and in " + c.Head.ID
 }
@@ -266,7 +261,6 @@ var (
 
 func (c countsShown) judged() int { return c.Passed + c.Failed }
 
-// rate returns the share of the judged runs that passed, as text.
 func (c *countsShown) rate() string {
 	if c == nil {
 		return "none"

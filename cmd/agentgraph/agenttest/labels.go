@@ -26,7 +26,6 @@ func (c *labelledAgent) Declare() cli.Flags {
 		Complete: c.CompleteNames(client.Agents), Help: "The agent, by name or id."})
 }
 
-// find connects to the server and returns the id of the agent.
 func (c *labelledAgent) find(cmd *cobra.Command) (*client.Client, string, error) {
 	server, err := c.Connect(cmd)
 	if err != nil {
@@ -140,7 +139,6 @@ agentgraph test labels export --agent "Clinic reception" --queue 50 --blind --pe
 	})
 }
 
-// Validate refuses a queue of a negative length, and one that is too long.
 func (c *labelsExport) Validate() error {
 	return cli.Refuse(c.Queue < 0 || c.Queue > 1000, "--queue must be 1 to 1000")
 }
@@ -182,7 +180,6 @@ type queuedShown struct {
 	Run                                   runShown
 }
 
-// Run prints the table.
 func (c *labelsExport) Run(cmd *cobra.Command) error {
 	server, agentID, err := c.find(cmd)
 	if err != nil {
@@ -260,7 +257,6 @@ func escapeFormula(cell string) string {
 	return cell
 }
 
-// unescapeFormula undoes escapeFormula.
 func unescapeFormula(cell string) string {
 	if isFormula(cell) {
 		return strings.TrimPrefix(cell, "'")

@@ -45,7 +45,6 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 	return p
 }
 
-// changed shows a run whose status has changed.
 func (p *progress) changed(run runShown, counts countsShown) {
 	if run.isEnded() && run.Status != "Skipped" && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
 		p.write(run.describe(p.style))
@@ -131,7 +130,6 @@ func (r runShown) title() string {
 	return fmt.Sprintf("%s [%d]", nameWithVariant(nameWithRow(r.TestName, r.RowName, r.RowNumber), r.Variant), r.Attempt)
 }
 
-// nameWithRow returns the name of a test, followed by the name or number of the row.
 func nameWithRow(testName string, rowName *string, rowNumber *int) string {
 	if label := rowLabel(rowName, rowNumber); label != "" {
 		testName += " (" + label + ")"
@@ -162,7 +160,6 @@ type verdict struct {
 	agreement *float64
 }
 
-// verdicts returns the verdicts of checks, then those on criteria.
 func (r runShown) verdicts() []verdict {
 	var all []verdict
 	for _, c := range r.CheckResults {

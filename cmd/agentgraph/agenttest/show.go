@@ -175,7 +175,6 @@ func (c *showCommand) showRun(ctx context.Context, server *client.Client) (whole
 	return read.Node, run.detail(c.style, run.Execution.ID), err
 }
 
-// writeFields writes names and values in two columns.
 func writeFields(text io.Writer, namesAndValues ...any) {
 	var table [][]string
 	for pair := range slices.Chunk(namesAndValues, 2) {
@@ -237,7 +236,6 @@ func (t testShown) lastRuns() [][]string {
 	return table
 }
 
-// state returns the status, with a mark for drafts.
 func (e executionShown) state() string {
 	if e.IsDraft {
 		return e.Status + " (draft)"
@@ -258,7 +256,6 @@ func (e executionShown) describe(runs []runShown) string {
 	return text.String()
 }
 
-// detail returns the run with its transcript and all verdicts.
 func (r runShown) detail(style client.Style, executionID string) string {
 	var text strings.Builder
 	testID := "deleted"
@@ -292,7 +289,6 @@ func (r runShown) detail(style client.Style, executionID string) string {
 	return text.String()
 }
 
-// promptOf returns which version of the prompt the run used.
 func promptOf(r runShown) string {
 	if r.IsDraft && r.Variant == nil {
 		return fmt.Sprintf("draft on version %d", r.PromptVersion)
@@ -300,7 +296,6 @@ func promptOf(r runShown) string {
 	return fmt.Sprintf("version %d", r.PromptVersion)
 }
 
-// transcript returns the conversation with its calls as lines.
 func (r runShown) transcript() string {
 	var text strings.Builder
 	writeMessages(&text, r.Messages, r.ToolCalls)

@@ -46,7 +46,6 @@ type agentShown struct {
 	Tools, SubAgents  []struct{}
 }
 
-// Run prints the agents by name.
 func (c *agentsCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)

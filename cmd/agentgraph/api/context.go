@@ -116,7 +116,6 @@ func newContextUse() *cobra.Command {
 	})
 }
 
-// Run saves which context is current.
 func (c *contextUse) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {
@@ -184,7 +183,6 @@ func newContextRemove() *cobra.Command {
 	})
 }
 
-// Run removes the context.
 func (c *contextRemove) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {

@@ -119,7 +119,6 @@ func (c *knowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
 	return saved, tried, err
 }
 
-// tried returns the settings to try.
 func (c *knowledgeEvaluate) tried() client.Variables {
 	settings := client.Variables{}
 	if c.Threshold != nil {

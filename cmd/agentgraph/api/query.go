@@ -152,7 +152,6 @@ func (c *queryCommand) isInline() bool {
 	return strings.Contains(c.File, "{") || strings.TrimSpace(c.File) == ""
 }
 
-// document returns the document.
 func (c *queryCommand) document(in io.Reader) ([]byte, error) {
 	if _, err := os.Stat(c.File); err == nil || !c.isInline() {
 		return readText(c.File, in)
@@ -162,19 +161,14 @@ func (c *queryCommand) document(in io.Reader) ([]byte, error) {
 
 // readText reads a text from a file, or from standard input for "-".
 func readText(path string, in io.Reader) ([]byte, error) {
-	content, err := readInput(path, in)
+	if path != "-" {
+		return cli.ReadFile(path)
+	}
+	content, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
 	}
 	return cli.DecodeText(content)
-}
-
-// readInput reads a file, or standard input for "-".
-func readInput(path string, in io.Reader) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(in)
-	}
-	return os.ReadFile(path)
 }
 
 // valueOf returns the value of a variable. It is text for String and ID; for other types the text is parsed as JSON.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -69,9 +70,6 @@ type usageShown struct {
 	}
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// Validate refuses days in the wrong order.
 func (c *usageCommand) Validate() error {
 	return cli.Refuse(!c.To.IsZero() && c.To.Before(c.From), "--to must not be before --from")
 }
@@ -162,7 +160,7 @@ func (u usageShown) rows() [][]string {
 	}
 	// Align the decimal points.
 	for _, row := range rows[1:] {
-		if whole, _, _ := strings.Cut(row[1], "."); whole != "" && isDigit(whole[len(whole)-1]) {
+		if whole, _, _ := strings.Cut(row[1], "."); whole != "" && unicode.IsDigit(rune(whole[len(whole)-1])) {
 			row[1] = strings.Repeat(" ", most-len(whole)) + row[1]
 		}
 	}

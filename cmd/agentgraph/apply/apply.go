@@ -132,7 +132,6 @@ func newDiff() *cobra.Command {
 	}, c.paths(), &c.compareFlags)
 }
 
-// Run prints the differences.
 func (c *diffCommand) Run(cmd *cobra.Command) error {
 	_, made, err := c.changeSet(cmd, true)
 	if err != nil {
@@ -141,7 +140,6 @@ func (c *diffCommand) Run(cmd *cobra.Command) error {
 	return made.print(cmd.OutOrStdout(), c.JSON)
 }
 
-// print shows the change set. If it has changes, print returns an error with the exit code.
 func (p *changeSet) print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		if err := cli.WriteJSON(out, p.report()); err != nil {

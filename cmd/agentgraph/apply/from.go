@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -61,14 +60,8 @@ func (c *importedTests) readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
 	}
 	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxForeign+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
-	case len(text) > maxForeign:
-		return nil, fmt.Errorf("%s has more than %d MiB", name, maxForeign>>20)
-	}
-	if text, err = cli.DecodeText(text); err != nil {
+	text, err := cli.ReadText(file, maxForeign)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return text, nil
@@ -110,7 +103,6 @@ type importedTest struct {
 	label string
 }
 
-// owner returns the owner of the part that is being imported.
 func (t *importedTest) owner() string {
 	if t.label != "" {
 		return t.label
@@ -146,7 +138,6 @@ func (t *importedTest) addCheck(expectation string, value any, weight any) {
 	t.checks = append(t.checks, check)
 }
 
-// addCriterion adds a criterion, cut to the maximum length.
 func (t *importedTest) addCriterion(text string) {
 	if cut := truncate(text, 2000); cut != text {
 		t.noteApproximated("a criterion", "only its first 2,000 characters are kept")
@@ -294,7 +285,6 @@ func asText(value any) string {
 	return string(text)
 }
 
-// number returns a number of any kind.
 func number(value any) (float64, bool) {
 	switch v := value.(type) {
 	case int64:

@@ -57,7 +57,6 @@ func (r *report) addNote(outcome outcome, at position, owner, text string, args 
 	}
 }
 
-// positionOf returns the position of an imported test.
 func (r *report) positionOf(test string) position {
 	for _, n := range r.notes {
 		if n.outcome == carriedOver && n.owner == test {
@@ -81,7 +80,6 @@ var outcomeTitles = map[outcome]string{
 	notNeeded: "Not needed, or not counted by the other tool:",
 }
 
-// write prints all notes, and a summary.
 func (r *report) write(to io.Writer) {
 	for _, o := range []outcome{carriedOver, notNeeded, approximated, leftOut} {
 		if r.count(o) == 0 {

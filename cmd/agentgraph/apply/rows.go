@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 
@@ -45,21 +44,13 @@ func readRows(directory, name string) (list, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxTable+1))
-	if err != nil {
-		return nil, fmt.Errorf("the file %s cannot be read", name)
-	}
-	if len(text) > maxTable {
-		return nil, fmt.Errorf("the file %s has more than %d bytes", name, maxTable)
-	}
-	if text, err = cli.DecodeText(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
+	text, err := cli.ReadText(file, maxTable)
 	var rows list
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".csv":
+	switch ending := strings.ToLower(filepath.Ext(name)); {
+	case err != nil:
+	case ending == ".csv":
 		rows, err = rowsOfCSV(text)
-	case ".jsonl", ".ndjson":
+	case ending == ".jsonl" || ending == ".ndjson":
 		rows, err = rowsOfLines(text)
 	default:
 		err = errors.New("its name must end with .csv, .jsonl or .ndjson")

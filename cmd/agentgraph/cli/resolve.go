@@ -104,10 +104,7 @@ func (v *value) readSecret(text, path string) (secret, source string, err error)
 	if text != "" {
 		return "", "", fmt.Errorf("%s and %s are both set. Set only one of them", v.Env, variable)
 	}
-	content, err := os.ReadFile(path)
-	if err == nil {
-		content, err = DecodeText(content)
-	}
+	content, err := ReadFile(path)
 	if err != nil {
 		return "", "", fmt.Errorf("read %s: %w", variable, err)
 	}

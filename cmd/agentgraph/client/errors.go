@@ -57,7 +57,6 @@ func IsTemporary(err error) bool {
 	return false
 }
 
-// isTLS reports whether the server's certificate is not accepted, or the server does not speak TLS.
 func isTLS(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -72,8 +71,7 @@ func isUnconnected(err error) bool {
 
 // CodeOf returns the code of an error in the server's response, or "" for any other error.
 func CodeOf(err error) model.Code {
-	var r *refusal
-	if errors.As(err, &r) {
+	if r, isRefusal := errors.AsType[*refusal](err); isRefusal {
 		return r.code
 	}
 	return ""
@@ -179,7 +177,6 @@ func result(status int, header http.Header, text []byte) (json.RawMessage, error
 	return response.Data, nil
 }
 
-// decode decodes the data of a response.
 func decode(data json.RawMessage, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return &refusal{status: http.StatusOK, message: "the server's response does not fit this version of the program: " +

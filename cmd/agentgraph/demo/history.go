@@ -44,7 +44,6 @@ type plannedRun struct {
 	attempt int32
 }
 
-// plan returns the runs of the execution in order.
 func (e pastExecution) plan() []plannedRun {
 	var runs []plannedRun
 	for attempt := int32(1); attempt <= e.Repeats; attempt++ {
@@ -112,7 +111,6 @@ func (r recording) result(execution string, run plannedRun) *recordedRun {
 	return nil
 }
 
-// agentTests writes the tests and their past to the database.
 func (s seeding) agentTests(ctx context.Context, c company, r recording) error {
 	now := time.Now().UTC().Truncate(time.Second)
 	ago := func(days float64) time.Time {

@@ -48,7 +48,6 @@ func newHelp() *cobra.Command {
 	})
 }
 
-// Run shows the help of a command, or of the program.
 func (c *helpCommand) Run(cmd *cobra.Command) error {
 	command, rest, err := cmd.Root().Find(c.Command)
 	if err != nil {
@@ -67,5 +66,4 @@ func newVersion() *cobra.Command {
 		Example: "agentgraph version"}, nil)
 }
 
-// Run prints the version.
 func (versionCommand) Run(cmd *cobra.Command) error { return cli.PrintVersion(cmd) }

@@ -177,7 +177,6 @@ func (c *Dev) serve(cmd *cobra.Command) (err error) { //nolint:funlen // one sta
 	return gateway.Serve(ctx, listener)
 }
 
-// openStore migrates and opens the database.
 func (c *Dev) openStore(
 	ctx context.Context, address, directory string, observer *observe.Observer, log *slog.Logger,
 ) (*db.Store, error) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
@@ -83,4 +84,34 @@ func (c *Doctor) bus(ctx context.Context) []finding {
 		return []finding{problem(name, err.Error(), advice)}
 	}
 	return []finding{ok(name, "a server accepts connections")}
+}
+
+// bucket writes, reads, lists and deletes an object in the bucket with the documents, if there is one.
+func (c *Doctor) bucket(ctx context.Context) []finding {
+	const name = "document bucket"
+	if c.DocumentBucket == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	b, err := c.Bucket()
+	if err == nil {
+		err = b.Check(ctx)
+	}
+	if err != nil {
+		return []finding{problem(name, strings.ReplaceAll(err.Error(), "\n", ": "), "check AGENTGRAPH_DOCUMENT_BUCKET, AWS_ACCESS_KEY_ID and "+
+			"AWS_SECRET_ACCESS_KEY, and the rights to write, read, list and delete objects")}
+	}
+	return []finding{ok(name, "can be written, read, listed and deleted from")}
+}
+
+// engine returns a problem if serve could not make its engine, for example because the folder of a static embedding
+// model does not exist.
+func (c *Doctor) engine() []finding {
+	_, _, release, err := app.NewEngine(c.options(nil, slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return []finding{problem("engine", err.Error(), "correct the settings of the models: serve does not start with them")}
+	}
+	release()
+	return nil
 }

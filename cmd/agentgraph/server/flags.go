@@ -112,7 +112,6 @@ func (f agentFlags) validatePrices() error {
 	return nil
 }
 
-// options returns the engine's options.
 func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
 	options := f.EngineOptions
 	options.Provider.IdleTimeout = f.Provider.Timeout

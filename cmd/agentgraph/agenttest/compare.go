@@ -222,8 +222,7 @@ func (c *comparisonShown) isUndecided() bool {
 func (c *comparisonShown) summary(conclusion string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
-		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing,
-		c.NewlyPassing)
+		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing, c.NewlyPassing)
 	if c.isSameConversations() {
 		text.WriteString("  Both judged the same conversations. The statistics assume different ones, so they show only " +
 			"how the verdicts differ.\n")

@@ -141,8 +141,7 @@ func refuseRealCalls(ctx context.Context, server *client.Client, input client.Va
 		return nil
 	}
 	return client.Exit(client.ExitCancelled, fmt.Errorf("nothing was run: --require-mocked refuses real calls. Mock "+
-		"these first:\n%s",
-		strings.Join(realCalls(tools, testsOf), "\n")))
+		"these first:\n%s", strings.Join(realCalls(tools, testsOf), "\n")))
 }
 
 // realCalls returns the lines of the error: one for each tool. Tools with the same tests form a group, with the tests

@@ -213,8 +213,7 @@ func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) e
 		}
 		if read.AgentTestExecution.IsDraft {
 			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q used an unsaved draft of the prompt; "+
-				"name one of a saved prompt",
-				id))
+				"name one of a saved prompt", id))
 		}
 	}
 	return nil

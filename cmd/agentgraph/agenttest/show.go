@@ -225,8 +225,7 @@ func (t testShown) lastRuns() [][]string {
 	table := [][]string{{"RUN", "STATUS", "TOOK", "FINISHED", "EXECUTION", "ROW"}}
 	for _, run := range t.Runs.Nodes {
 		table = append(table, []string{run.ID, run.Status, formatDuration(run.DurationMs), formatTime(run.FinishedAt),
-			run.Execution.ID,
-			rowLabel(run.RowName, run.RowNumber)})
+			run.Execution.ID, rowLabel(run.RowName, run.RowNumber)})
 	}
 	for i := range table {
 		if len(t.Rows) == 0 {
@@ -264,8 +263,7 @@ func (r runShown) detail(style client.Style, executionID string) string {
 	}
 	_, class := r.agentAndClass()
 	writeFields(&text, "Run", r.ID, "Test", fmt.Sprintf("%s (%s)", r.title(), testID), "Agent", class, "Execution",
-		executionID,
-		"Status", r.Status, "Took", formatDuration(r.DurationMs), "Prompt", promptOf(r))
+		executionID, "Status", r.Status, "Took", formatDuration(r.DurationMs), "Prompt", promptOf(r))
 	if transcript := r.transcript(); transcript != "" {
 		text.WriteString("\n" + transcript)
 	}

@@ -73,8 +73,7 @@ func (c *agentsCommand) Run(cmd *cobra.Command) error {
 			return err
 		}
 		rows = append(rows, []string{
-			a.ID, truncate(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)),
-			fmt.Sprint(len(a.SubAgents)),
+			a.ID, truncate(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)), fmt.Sprint(len(a.SubAgents)),
 			client.Printable(strings.Join(a.Tags, ", ")),
 		})
 	}

@@ -170,8 +170,7 @@ func (c *importedTests) addTest(t *importedTest, at position) {
 	}
 	test = append(test, t.more...)
 	c.tests = append(c.tests, test)
-	parts := []string{client.Pluralize(len(t.checks), "check"),
-		client.Pluralize(len(t.criteria), "criterion", "criteria")}
+	parts := []string{client.Pluralize(len(t.checks), "check"), client.Pluralize(len(t.criteria), "criterion", "criteria")}
 	if rows := test.list("rows"); len(rows) > 0 {
 		parts = append(parts, client.Pluralize(len(rows), "row"))
 	}
@@ -205,8 +204,7 @@ func (t *importedTest) enforceLimits() {
 	}
 	if len(kept) < len(t.checks) {
 		t.noteLeftOut("checks", "of its %d checks, only %d are kept: a test has at most %d, with %d regular expressions and "+
-			"%d schemas",
-			len(t.checks), len(kept), maxChecks, maxExpressions, maxSchemas)
+			"%d schemas", len(t.checks), len(kept), maxChecks, maxExpressions, maxSchemas)
 		t.checks = kept
 	}
 	if len(t.criteria) > maxCriteria {
@@ -217,8 +215,7 @@ func (t *importedTest) enforceLimits() {
 	for i, row := range rows {
 		if size += len(asText(row)); size > maxRowBytes {
 			t.noteLeftOut("rows", "of its %d rows, only the first %d are kept: the rows of a test have at most %d bytes",
-				len(rows), i,
-				maxRowBytes)
+				len(rows), i, maxRowBytes)
 			t.more = t.more.with("rows", rows[:i])
 			break
 		}

@@ -166,8 +166,7 @@ func (c *company) leaveMocks(s *source, to *report) {
 		for _, mock := range mocking.list("mockedTools") {
 			if isMissing(mock) {
 				to.addNote(leftOut, to.positionOf(test.text("name")), test.text("name"),
-					"the mock of %s: the server has no tool with this technical name",
-					mock.(object).text("toolId"))
+					"the mock of %s: the server has no tool with this technical name", mock.(object).text("toolId"))
 			}
 		}
 		if len(mocking) > 0 {

@@ -26,8 +26,7 @@ func (w *writer) write(ctx context.Context, p *changeSet) error {
 		if err := s.do(ctx, w); err != nil {
 			if client.CodeOf(err) == model.Conflict {
 				return fmt.Errorf("%s: somebody else changed it after apply read it, and that change was kept. "+
-					"Compare again with agentgraph diff: %w", s.change.resource,
-					err)
+					"Compare again with agentgraph diff: %w", s.change.resource, err)
 			}
 			return fmt.Errorf("%s: %w", s.change.resource, err)
 		}

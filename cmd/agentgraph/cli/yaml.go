@@ -232,9 +232,8 @@ func (w *weigher) weigh(node ast.Node, depth int) (total weight) {
 		w.err = tooDeep(node.GetToken())
 	case total.nodes > maxNodes || total.text > maxText:
 		w.err = &yaml.SyntaxError{
-			Message: fmt.Sprintf("has more than %d values or %d bytes once its aliases are expanded", maxNodes,
-				maxText),
-			Token: node.GetToken(),
+			Message: fmt.Sprintf("has more than %d values or %d bytes once its aliases are expanded", maxNodes, maxText),
+			Token:   node.GetToken(),
 		}
 	}
 	return total

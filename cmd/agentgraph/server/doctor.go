@@ -176,8 +176,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	}
 	if skew > maxSkew {
 		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+
-			"database's", skew.Round(time.Second)),
-			"synchronize the clocks of both machines, with chrony or systemd-timesyncd"))
+			"database's", skew.Round(time.Second)), "synchronize the clocks of both machines, with chrony or systemd-timesyncd"))
 	}
 	return append(findings, ok("clock", "same as the database's"))
 }

@@ -310,8 +310,7 @@ func (m *judgeMeasured) write(out io.Writer) error {
 		fmt.Fprintf(&text, " (Cohen's kappa %.2f)", *m.Kappa)
 	}
 	fmt.Fprintf(&text, "\nFalse passes: %d of %d that do not hold\nFalse failures: %d of %d that hold\nWithout a "+
-		"verdict: %d\n",
-		m.FalsePasses, decided-m.holding, m.FalseFailures, m.holding, m.Undecided)
+		"verdict: %d\n", m.FalsePasses, decided-m.holding, m.FalseFailures, m.holding, m.Undecided)
 	_, err := text.WriteTo(out)
 	return err
 }

@@ -173,16 +173,11 @@ func printStatus(ctx context.Context, m *schema.Migrator, cmd *cobra.Command, ou
 		return err
 	}
 	for _, fault := range faults {
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "index %s; run in psql: %s\n", fault, fault.Repair); err != nil {
-			return err
-		}
+		fmt.Fprintf(cmd.OutOrStdout(), "index %s; run in psql: %s\n", fault, fault.Repair)
 	}
 	if len(local) > 0 {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",
+		fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",
 			strings.Join(local, ", "))
-		if err != nil {
-			return err
-		}
 	}
 	return printVersion(ctx, m, cmd)
 }

@@ -161,8 +161,13 @@ func showTests(out io.Writer, tests []listedTest) error {
 }
 
 func orDash[T any](value *T) string {
+	return formatted(value, func(v T) string { return fmt.Sprint(v) })
+}
+
+// formatted returns a value as text, or "-" for nil.
+func formatted[T any](value *T, format func(T) string) string {
 	if value == nil {
 		return "-"
 	}
-	return fmt.Sprint(*value)
+	return format(*value)
 }

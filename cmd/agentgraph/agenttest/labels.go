@@ -97,10 +97,7 @@ func (c *labelsShow) Run(cmd *cobra.Command) error {
 	table := [][]string{{"JUDGE", "LABELS", "AGREES", "KAPPA", "PEOPLE'S KAPPA", "FALSE PASSES", "FALSE FAILURES",
 		"CRITERION"}}
 	kappa := func(k *float64) string {
-		if k == nil {
-			return "-"
-		}
-		return fmt.Sprintf("%.2f", *k)
+		return formatted(k, func(k float64) string { return fmt.Sprintf("%.2f", k) })
 	}
 	for _, f := range figures {
 		criterion := "all"

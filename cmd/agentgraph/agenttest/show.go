@@ -300,16 +300,8 @@ func (r runShown) transcript() string {
 	return text.String()
 }
 
-func formatDuration(ms *int) string {
-	if ms == nil {
-		return "-"
-	}
-	return milliseconds(*ms)
-}
+func formatDuration(ms *int) string { return formatted(ms, milliseconds) }
 
 func formatTime(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return t.UTC().Format(time.DateTime)
+	return formatted(t, func(t time.Time) string { return t.UTC().Format(time.DateTime) })
 }

@@ -108,15 +108,10 @@ func read(ctx context.Context, connected *client.Client, selectedKinds []*kind) 
 
 // planFor compares the files with the server.
 func (c *company) planFor(sources []*source, o options) (*changeSet, error) {
-	err := c.describe(sources)
-	var made *changeSet
-	if err == nil {
-		made, err = c.changes(o)
+	if err := c.describe(sources); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, client.Exit(client.ExitFailed, err)
-	}
-	return made, nil
+	return c.changes(o)
 }
 
 type diffCommand struct {

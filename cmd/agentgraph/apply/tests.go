@@ -61,10 +61,10 @@ func (c *testFiles) sources() ([]*source, error) {
 		}
 		read, err := parseSource(filepath.Join(filepath.Dir(c.File[0]), "converted from "+filepath.Base(c.File[0])),
 			converted)
-		if err != nil {
-			return nil, client.Exit(client.ExitFailed, err)
+		if err == nil {
+			err = checkSource(read).err()
 		}
-		if err := checkSource(read).err(); err != nil {
+		if err != nil {
 			return nil, client.Exit(client.ExitFailed, err)
 		}
 		return []*source{read}, nil

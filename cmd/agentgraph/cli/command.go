@@ -144,7 +144,7 @@ func Execute(ctx context.Context, program *cobra.Command, words []string) error 
 
 // prepare sets the fields of c, and validates them.
 func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string) error {
-	if err := cmp.Or(refuseMore(arguments, words), refuseRepetition(cmd), refuseEmpty(cmd)); err != nil {
+	if err := cmp.Or(refuseMore(arguments, words), refuseWrongValues(cmd)); err != nil {
 		return err
 	}
 	givenFlags, err := resolve(cmd)

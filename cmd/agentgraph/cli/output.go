@@ -34,9 +34,7 @@ func (f OutputFlag) Print(out io.Writer, value any, table [][]string) error {
 func WriteTable(out io.Writer, rows [][]string) error {
 	lines := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
-		if _, err := fmt.Fprintln(lines, strings.Join(row, "\t")); err != nil {
-			return err
-		}
+		fmt.Fprintln(lines, strings.Join(row, "\t")) // Flush returns the error
 	}
 	return lines.Flush()
 }

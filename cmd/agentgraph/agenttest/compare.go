@@ -108,12 +108,6 @@ func (e executionCompared) conversations() string {
 	return e.ID
 }
 
-// isSameConversations reports whether the head and a base judged the same conversations.
-func (c *comparisonShown) isSameConversations() bool {
-	return slices.ContainsFunc(c.Bases,
-		func(base executionCompared) bool { return base.conversations() == c.Head.conversations() })
-}
-
 type comparedShown struct {
 	TestID        string       `json:"testId"`
 	TestName      string       `json:"testName"`
@@ -223,7 +217,8 @@ func (c *comparisonShown) summary(conclusion string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
 		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing, c.NewlyPassing)
-	if c.isSameConversations() {
+	isHeads := func(base executionCompared) bool { return base.conversations() == c.Head.conversations() }
+	if slices.ContainsFunc(c.Bases, isHeads) {
 		text.WriteString("  Both judged the same conversations. The statistics assume different ones, so they show only " +
 			"how the verdicts differ.\n")
 	}

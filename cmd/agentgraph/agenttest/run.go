@@ -79,13 +79,14 @@ func (c *runCommand) Validate() (err error) {
 	if c.variants, err = parseVariants(c.Variant); err != nil {
 		return err
 	}
-	n := len(c.UntilDecided)
+	n, variants := len(c.UntilDecided), len(c.Variant)
 	return cmp.Or(
 		cli.Refuse(c.Repeat != nil && (*c.Repeat < 1 || *c.Repeat > model.MaxRepeats), "--repeat must be 1 to 20"),
 		cli.Refuse(n != 0 && n != 2, "--until-decided must be two pass rates, such as 0.9,0.5"),
 		cli.Refuse(c.UntilFailed && len(c.Baseline) > 0, "--until-failed and --baseline cannot be combined, because tests "+
 			"that stop at their first failure look worse than they are. Omit --until-failed"),
-		checkVariants(c.Variant),
+		cli.Refuse(variants == 1 || variants > model.MaxVariants, "--variant must be given 2 to %d times, not %d. "+
+			"The others are compared with the first, which can be only a label", model.MaxVariants, variants),
 		cli.Refuse(len(c.Baseline) > maxBases, "--baseline: at most %d executions, not %d", maxBases, len(c.Baseline)),
 		c.judgingFlags.Validate(),
 	)

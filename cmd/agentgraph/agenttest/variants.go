@@ -12,7 +12,6 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
-	"github.com/agentgraph/agentgraph/model"
 )
 
 // variantShown is a variant of an execution with its results, as the server sends it.
@@ -166,12 +165,6 @@ func parseVariants(texts []string) (variants []client.Variables, err error) {
 		variants = append(variants, variant)
 	}
 	return variants, nil
-}
-
-// checkVariants refuses a number of variants that the server would refuse.
-func checkVariants(texts []string) error {
-	return cli.Refuse(len(texts) == 1 || len(texts) > model.MaxVariants, "--variant must be given 2 to %d times, not %d. "+
-		"The others are compared with the first, which can be only a label", model.MaxVariants, len(texts))
 }
 
 func nameWithVariant(name string, label *string) string {

@@ -158,8 +158,8 @@ func namesIn(place string) ([]string, error) {
 	return names, nil
 }
 
-// readSources reads and checks all files. The error has an exit code. It lists every fault in the files, or is about the
-// first path that does not exist or has no YAML file.
+// readSources reads and checks all files. The error has an exit code. It lists every fault in the files, or is about
+// the first path that does not exist or has no YAML file.
 func readSources(places []string) ([]*source, error) {
 	var sources []*source
 	var wrong faults

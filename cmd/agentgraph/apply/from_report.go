@@ -92,11 +92,7 @@ func (r *report) write(to io.Writer) {
 			}
 		}
 	}
-	_, _ = fmt.Fprintln(to, r.sum())
-}
-
-func (r *report) sum() string {
-	return fmt.Sprintf("%s carried over, %s approximated, %s left out.",
+	_, _ = fmt.Fprintf(to, "%s carried over, %s approximated, %s left out.\n",
 		client.Pluralize(r.count(carriedOver), "test"), client.Pluralize(r.count(approximated), "part"),
 		client.Pluralize(r.count(leftOut), "part"))
 }

@@ -98,7 +98,9 @@ func (s shape) normalize(value any, resolve resolve, at path) any {
 	case record, merged:
 		return s.normalObject(value.(object), resolve, at)
 	case values:
-		return slices.DeleteFunc(value.(object).sorted(), func(m member) bool { return m.value == nil })
+		given := slices.DeleteFunc(slices.Clone(value.(object)), func(m member) bool { return m.value == nil })
+		slices.SortFunc(given, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		return given
 	}
 	return value
 }

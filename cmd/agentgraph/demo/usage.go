@@ -44,13 +44,14 @@ func usage(all []agentUsage, agents map[string]*model.Agent, random *rand.Rand,
 		for day := begin; day.Before(last); day = day.AddDate(0, 0, 1) {
 			at := day.Add(span(random, 8*time.Hour, 20*time.Hour)).Truncate(time.Millisecond)
 			grown := firstUsage + (1-firstUsage)*float64(day.Sub(begin))/float64(now.Sub(begin))
-			credits := u.creditsOn(day) * grown * (0.8 + 0.4*random.Float64())
+			hundredths := u.creditsOn(day) * grown * (0.8 + 0.4*random.Float64()) * 100
 			if at.After(last) {
 				continue
 			}
 			entries = append(entries, &model.UsageEntryInput{
 				IdempotencyKey: fmt.Sprintf("demo:day:%s:%s", u.AgentID, day.Format(time.DateOnly)),
-				AgentID:        agent.ID, Channel: agent.Channel, Credits: hundredths(credits), At: at,
+				AgentID:        agent.ID, Channel: agent.Channel, At: at,
+				Credits: model.Credits(hundredths) * (model.Credit / 100),
 			})
 		}
 	}
@@ -64,11 +65,6 @@ func (u agentUsage) creditsOn(day time.Time) float64 {
 		credits *= u.Weekend
 	}
 	return credits
-}
-
-// hundredths returns the credits, truncated to two decimals.
-func hundredths(credits float64) model.Credits {
-	return model.Credits(credits*100) * (model.Credit / 100)
 }
 
 func (s seeding) recordUsage(ctx context.Context, entries []*model.UsageEntryInput) error {

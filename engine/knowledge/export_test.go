@@ -84,7 +84,8 @@ func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave fu
 	return func() { b.vocabularies.gate.Leave(companyID) }, b.vocabularies.gate.Enter(ctx, companyID)
 }
 
-// TakeGuesses takes all slots in which questions of the company guess words. It returns the function that releases them.
+// TakeGuesses takes all slots in which questions of the company guess words. It returns the function that releases
+// them.
 func (b *Base) TakeGuesses(companyID string) (leave func()) {
 	taken := 0
 	for b.guesses.TryEnter(companyID) {

@@ -47,11 +47,11 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	_ = json.Unmarshal(body, &asked)
 	text := ""
-	switch said := string(body); {
-	case strings.Contains(said, `"json_schema"`):
+	switch request := string(body); {
+	case strings.Contains(request, `"json_schema"`):
 		text = `{"evidence":[{"messageIndex":1,"quote":"Heard"}],"rationale":"It was booked.","passed":true,` +
 			`"onRole":true,"loops":false,"leaked":false,"completed":true}`
-	case strings.Contains(said, "You play a person"):
+	case strings.Contains(request, "You play a person"):
 		text = "I want an appointment."
 	default:
 		for _, message := range asked.Messages {

@@ -286,7 +286,7 @@ func (s *searchShown) conclusion(style client.Style) string {
 	return text.String()
 }
 
-// describeVerdict says the result of a search in words.
+// describeVerdict describes the result of a search.
 func (s *searchShown) describeVerdict() string {
 	if s.Verdict == nil {
 		return s.Status + ": " + client.Printable(orDash(s.Error))

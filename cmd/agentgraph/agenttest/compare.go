@@ -201,7 +201,7 @@ func (c *comparisonShown) isRegressed() bool {
 // isEmpty reports whether no test was judged on both sides.
 func (c *comparisonShown) isEmpty() bool { return c != nil && c.HeadCounts.judged() == 0 }
 
-// nothingInCommon says that the comparison is empty.
+// nothingInCommon is the message for an empty comparison.
 func (c *comparisonShown) nothingInCommon() string {
 	return "nothing to compare: no test was judged both in " + c.baseIDs() + " and in " + c.Head.ID
 }

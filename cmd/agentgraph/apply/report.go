@@ -28,7 +28,7 @@ type changeReport struct {
 	Fields []differenceReport `json:"fields"`
 	Added  []documentReport   `json:"addedDocuments"`
 	Gone   []documentReport   `json:"deletedDocuments"`
-	// SendsHeaders says whether the values of a tool's headers are sent.
+	// SendsHeaders is set if the values of a tool's headers are sent.
 	SendsHeaders bool `json:"sendsHeaders"`
 	// Headers are the environment variables of the headers that are sent.
 	Headers []headerReport `json:"headers"`

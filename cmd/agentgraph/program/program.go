@@ -37,7 +37,7 @@ func New(version string) *cobra.Command {
 
 // newTest returns the command "test", with the commands that run tests and those that manage them as files.
 func newTest() *cobra.Command {
-	test := cli.Group("test", "Run tests of agents on a server, and show them.", agenttest.Commands()...)
+	test := cli.Group("test", "Run agent tests on a server, and show them.", agenttest.Commands()...)
 	test.AddCommand(apply.NewTestExport(), apply.NewTestImport(), apply.NewTestDiff())
 	return test
 }

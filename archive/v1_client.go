@@ -156,11 +156,10 @@ func retryAfter(text string) time.Duration {
 	return max(0, time.Until(at))
 }
 
-// list reads all pages of a list. An entry that moves to another page between two requests is returned once. total is
-// the count that the server reports, or the number of entries if that is higher. list calls the function read after
-// each page.
+// list reads all pages of a list, and calls progress after each page. An entry that moves to another page between two
+// requests is returned once. total is the count that the server reports, or the number of entries if that is higher.
 func (c *v1Client) list(ctx context.Context, path string, query url.Values,
-	read func(read, total int64)) (all []v1Object, total int64, err error) {
+	progress func(read, total int64)) (all []v1Object, total int64, err error) {
 	seen := map[string]bool{}
 	for number := 1; ; number++ {
 		paged := url.Values{"pageNumber": {strconv.Itoa(number)}, "pageSize": {strconv.Itoa(v1PageSize)}}
@@ -187,7 +186,7 @@ func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 		}
 		reported, isReported := page.number("total")
 		total = max(reported, int64(len(all)))
-		read(int64(len(all)), total)
+		progress(int64(len(all)), total)
 		if isUnpaged || added == 0 || isReported && int64(len(all)) >= reported || !isReported && len(some) < v1PageSize {
 			return all, total, nil
 		}

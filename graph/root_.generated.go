@@ -4751,8 +4751,7 @@ type CreateDatasetPayload {
 }
 
 """
-Changes to a dataset. Fields that are absent or null keep their values; ` + "`" + `parserConfig` + "`" + ` merges key by key. The bounds are
-those of ` + "`" + `CreateDatasetInput` + "`" + `. When the chunking or the language changes, all documents are indexed again.
+Changes to a dataset. Fields that are absent or null keep their values; ` + "`" + `parserConfig` + "`" + ` merges key by key. The bounds of ` + "`" + `CreateDatasetInput` + "`" + ` apply. When the chunking or the language changes, all documents are indexed again.
 """
 input UpdateDatasetInput {
   "The dataset."

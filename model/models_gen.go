@@ -2084,8 +2084,7 @@ type UpdateClassificationTestPayload struct {
 	AgentTest *ClassificationTest `json:"agentTest"`
 }
 
-// Changes to a dataset. Fields that are absent or null keep their values; `parserConfig` merges key by key. The bounds are
-// those of `CreateDatasetInput`. When the chunking or the language changes, all documents are indexed again.
+// Changes to a dataset. Fields that are absent or null keep their values; `parserConfig` merges key by key. The bounds of `CreateDatasetInput` apply. When the chunking or the language changes, all documents are indexed again.
 type UpdateDatasetInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`

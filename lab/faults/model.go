@@ -18,7 +18,7 @@ type provider struct {
 	*httptest.Server
 	// isFaulty makes two thirds of the requests fail, using the failures in turn.
 	isFaulty atomic.Bool
-	asked    atomic.Int64
+	requests atomic.Int64
 }
 
 func newProvider() *provider {
@@ -35,17 +35,17 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if n := p.asked.Add(1); p.isFaulty.Load() && n%3 != 0 {
+	if n := p.requests.Add(1); p.isFaulty.Load() && n%3 != 0 {
 		modelFailures[int(n)%len(modelFailures)](w, r)
 		return
 	}
 	if !pause(r.Context(), answerTime) {
 		return
 	}
-	var asked struct {
+	var input struct {
 		Messages []struct{ Role, Content string }
 	}
-	_ = json.Unmarshal(body, &asked)
+	_ = json.Unmarshal(body, &input)
 	text := ""
 	switch request := string(body); {
 	case strings.Contains(request, `"json_schema"`):
@@ -54,7 +54,7 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 	case strings.Contains(request, "You play a person"):
 		text = "I want an appointment."
 	default:
-		for _, message := range asked.Messages {
+		for _, message := range input.Messages {
 			if message.Role == "user" {
 				text = "Heard " + message.Content
 			}

@@ -128,7 +128,7 @@ interface Mocking {
   mockAllSubAgents: boolean;
   mockCallTransfer: boolean;
   isDenied: boolean;
-  /** Results of tools, by their ids. */
+  /** Tool results, by their ids. */
   answers: Record<string, string>;
 }
 

@@ -9,10 +9,35 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
+
+// Commands returns the commands on the database, in the order of the help.
+func Commands() []*cobra.Command {
+	return []*cobra.Command{
+		cli.Group("migrate", "Migrate the schema of the database up or down, or show its migrations.",
+			newMigrateUp(), newMigrateDown(), newMigrateStatus()),
+		newDistribute(),
+		cli.Group("companies", "Create, list and delete companies.",
+			newCompaniesCreate(), newCompaniesList(), newCompaniesDelete()),
+		cli.Group("keys", "Create, import, list and revoke the API keys of a company.",
+			newKeysCreate(), newKeysImport(), newKeysList(), newKeysRevoke()),
+		cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget. "+
+			"Estimate the size of an installation.",
+			newPlanSet(), newPlanShow(), newPlanList(), newPlanClear(), newPlanSize()),
+		cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.",
+			newRetentionSet(), newRetentionShow()),
+		cli.Group("documents", "Move document contents between Postgres and a bucket.", newDocumentsMove()),
+		newErase(),
+		cli.Group("audit", "Export who changed what in a company.", newAuditExport()),
+		newExport(),
+		newImport(),
+	}
+}
 
 // DatabaseFlag names the database.
 type DatabaseFlag struct {

@@ -51,11 +51,6 @@ func (f BucketFlag) Use(o *db.Options) error {
 	return err
 }
 
-// NewDocuments returns the command "documents".
-func NewDocuments() *cobra.Command {
-	return cli.Group("documents", "Move document contents between Postgres and a bucket.", newDocumentsMove())
-}
-
 type documentsMove struct {
 	DatabaseFlag
 	BucketFlag
@@ -77,13 +72,11 @@ agentgraph documents move --document-bucket "s3://documents?endpoint=https://min
 	})
 }
 
-// Validate refuses a missing bucket.
 func (c *documentsMove) Validate() error {
 	return errors.Join(c.DatabaseFlag.Validate(), cli.Refuse(c.DocumentBucket == "",
 		"--document-bucket or AGENTGRAPH_DOCUMENT_BUCKET must name a bucket"))
 }
 
-// Run moves the contents, and prints how many were moved.
 func (c *documentsMove) Run(cmd *cobra.Command) error {
 	var moved struct {
 		Documents int64 `json:"documents"`

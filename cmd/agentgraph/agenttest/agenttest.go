@@ -19,7 +19,8 @@ import (
 // Commands returns the commands that run and show agent tests on a server.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newBlameCommand(), newCompareCommand(), newListCommand(),
-		newExecutionsCommand(), newShowCommand(), newLabelsCommand()}
+		newExecutionsCommand(), newShowCommand(), cli.Group("labels", "Compare the judge with people who labeled its "+
+			"verdicts.", newLabelsShow(), newLabelsExport(), newLabelsImport())}
 }
 
 // namedRef is anything that is shown with its name.
@@ -160,8 +161,13 @@ func showTests(out io.Writer, tests []listedTest) error {
 }
 
 func orDash[T any](value *T) string {
+	return formatted(value, func(v T) string { return fmt.Sprint(v) })
+}
+
+// formatted returns a value as text, or "-" for nil.
+func formatted[T any](value *T, format func(T) string) string {
 	if value == nil {
 		return "-"
 	}
-	return fmt.Sprint(*value)
+	return format(*value)
 }

@@ -49,7 +49,6 @@ agentgraph test executions --status Running --status Queued`,
 	}, &c.OutputFlag)
 }
 
-// Validate refuses a limit below 1.
 func (c *executionsCommand) Validate() error {
 	return cli.Refuse(c.Limit < 1, "--limit must be at least 1")
 }
@@ -80,7 +79,6 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	return c.Print(cmd.OutOrStdout(), executions, table)
 }
 
-// newestExecutions returns the newest executions that match the flags.
 func (c *executionsCommand) newestExecutions(ctx context.Context, server *client.Client) ([]executionShown, error) {
 	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
 	if err != nil {

@@ -28,9 +28,7 @@ func fromTau2Bench(c *importedTests) error {
 		here := at.index(i)
 		t := c.newTest(here, name, name)
 		c.reportUnknown(t.name, task, here, "id", "description", "user_scenario", "ticket", "initial_state",
-			"evaluation_criteria",
-			"annotations", "issues",
-			"user_tools", "required_documents")
+			"evaluation_criteria", "annotations", "issues", "user_tools", "required_documents")
 		for _, part := range []string{"ticket", "annotations", "issues", "required_documents"} {
 			if value, _ := task.get(part); value != nil {
 				t.noteNotNeeded(part, "it is for readers, or for runs without a user")

@@ -173,7 +173,6 @@ func truth(text string) string {
 	return text
 }
 
-// parts returns the values in the text.
 func (v *value) parts(text string) []string {
 	if v.kind().isList {
 		return split(text)

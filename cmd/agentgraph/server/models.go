@@ -185,10 +185,7 @@ func (m listedModel) key() (string, error) {
 		}
 		return key, nil
 	case m.KeyFile != "":
-		key, err := os.ReadFile(cli.ExpandPath(m.KeyFile))
-		if err == nil {
-			key, err = cli.DecodeText(key)
-		}
+		key, err := cli.ReadFile(cli.ExpandPath(m.KeyFile))
 		if err == nil && len(strings.TrimSpace(string(key))) == 0 {
 			err = fmt.Errorf("%s is empty", m.KeyFile)
 		}

@@ -24,7 +24,6 @@ func (f *agentFlags) Declare() cli.Flags {
 // defaultModel is the agents' model if the operator names none.
 const defaultModel = "gpt-4.1-mini"
 
-// models returns the flags of the language model.
 func (f *agentFlags) models() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Provider.Key, Name: "openai-api-key", Env: "OPENAI_API_KEY", Placeholder: "KEY", Secret: true,

@@ -31,7 +31,7 @@ func Commands() []*cobra.Command {
 			newPlanSet(), newPlanShow(), newPlanList(), newPlanClear(), newPlanSize()),
 		cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.",
 			newRetentionSet(), newRetentionShow()),
-		cli.Group("documents", "Move the contents of documents between Postgres and a bucket.", newDocumentsMove()),
+		cli.Group("documents", "Move document contents between Postgres and a bucket.", newDocumentsMove()),
 		newErase(),
 		cli.Group("audit", "Export who changed what in a company.", newAuditExport()),
 		newExport(),
@@ -87,7 +87,7 @@ type SecretKeyFlag struct {
 func (f *SecretKeyFlag) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.SecretKey, Name: "secret-key", Env: "AGENTGRAPH_SECRET_KEY", Placeholder: "BASE64", Secret: true,
-			Help: "32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys " +
+			Help: "32 bytes in base64 that encrypt tool header values and webhook secrets, and sign API keys " +
 				"and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature."},
 	}
 }
@@ -117,7 +117,7 @@ func CheckSchema(ctx context.Context, f DatabaseFlag, migrate bool, progress fun
 	})
 }
 
-// withBucket is withStore for commands that use the contents of documents.
+// withBucket is withStore for commands that use document contents.
 func withBucket(ctx context.Context, f DatabaseFlag, bucket BucketFlag, do func(*db.Store) error) error {
 	var o db.Options
 	if err := bucket.Use(&o); err != nil {

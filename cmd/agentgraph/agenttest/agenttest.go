@@ -1,4 +1,4 @@
-// Package agenttest is "agentgraph test": a client that runs tests of agents on a server over GraphQL, follows them,
+// Package agenttest is "agentgraph test": a client that runs agent tests on a server over GraphQL, follows them,
 // reports them, and ends with an exit code for their outcome. Start reading at Commands.
 package agenttest
 
@@ -16,7 +16,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Commands returns the commands that run and show tests of agents on a server.
+// Commands returns the commands that run and show agent tests on a server.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newBlameCommand(), newCompareCommand(), newListCommand(),
 		newExecutionsCommand(), newShowCommand(), cli.Group("labels", "Compare the judge with people who labeled its "+

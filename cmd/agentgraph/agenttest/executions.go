@@ -25,7 +25,7 @@ type executionsCommand struct {
 func newExecutionsCommand() *cobra.Command {
 	c := &executionsCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "executions", Short: "List executions of tests, newest first.",
+		Use: "executions", Short: "List test executions, newest first.",
 		Example: `agentgraph test executions --agent "Clinic reception"
 agentgraph test executions --status Running --status Queued`,
 	}, nil, &c.Flags, cli.Flags{

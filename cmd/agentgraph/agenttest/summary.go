@@ -200,7 +200,7 @@ func formatCredits(n float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// fallback says how many of the answers a fallback wrote. It returns "" if none.
+// fallback returns how many of the answers a fallback wrote. It returns "" if none.
 func (u *usageShown) fallback() string {
 	if u == nil || u.Fallbacks == 0 {
 		return ""

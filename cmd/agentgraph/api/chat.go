@@ -301,9 +301,9 @@ type inputLine struct {
 // readLines returns a channel of the lines, which is closed at the end of the input. The first line has no byte order
 // mark. Reads cannot be interrupted, so the goroutine may live as long as the program.
 func readLines(in io.Reader) <-chan inputLine {
-	said := make(chan inputLine)
+	lines := make(chan inputLine)
 	go func() {
-		defer close(said)
+		defer close(lines)
 		reader := bufio.NewReader(in)
 		for n := 1; ; n++ {
 			line, err := reader.ReadString('\n')
@@ -311,12 +311,12 @@ func readLines(in io.Reader) <-chan inputLine {
 				line = strings.TrimPrefix(line, "\ufeff")
 			}
 			if line != "" {
-				said <- inputLine{strings.TrimRight(line, "\r\n"), cli.CheckLine(line, n)}
+				lines <- inputLine{strings.TrimRight(line, "\r\n"), cli.CheckLine(line, n)}
 			}
 			if err != nil {
 				return
 			}
 		}
 	}()
-	return said
+	return lines
 }

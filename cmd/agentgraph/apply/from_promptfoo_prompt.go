@@ -225,8 +225,8 @@ func (t *promptfooTest) simulate(provider any) {
 	}
 }
 
-// chat returns the messages without those of the roles system and developer: the agent has its own prompt. It drops the
-// test and returns nil if a message cannot be read.
+// chat returns the messages, except of the roles system and developer, because the agent has its own prompt. It drops
+// the test and returns nil if a message cannot be read.
 func (t *promptfooTest) chat(all list, areTemplates bool) (messages list) {
 	for _, one := range all {
 		message, problem := plainMessage(one)

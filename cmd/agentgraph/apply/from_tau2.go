@@ -98,7 +98,7 @@ var tau2Writes = map[string]string{
 	"mock":    "create_task update_task_status",
 }
 
-// readsOnly matches names of tools that change nothing.
+// readsOnly matches tool names that change nothing.
 var readsOnly = regexp.MustCompile(
 	`^(browse|calculate|check|compare|compute|count|describe|display|estimate|fetch|find|get|has|inspect|is|list|look|lookup|query|` +
 		`read|retrieve|search|show|summarize|think|validate|verify|view)(_|[A-Z]|$)|^transfer_to_human|^(KB|kb|grep|shell)`)

@@ -299,7 +299,7 @@ func (c *testExport) Run(cmd *cobra.Command) error {
 	return err
 }
 
-// tests returns the tests of the agents in the format of files. Without ids it returns those of all agents.
+// tests returns the tests of the agents in the format of files. Without ids it returns the tests of all agents.
 func (c *company) tests(agents []string, withIDs bool) object {
 	for _, k := range []*kind{folder, simulation, classification} {
 		c.assignKeys(k)

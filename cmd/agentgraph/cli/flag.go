@@ -31,8 +31,8 @@ type Flag struct {
 	Complete Completer
 	// Required flags need a value from any source.
 	Required bool
-	// NotEmpty refuses an empty value on the command line, such as that of an unset variable in a script. Lists always
-	// refuse it.
+	// NotEmpty refuses an empty value on the command line, such as "$NAME" in a script that does not set NAME. Lists
+	// always refuse it.
 	NotEmpty bool
 	// Xor is a name shared by flags that exclude each other, or "".
 	Xor string

@@ -122,7 +122,7 @@ func wrap(text string, limit int) []string {
 	return lines
 }
 
-// fitting returns how many bytes of a text fit into limit columns, at least those of the first character.
+// fitting returns how many bytes of a text fit into limit columns. It is never less than the first character.
 func fitting(text string, limit int) int {
 	columns := 0
 	for at, r := range text {

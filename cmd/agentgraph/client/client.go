@@ -44,7 +44,7 @@ type Client struct {
 	http  *http.Client
 	// patience is how long a request is retried.
 	patience time.Duration
-	// awaitsServer is set to retry also while there is no connection.
+	// awaitsServer is set to retry even while there is no connection.
 	awaitsServer bool
 	// log receives one line if a request is retried for some seconds.
 	log       io.Writer

@@ -41,8 +41,8 @@ func (r *refusal) Error() string { return r.message }
 // NotFound returns an error for an object that does not exist.
 func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
 
-// IsTemporary reports whether the same request can succeed if it is sent again later. It is true for every error that
-// is not a response, except if the server does not speak TLS or its certificate is not accepted.
+// IsTemporary reports whether the same request can succeed if it is sent again later. It is also true for every error
+// that is not a response, unless the server does not speak TLS or its certificate is not accepted.
 func IsTemporary(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -77,7 +77,7 @@ func CodeOf(err error) model.Code {
 	return ""
 }
 
-// RetryFor sets how long Query and Mutate retry a request, also while the server cannot be connected.
+// RetryFor sets how long Query and Mutate retry a request, even while the server cannot be reached.
 func (c *Client) RetryFor(patience time.Duration) { c.patience, c.awaitsServer = patience, true }
 
 // Retry calls do again after temporary errors, until it has retried for the client's patience or ctx ends. Unless

@@ -144,7 +144,7 @@ func (c *Client) byID(ctx context.Context, kind Kind, id string) (Object, error)
 // Search returns the objects whose names contain the text, ignoring case.
 func (c *Client) Search(ctx context.Context, kind Kind, text string) ([]Object, error) {
 	all, err := ReadAll[Object](ctx, c, kind.list, Variables{"text": text}, 0)
-	// The server compares the names of agents as they are stored.
+	// The server compares agent names in their stored form.
 	if other := norm.NFC.String(text); err == nil && len(all) == 0 && other != text {
 		all, err = ReadAll[Object](ctx, c, kind.list, Variables{"text": other}, 0)
 	}

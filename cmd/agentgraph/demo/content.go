@@ -30,7 +30,7 @@ type company struct {
 	KnowledgeBaseChats []knowledgeBaseChat     `json:"knowledgeBaseChats"`
 	Agents             []agent                 `json:"agents"`
 	AgentTests         []agentTests            `json:"agentTests"`
-	// Samples answer the calls of tools, by technical name.
+	// Samples answer tool calls, by technical name.
 	Samples map[string]*model.Mock `json:"samples"`
 	History history                `json:"history"`
 	companyHistory

@@ -28,7 +28,7 @@ func New(version string) *cobra.Command {
 	program := cli.NewProgram("agentgraph", version, "A self-hosted GraphQL gateway for conversational AI agents.")
 	cli.AddGroup(program, "Run the gateway:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
 	cli.AddGroup(program, "Manage the database:", admin.Commands()...)
-	test := cli.Group("test", "Run tests of agents on a server, and show them.",
+	test := cli.Group("test", "Run agent tests on a server, and show them.",
 		slices.Concat(agenttest.Commands(), apply.TestCommands())...)
 	cli.AddGroup(program, "Use a server:", slices.Concat([]*cobra.Command{test}, api.Commands(), apply.Commands(),
 		[]*cobra.Command{api.Contexts()})...)

@@ -299,8 +299,8 @@ func (m *judgeMeasured) write(out io.Writer) error {
 			fmt.Fprintf(&text, "! %s: %s\n  %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion),
 				client.Printable(v.Error))
 		case *v.Passed != v.Holds:
-			said := map[bool]string{true: "passed, although it does not hold", false: "failed, although it holds"}[*v.Passed]
-			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), said,
+			outcome := map[bool]string{true: "passed, although it does not hold", false: "failed, although it holds"}[*v.Passed]
+			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), outcome,
 				client.Printable(v.Rationale))
 		}
 	}

@@ -197,8 +197,8 @@ func (m listedModel) key() (string, error) {
 	return "", nil
 }
 
-// withDefaultPrices replaces prices that the file omits by those of the default model. It does not set the price of
-// cached tokens.
+// withDefaultPrices sets prices that the file omits to the default model's prices. It does not set the price of cached
+// tokens.
 func withDefaultPrices(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
 	models = slices.Clone(models)
 	for i := range models {

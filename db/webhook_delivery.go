@@ -282,8 +282,8 @@ func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) er
 		Where("claim = ?", message.Claim).Where("status = ?", model.WebhookDeliveryStatusPending))
 }
 
-// forgetDeliveries deletes expired messages of a webhook, and all but the last of those that no longer wait. If too many
-// wait, the oldest fail. It returns their number.
+// forgetDeliveries deletes expired messages of a webhook, and all but the last that no longer wait. If too many wait,
+// the oldest fail. It returns their number.
 func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) (dropped int64, err error) {
 	// excess is the condition of messages that are older than the last ones in a state.
 	excess := func(state string, most int64) (string, *bun.SelectQuery) {

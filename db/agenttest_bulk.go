@@ -247,11 +247,11 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		held, err := t.lockTests(ctx, forDelete, pg.Where("id IN (?)", bun.List(ids)))
+		locked, err := t.lockTests(ctx, forDelete, pg.Where("id IN (?)", bun.List(ids)))
 		if err != nil {
 			return err
 		}
-		if _, err := inOrder(agentTest, ids, held); err != nil {
+		if _, err := inOrder(agentTest, ids, locked); err != nil {
 			return err
 		}
 		if err := t.markTestsDeleted(ctx, ids); err != nil {
@@ -295,11 +295,11 @@ func (t tenantTx) lockAgentsAndTests(ctx context.Context, ids []string) ([]*mode
 	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
 		return nil, err
 	}
-	held, err := t.lockTestDefinitions(ctx, forUpdate, pg.Where("id IN (?)", bun.List(ids)))
+	locked, err := t.lockTestDefinitions(ctx, forUpdate, pg.Where("id IN (?)", bun.List(ids)))
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(agentTest, ids, held)
+	return inOrder(agentTest, ids, locked)
 }
 
 func toAgentTests(rows []*model.AgentTestRow) []model.AgentTest {

@@ -82,12 +82,12 @@ func (h AgentTestHistory) agentIDs() []string {
 
 // lockAgents locks agents until the end of the transaction and returns them in the order of the ids, or NOT_FOUND.
 func (t tenantTx) lockAgents(ctx context.Context, ids []string, strength rowLock) ([]*model.Agent, error) {
-	held := []*model.Agent{}
-	err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
+	locked := []*model.Agent{}
+	err := t.db.Select(&locked).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return inOrder("agent", ids, held)
+	return inOrder("agent", ids, locked)
 }
 
 // importLastRuns makes the newest run of each test its last run.

@@ -236,14 +236,14 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 // lockItems locks the items of a campaign with the ids until the end of the transaction. It returns each once, in the
 // order of the ids.
 func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
-	held := []*model.CampaignItem{}
-	err := t.db.Select(&held).Where("?TableAlias.campaign_id = ?", campaignID).
+	locked := []*model.CampaignItem{}
+	err := t.db.Select(&locked).Where("?TableAlias.campaign_id = ?", campaignID).
 		Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Order("id").For(string(forUpdate)).Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	items, err := inOrder(campaignItem, model.Unique(ids), held)
+	items, err := inOrder(campaignItem, model.Unique(ids), locked)
 	return pg.JoinBatch(items), err
 }
 

@@ -140,16 +140,16 @@ func (t tenantTx) runsToLabel(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	byID, held := rowsByID(found), make([]string, len(found))
+	byID, conversations := rowsByID(found), make([]string, len(found))
 	for i, run := range found {
-		held[i] = run.ConversationID()
+		conversations[i] = run.ConversationID()
 	}
 	runs = []*model.AgentTestRun{}
-	err = read(held).For(string(forUpdate)).Scan(ctx)
+	err = read(conversations).For(string(forUpdate)).Scan(ctx)
 	for _, run := range runs {
 		byID[run.ID] = run
 	}
-	for _, id := range held {
+	for _, id := range conversations {
 		if err == nil && byID[id] == nil {
 			err = model.Missing(agentTestRun, id)
 		}

@@ -209,12 +209,12 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 
 // lockTools locks tools and returns them in the order of the ids.
 func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock) ([]*model.Tool, error) {
-	held := []*model.Tool{}
-	if err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).
+	locked := []*model.Tool{}
+	if err := t.db.Select(&locked).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).
 		Scan(ctx); err != nil {
 		return nil, err
 	}
-	return inOrder("tool", ids, held)
+	return inOrder("tool", ids, locked)
 }
 
 // checkSubAgents returns UNPROCESSABLE when a sub-agent of the agent has the technical name of one of the tools.

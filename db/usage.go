@@ -106,11 +106,11 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 	if !slices.ContainsFunc(rows, func(e *model.UsageEntry) bool { return e.At.Before(aDayAgo) }) {
 		return nil
 	}
-	kept := []*model.Retention{}
-	if err := t.db.Select(&kept).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(kept) == 0 {
+	retentions := []*model.Retention{}
+	if err := t.db.Select(&retentions).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(retentions) == 0 {
 		return err
 	}
-	return in.KeptFrom(ledgerStart(kept[0].Days))
+	return in.KeptFrom(ledgerStart(retentions[0].Days))
 }
 
 // sumUpLedger replaces some old entries by one for each day, channel, agent and campaign, and returns whether there
@@ -257,12 +257,12 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	for i, row := range rows {
 		keys[i], given[row.IdempotencyKey] = row.IdempotencyKey, row
 	}
-	kept := []*model.UsageEntry{}
-	if err := t.db.Select(&kept).Where("idempotency_key IN (?)", bun.List(keys)).Scan(ctx); err != nil {
+	stored := []*model.UsageEntry{}
+	if err := t.db.Select(&stored).Where("idempotency_key IN (?)", bun.List(keys)).Scan(ctx); err != nil {
 		return err
 	}
 	differs := map[string]bool{}
-	for _, entry := range kept {
+	for _, entry := range stored {
 		differs[entry.IdempotencyKey] = !entry.Same(given[entry.IdempotencyKey])
 	}
 	var faults model.Fields

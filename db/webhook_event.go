@@ -50,8 +50,8 @@ func (t tenantTx) enqueueEvent(ctx context.Context, webhookIDs []string, event m
 		Returning("NULL"))
 }
 
-// enqueueExecutionEvents writes messages about those of the executions that are finished. The transaction has already
-// written the final states of their runs.
+// enqueueExecutionEvents writes messages about the finished executions. The transaction has already written the final
+// states of their runs.
 func (t tenantTx) enqueueExecutionEvents(ctx context.Context, executions []*model.AgentTestExecution) error {
 	finished := slices.DeleteFunc(slices.Clone(executions),
 		func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
@@ -139,8 +139,8 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 	return nil
 }
 
-// newlyFailing returns those of the execution's failed tests that passed before. A test passed if none of its runs
-// failed in the newest earlier execution that judged it.
+// newlyFailing returns the failed tests of the execution that passed before. A test passed if none of its runs failed
+// in the newest earlier execution that judged it.
 func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExecution,
 	failed []model.EventTest) ([]model.EventTest, error) {
 	if len(failed) == 0 {

@@ -71,7 +71,7 @@ type AgentTestRow struct {
 	TagExpected         string               `bun:",nullzero"`
 }
 
-// SimulationTest lets a simulated contact talk to the agent and judges each success criterion.
+// SimulationTest is a test in which a simulated contact talks to the agent. Each success criterion is judged.
 type SimulationTest struct{ *AgentTestRow }
 
 // ClassificationTest expects a tag for a given conversation.
@@ -113,7 +113,7 @@ func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	return f, faults.Err()
 }
 
-// AgentTestFailure says when a test started to fail.
+// AgentTestFailure describes when a test started to fail.
 type AgentTestFailure struct {
 	// Run is the first failed run after the last passed run. LastPassed is that passed run, or nil.
 	Run        *AgentTestRun

@@ -135,8 +135,8 @@ func (s *McpServer) Offer(name string) *McpOffer {
 	return nil
 }
 
-// Fill sets a new tool's parameters to those of the server's offer, and its description unless the input has one. It
-// returns BAD_INPUT when the server does not have the offer, or when no tool can use it.
+// Fill sets a new tool's parameters to the parameters of the server's offer, and its description unless the input has
+// one. It returns BAD_INPUT when the server does not have the offer, or when no tool can use it.
 func (s *McpServer) Fill(in *UpdateToolInput) error {
 	var faults Fields
 	offer := s.Offer(*in.McpName)

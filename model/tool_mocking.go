@@ -24,7 +24,7 @@ type ToolMocking struct {
 	MockCallTransfer bool             `json:"mockCallTransfer"`
 	// CallTransferFailure is how the mocked transfer fails, or nil if it succeeds.
 	CallTransferFailure *CallTransferFailure `json:"callTransferFailure,omitempty"`
-	// SideEffects says whether unmocked calls are allowed. Empty means Allow.
+	// SideEffects allows or denies unmocked calls. Empty means Allow.
 	SideEffects SideEffects `json:"sideEffects"`
 }
 

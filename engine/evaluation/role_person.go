@@ -102,7 +102,7 @@ func stem(word string) string {
 	return word
 }
 
-// isSpokenTo reports whether a name is that of the listener. The name must follow a greeting, and a punctuation mark
+// isSpokenTo reports whether a name addresses the listener. The name must follow a greeting, and a punctuation mark
 // must follow the name. A name with a title can also follow a comma, or begin a sentence. A name at the end is a
 // signature, unless it has a title.
 func isSpokenTo(before, after string, isTitled bool) bool {

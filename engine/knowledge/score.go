@@ -147,7 +147,7 @@ func (t token) closest(words []string) []string {
 	return words[:maxMeant]
 }
 
-// replaceTerms replaces the terms of a token with those of other words.
+// replaceTerms replaces the terms of a token with the terms of other words.
 func (t *token) replaceTerms(words []db.Token, credit float64) {
 	t.Terms, t.credit = nil, credit
 	for _, word := range words {

@@ -34,8 +34,8 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 	return best.ids(), nil
 }
 
-// compare computes the cosines of the found and the near chunks. It returns the nearest of the near ones with cosines
-// above 0, up to the window.
+// compare computes the cosines of the found and the near chunks. It returns the nearest of the near chunks, up to the
+// window. Chunks with a cosine of 0 or less are dropped.
 func (s *search) compare(ctx context.Context, found, near []string) ([]string, error) {
 	chunks, err := s.tenant.VectorsOfChunks(ctx, model.Unique(slices.Concat(found, near)))
 	if err != nil {
@@ -66,7 +66,7 @@ type nearestFirst struct {
 	limit int
 	// kept has the best chunks so far, and some newer ones that are not sorted yet.
 	kept []near
-	// least is the smallest cosine that the last sorting kept, or 0 before.
+	// least is the smallest cosine after the last sort, or 0 before the first one.
 	least float64
 }
 

@@ -288,10 +288,7 @@ func (t tenantTx) lockAgentsAndTests(ctx context.Context, ids []string) ([]*mode
 	if err := t.db.Select(&known).Column("agent_id").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return nil, err
 	}
-	agentIDs := []string{}
-	for _, test := range known {
-		agentIDs = append(agentIDs, test.AgentID)
-	}
+	agentIDs := model.Map(known, func(test *model.AgentTestRow) string { return test.AgentID })
 	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
 		return nil, err
 	}
@@ -303,9 +300,6 @@ func (t tenantTx) lockAgentsAndTests(ctx context.Context, ids []string) ([]*mode
 }
 
 func toAgentTests(rows []*model.AgentTestRow) []model.AgentTest {
-	tests := make([]model.AgentTest, len(rows))
-	for i, row := range rows {
-		tests[i] = row.Test()
-	}
+	tests := model.Map(rows, func(row *model.AgentTestRow) model.AgentTest { return row.Test() })
 	return pg.JoinBatch(tests)
 }

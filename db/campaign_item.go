@@ -125,11 +125,7 @@ func (t tenantTx) openItems(ctx context.Context, campaignID string,
 		Where("?TableAlias.running_status NOT IN (?, ?) AND NOT ?TableAlias.is_archived",
 			model.CampaignItemStatusProcessed, model.CampaignItemStatusError).
 		Order("created_at DESC", "id DESC").Scan(ctx)
-	byNumber := make(map[string]string, len(taken))
-	for _, item := range taken {
-		byNumber[item.PhoneNumber] = item.ID
-	}
-	return byNumber, err
+	return model.MapOf(taken, func(item *model.CampaignItem) (string, string) { return item.PhoneNumber, item.ID }), err
 }
 
 // AdvanceCampaignItem moves an item to the state that a dialer reports, with its events, and returns it. It returns

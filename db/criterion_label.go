@@ -124,10 +124,7 @@ func (t *Tenant) nameOfKey(ctx context.Context) (string, error) {
 // original runs, and the given runs that are not rejudgments.
 func (t tenantTx) runsToLabel(ctx context.Context,
 	given []*model.LabelCriterionResultInput) (map[string]*model.AgentTestRun, error) {
-	ids := make([]string, len(given))
-	for i, in := range given {
-		ids[i] = in.RunID
-	}
+	ids := model.Map(given, func(in *model.LabelCriterionResultInput) string { return in.RunID })
 	runs := []*model.AgentTestRun{}
 	read := func(ids []string) *bun.SelectQuery {
 		return t.db.Select(&runs).Column("id", "execution_id", "rejudge_of_id", "status", "criteria_results").

@@ -219,10 +219,7 @@ func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock)
 
 // checkSubAgents returns UNPROCESSABLE when a sub-agent of the agent has the technical name of one of the tools.
 func (t tenantTx) checkSubAgents(ctx context.Context, agent *model.Agent, tools []*model.Tool) error {
-	names := make([]string, len(tools))
-	for i, tool := range tools {
-		names[i] = tool.TechnicalName
-	}
+	names := model.Map(tools, func(tool *model.Tool) string { return tool.TechnicalName })
 	clash := []*model.SubAgent{}
 	err := t.db.Select(&clash).Column("technical_name").Where("agent_id = ?", agent.ID).
 		Where("technical_name IN (?)", bun.List(names)).Limit(1).Scan(ctx)

@@ -127,10 +127,7 @@ func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool
 		}
 		hasMore = len(entries) == entriesPerPart
 		days, _ := model.SumUsage(entries)
-		sums := make([]*model.UsageEntry, len(days))
-		for i, day := range days {
-			sums[i] = day.Entry()
-		}
+		sums := model.Map(days, func(day *model.UsageDay) *model.UsageEntry { return day.Entry() })
 		w := t.db.Batch()
 		w.Add(addToEntries, nil, columnsOfEntries(sums).values()...)
 		return w.Send(ctx)
@@ -148,10 +145,7 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	if err := w.Send(ctx); err != nil || len(added) == 0 {
 		return 0, err
 	}
-	keys := make([]string, len(added))
-	for i, entry := range added {
-		keys[i] = entry.IdempotencyKey
-	}
+	keys := model.Map(added, func(entry *model.UsageEntry) string { return entry.IdempotencyKey })
 	slices.Sort(keys)
 	recorded := make([]*model.UsageEntry, 0, len(keys))
 	for _, row := range rows {

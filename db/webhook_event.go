@@ -146,10 +146,7 @@ func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExe
 	if len(failed) == 0 {
 		return nil, nil
 	}
-	ids := make([]string, len(failed))
-	for i, test := range failed {
-		ids[i] = test.ID
-	}
+	ids := model.Map(failed, func(test model.EventTest) string { return test.ID })
 	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Where("?TableAlias.test_id = parent.id").Where(countsInHistory).Where("?TableAlias.created_at < ?",
 		execution.CreatedAt).
@@ -163,10 +160,7 @@ func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExe
 			"?TableAlias.created_at", before).
 		GroupExpr("parent.id").Having("NOT bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusFailed).
 		Scan(ctx, &passed)
-	hasPassed := make(map[string]bool, len(passed))
-	for _, id := range passed {
-		hasPassed[id] = true
-	}
+	hasPassed := model.MapOf(passed, func(id string) (string, bool) { return id, true })
 	return slices.DeleteFunc(failed, func(test model.EventTest) bool { return !hasPassed[test.ID] }), err
 }
 

@@ -189,10 +189,7 @@ func namedValues(values ast.EnumValueList) string {
 	if len(values) > maxNamedValues {
 		return ""
 	}
-	names := make([]string, len(values))
-	for i, value := range values {
-		names[i] = value.Name
-	}
+	names := model.Map(values, func(value *ast.EnumValueDefinition) string { return value.Name })
 	return " It has " + strings.Join(names, ", ") + "."
 }
 

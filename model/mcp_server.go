@@ -191,10 +191,7 @@ func (s *McpServer) Refresh(offers []McpOffer, failure *string, tools []*Tool,
 	before := *s
 	s.Offers, s.RefreshedAt = append([]McpOffer{}, offers...), &now
 	slices.SortFunc(s.Offers, func(a, b McpOffer) int { return strings.Compare(a.Name, b.Name) })
-	names := map[string]bool{}
-	for _, offer := range slices.Concat(before.Offers, s.Offers) {
-		names[offer.Name] = true
-	}
+	names := MapOf(slices.Concat(before.Offers, s.Offers), func(offer McpOffer) (string, bool) { return offer.Name, true })
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		change := &McpChange{Name: name, Kind: McpChangeKindChanged, ToolIds: []string{}}
 		old, current := before.Offer(name), s.Offer(name)

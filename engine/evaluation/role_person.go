@@ -53,10 +53,7 @@ var (
 func namingError(text, scenario string) error {
 	person := namesIn(scenario)
 	found := words().FindAllStringIndex(text, -1)
-	all := make([]string, len(found))
-	for i, at := range found {
-		all[i] = strings.ToLower(text[at[0]:at[1]])
-	}
+	all := model.Map(found, func(at []int) string { return strings.ToLower(text[at[0]:at[1]]) })
 	for i := range all {
 		if !person[stem(all[i])] || i > 0 && person[all[i-1]] {
 			continue

@@ -41,10 +41,7 @@ func (s *search) compare(ctx context.Context, found, near []string) ([]string, e
 	if err != nil {
 		return nil, err
 	}
-	isNear := make(map[string]bool, len(near))
-	for _, id := range near {
-		isNear[id] = true
-	}
+	isNear := model.MapOf(near, func(id string) (string, bool) { return id, true })
 	best := nearestFirst{limit: s.base.window}
 	s.cosines = make(map[string]float64, len(chunks))
 	for _, c := range chunks {
@@ -91,11 +88,7 @@ func (f *nearestFirst) sort() {
 
 func (f *nearestFirst) ids() []string {
 	f.sort()
-	ids := make([]string, len(f.kept))
-	for i, n := range f.kept {
-		ids[i] = n.chunk.ID
-	}
-	return ids
+	return model.Map(f.kept, func(n near) string { return n.chunk.ID })
 }
 
 // sizeOf returns the memory of chunks with their vectors, in bytes.

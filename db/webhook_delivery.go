@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +31,9 @@ const (
 	postTimeout = 10 * time.Second
 	// recordTimeout bounds the writing of an attempt's result.
 	recordTimeout = 10 * time.Second
+	// forgetInterval is the average number of workers between two deletions of a failing webhook's excess messages. Such a
+	// worker makes one attempt. A deletion reads all messages that wait.
+	forgetInterval = 60
 )
 
 // WebhookRequest is a message to deliver to a webhook.
@@ -152,10 +156,10 @@ func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookI
 	})
 }
 
-// deliver delivers due messages, the longest overdue first, until an attempt fails. It also deletes excess messages.
+// deliver delivers due messages, the longest overdue first, until the receiver fails. It also deletes excess messages.
 func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID string) error {
-	var failure error
-	for start := time.Now(); failure == nil && time.Since(start) < workerTimeout && ctx.Err() == nil; {
+	isDown := false
+	for start := time.Now(); !isDown && time.Since(start) < workerTimeout && ctx.Err() == nil; {
 		to, message, err := t.nextMessage(ctx, webhookID)
 		if err != nil {
 			return err
@@ -163,10 +167,10 @@ func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID st
 		if message == nil {
 			break
 		}
-		var request WebhookRequest
 		var status int
 		at := time.Now()
-		if request, failure = t.requestTo(to, message); failure == nil {
+		request, failure := t.requestTo(to, message)
+		if failure == nil {
 			posting, cancel := context.WithTimeout(ctx, postTimeout)
 			status, failure = o.post(posting, request)
 			cancel()
@@ -177,6 +181,10 @@ func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID st
 		if err := t.record(ctx, webhookID, message, attemptOf(at, status, failure), retryAfter(failure)); err != nil {
 			return err
 		}
+		isDown = failure != nil && !isRejection(status, failure)
+	}
+	if isDown && rand.IntN(forgetInterval) > 0 {
+		return nil
 	}
 	dropped, err := t.forgetDeliveries(ctx, webhookID)
 	if dropped > 0 {
@@ -184,6 +192,11 @@ func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID st
 			"webhook", webhookID, "messages", dropped)
 	}
 	return err
+}
+
+// isRejection reports whether the receiver works, but does not want this message. It may accept the next one.
+func isRejection(status int, failure error) bool {
+	return status >= 400 && status < 500 && status != http.StatusTooManyRequests && retryAfter(failure) == 0
 }
 
 // retryAfter returns how long the receiver wants no further attempt.
@@ -216,7 +229,7 @@ func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webh
 	if err := t.db.Select(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
 		return nil, nil, err
 	}
-	next := t.dueDeliveries().Column("id").Where("webhook_id = ?", webhookID).Order("due_at", "id").Limit(1).
+	next := t.dueDeliveries().Column("id").Where("webhook_id = ?", webhookID).Order("due_at").Limit(1).
 		For("UPDATE SKIP LOCKED")
 	err := t.db.Update((*model.WebhookDelivery)(nil)).Set("claim = claim + 1").Set("due_at = ?", now().Add(messageLease)).
 		Where("id = (?)", next).Returning("*").Scan(ctx, &messages)

@@ -167,6 +167,36 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	require.False(t, stored.IsEnabled)
 }
 
+// A receiver that rejects some messages gets the others at once.
+func TestRejectedMessagesDoNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	tenant, _ := newCompany(t, store)
+	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	for range 5 {
+		_, err := tenant.SendTestWebhook(t.Context(), hook.ID)
+		require.NoError(t, err)
+	}
+	for _, test := range []struct {
+		status int
+		err    error
+		most   int
+	}{
+		{http.StatusTooManyRequests, errors.New("the webhook answered 429"), 1},
+		{http.StatusForbidden, later{errors.New("the webhook answered 403")}, 1},
+		{http.StatusServiceUnavailable, errors.New("the webhook answered 503"), 1},
+		{0, errors.New("the webhook did not answer"), 1},
+		{http.StatusBadRequest, errors.New("the webhook answered 400"), 5},
+	} {
+		_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET due_at = now() WHERE "+
+			"company_id = '"+tenant.CompanyID()+"'")
+		require.NoError(t, err)
+		to := &receiver{status: test.status, err: test.err}
+		require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+		require.Len(t, to.take(), test.most, test.status)
+	}
+}
+
 // later is the error of a receiver that asks for a pause.
 type later struct{ error }
 

@@ -100,7 +100,8 @@ func (s *Server) countBody(w http.ResponseWriter, r *http.Request) (release func
 	body.refused = func() {
 		isRefused = true
 		w.Header().Set("Retry-After", retryAfter)
-		_ = control.EnableFullDuplex() // or net/http would read the rest first
+		w.Header().Set("Connection", "close") // what remains of the body must not be read as the next request
+		_ = control.EnableFullDuplex()        // or net/http would read the rest first
 	}
 	r.Body = struct {
 		io.Reader

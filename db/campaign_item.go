@@ -38,6 +38,9 @@ func ItemsMatching(status *model.CampaignItemStatus, isArchived *bool, more *mod
 	if more != nil && more.Tag != nil {
 		f = f.AndInView(schema.CampaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
 	}
+	if more != nil && more.AfterVersion != nil {
+		f = f.And("?TableAlias.version > ?", *more.AfterVersion)
+	}
 	return f
 }
 
@@ -102,7 +105,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 			if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
 				return counterDeltas{}, err
 			}
-			return counterDeltas{}.countItems(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
+			return counterDeltas{}.countItems(1, added.Items...), pg.Insert(ctx, t.db, pg.JoinBatch(added.Items)...)
 		})
 }
 

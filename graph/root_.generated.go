@@ -4012,6 +4012,8 @@ input CampaignItemFilter {
   phoneNumberPrefix: String
   "Only items with a result whose tag has exactly this name."
   tag: String
+  "Only items that changed after this version. To read the changes since the last time, pass the ` + "`" + `itemVersion` + "`" + ` that the campaign had then."
+  afterVersion: Int
 }
 
 "How to handle a contact whose number already exists, in an open item of the campaign or earlier in the list."
@@ -4041,7 +4043,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number of at most 40 characters, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
   phoneNumber: String! = ""
-  "Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them."
+  "Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them. Names that no field has are saved too."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -7238,7 +7240,7 @@ type Webhook {
   failingSince: DateTime
   "The time until which messages are also signed with the previous secret; null if that secret has expired."
   previousSecretUntil: DateTime
-  "The messages to it, newest first. The last 1,000 are stored, for 30 days."
+  "The messages to it, newest first, stored for 30 days: all that wait, up to 100,000, and the last 1,000 others."
   deliveries(
     "Only deliveries in this state."
     status: WebhookDeliveryStatus
@@ -7265,7 +7267,7 @@ enum WebhookDeliveryStatus {
   Pending
   "The address answered with a 2xx status."
   Delivered
-  "All attempts failed."
+  "All attempts failed, or more than 100,000 newer messages waited."
   Failed
 }
 
@@ -7281,7 +7283,7 @@ type WebhookDelivery {
   status: WebhookDeliveryStatus!
   "The last 20 attempts, oldest first."
   attempts: [WebhookAttempt!]!
-  "The earliest time of the next attempt; null if there is none."
+  "The earliest time of the next attempt; null if there is none. A time in the past means that the message waits for its turn, or until its webhook is enabled."
   nextAttemptAt: DateTime
   "When the event happened."
   createdAt: DateTime!
@@ -7321,7 +7323,7 @@ type WebhookDeliveryEdge {
 
 "A new webhook."
 input CreateWebhookInput {
-  "The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it."
+  "The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it. The server looks the host up at the first delivery."
   url: String!
   "Its purpose, at most 500 characters."
   description: String! = ""
@@ -7373,6 +7375,8 @@ type DeleteWebhookPayload {
 input RotateWebhookSecretInput {
   "Its id."
   webhookId: ID!
+  "Whether a previous secret that is still valid ends now, for example because a secret has leaked."
+  replacePrevious: Boolean! = false
 }
 
 "The new secret."
@@ -7423,7 +7427,8 @@ extend type Mutation {
   deleteWebhook("The webhook." input: DeleteWebhookInput!): DeleteWebhookPayload @requires(scope: admin)
   """
   Gives a webhook a new secret. For 24 hours, messages also have a signature with the previous secret, so receivers can
-  switch secrets without losing messages. Older secrets are no longer valid. Access tokens cannot do this.
+  switch secrets without losing messages. Returns ` + "`" + `CONFLICT` + "`" + ` while an earlier secret is valid, unless ` + "`" + `replacePrevious` + "`" + `
+  ends that one. Access tokens cannot do this.
   """
   rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
   "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, even if the webhook receives no such events. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the webhook is disabled."

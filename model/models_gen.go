@@ -357,13 +357,15 @@ type CampaignItemFilter struct {
 	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
 	// Only items with a result whose tag has exactly this name.
 	Tag *string `json:"tag,omitempty"`
+	// Only items that changed after this version. To read the changes since the last time, pass the `itemVersion` that the campaign had then.
+	AfterVersion *int32 `json:"afterVersion,omitempty"`
 }
 
 // A contact to add.
 type CampaignItemInput struct {
 	// A valid number of at most 40 characters, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
 	PhoneNumber string `json:"phoneNumber"`
-	// Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them.
+	// Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them. Names that no field has are saved too.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -907,7 +909,7 @@ type CreateToolPayload struct {
 
 // A new webhook.
 type CreateWebhookInput struct {
-	// The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it.
+	// The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it. The server looks the host up at the first delivery.
 	URL string `json:"url"`
 	// Its purpose, at most 500 characters.
 	Description string `json:"description"`
@@ -1613,6 +1615,8 @@ type RevokeAPIKeyPayload struct {
 type RotateWebhookSecretInput struct {
 	// Its id.
 	WebhookID string `json:"webhookId"`
+	// Whether a previous secret that is still valid ends now, for example because a secret has leaked.
+	ReplacePrevious bool `json:"replacePrevious"`
 }
 
 // The new secret.
@@ -5138,7 +5142,7 @@ const (
 	WebhookDeliveryStatusPending WebhookDeliveryStatus = "Pending"
 	// The address answered with a 2xx status.
 	WebhookDeliveryStatusDelivered WebhookDeliveryStatus = "Delivered"
-	// All attempts failed.
+	// All attempts failed, or more than 100,000 newer messages waited.
 	WebhookDeliveryStatusFailed WebhookDeliveryStatus = "Failed"
 )
 

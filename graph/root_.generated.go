@@ -3272,6 +3272,10 @@ enum AuditAction {
   ChangeRetention
   "Erased a contact, whose number is not recorded. The target is the company."
   EraseContact
+  "Began to export the company into an archive. The target is the company."
+  ExportCompany
+  "Imported the company from an archive or a v1 server. The target is the company."
+  ImportCompany
   "Recorded usage with a negative number of credits. The target is the company."
   CorrectUsage
   "Deleted an agent and everything that belongs to it."

@@ -2996,6 +2996,10 @@ const (
 	AuditActionChangeRetention AuditAction = "ChangeRetention"
 	// Erased a contact, whose number is not recorded. The target is the company.
 	AuditActionEraseContact AuditAction = "EraseContact"
+	// Began to export the company into an archive. The target is the company.
+	AuditActionExportCompany AuditAction = "ExportCompany"
+	// Imported the company from an archive or a v1 server. The target is the company.
+	AuditActionImportCompany AuditAction = "ImportCompany"
 	// Recorded usage with a negative number of credits. The target is the company.
 	AuditActionCorrectUsage AuditAction = "CorrectUsage"
 	// Deleted an agent and everything that belongs to it.
@@ -3058,6 +3062,8 @@ var AllAuditAction = []AuditAction{
 	AuditActionChangePlan,
 	AuditActionChangeRetention,
 	AuditActionEraseContact,
+	AuditActionExportCompany,
+	AuditActionImportCompany,
 	AuditActionCorrectUsage,
 	AuditActionDeleteAgent,
 	AuditActionDeleteTool,
@@ -3086,7 +3092,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionChangeRetention, AuditActionEraseContact, AuditActionCorrectUsage, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionChangeRetention, AuditActionEraseContact, AuditActionExportCompany, AuditActionImportCompany, AuditActionCorrectUsage, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
 		return true
 	}
 	return false

@@ -92,7 +92,10 @@ func (c *eraseCommand) table(erased model.Erasure) [][]string {
 		{"earlier versions of prompts from which the number was removed", number(erased.PromptVersions)},
 	}
 	for _, left := range erased.Left {
-		rows = append(rows, []string{"still has the number: " + left.Table, number(left.Rows)})
+		rows = append(rows, []string{"may still have the number: " + left.Table, number(left.Rows)})
+		for _, id := range left.IDs {
+			rows = append(rows, []string{"may still have the number: " + left.Table, id})
+		}
 	}
 	if c.DryRun {
 		for _, name := range slices.Sorted(maps.Keys(erased.IDs)) {

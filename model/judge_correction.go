@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // judgeCells is the number of kinds of verdicts on runs: each of clearFail to clearPass.
 const judgeCells = 4
@@ -14,17 +17,18 @@ const (
 )
 
 const (
-	// jeffreys is the weight of the priors in runs. The prior of a rate is Jeffreys': as many good and bad runs. The
-	// priors of verdicts have the shares of all verdicts, as if the judge could not tell good runs from bad ones. So
-	// verdicts show only what labels prove that they show.
+	// jeffreys is the weight of the priors in runs. The prior of the target's rate is Jeffreys': as many good and bad
+	// runs. Other rates have no prior, because many of them would outweigh the labels. The priors of verdicts have the
+	// shares of all verdicts, as if the judge could not tell good runs from bad ones. So verdicts show only what labels
+	// prove that they show.
 	jeffreys = 0.5
-	// convergence is the change of a probability below which the search for the most likely model ends.
+	// convergence is the gain of logarithmic likelihood below which the search for the most likely model ends.
 	convergence = 1e-6
-	// maxFits bounds that search, and bisections the search for the end of an interval.
-	maxFits, bisections = 1_000, 15
+	// maxLeaps bounds that search, bisections the search for the end of an interval, and maxGroups the size of a model.
+	maxLeaps, bisections, maxGroups = 500, 12, 10
 )
 
-// judgedRuns counts the runs of one execution, by the kind of the judge's verdict.
+// judgedRuns counts the runs of an execution or of a group of executions, by the kind of the judge's verdict.
 type judgedRuns struct {
 	// unlabeled are runs whose true result is unknown.
 	unlabeled [judgeCells]float64
@@ -32,91 +36,156 @@ type judgedRuns struct {
 	failed, passed [judgeCells]float64
 }
 
-// judgeModel is a model of how judges decide. A judge has one distribution of verdicts on good runs and one on bad
-// runs, which are the same in all executions. The shares of good runs differ between executions.
-type judgeModel struct {
-	onGood, onBad [judgeCells]float64
-	// prior is added to the counts of verdicts on good runs, and of verdicts on bad runs.
-	prior [judgeCells]float64
-	// rates has the share of good runs in each execution.
-	rates []float64
+// add adds the counts of others.
+func (r *judgedRuns) add(others *judgedRuns) {
+	for g := range judgeCells {
+		r.unlabeled[g] += others.unlabeled[g]
+		r.failed[g] += others.failed[g]
+		r.passed[g] += others.passed[g]
+	}
 }
 
-// fit returns the most likely model for the runs of executions, and its logarithmic likelihood. The search starts at m.
-// It uses expectation maximization (Dempster, Laird and Rubin 1977). A fixed model keeps its first rate.
-func (m judgeModel) fit(runs []judgedRuns, isFixed bool) (judgeModel, float64) {
-	for range maxFits {
-		next, moved := m.step(runs, isFixed), 0.0
-		for g := range judgeCells {
-			moved = max(moved, math.Abs(next.onGood[g]-m.onGood[g]), math.Abs(next.onBad[g]-m.onBad[g]))
+// count returns the number of labeled runs with a kind of verdict, and of all runs with it.
+func (r *judgedRuns) count(kind int) (labeled, all float64) {
+	labeled = r.passed[kind] + r.failed[kind]
+	return labeled, labeled + r.unlabeled[kind]
+}
+
+// grouped returns the first execution, and at most maxGroups groups of the others. The share of runs that the judge
+// passed is similar in the executions of a group, so the share of good runs is, too. With a rate for each of many
+// executions, the intervals would be too narrow (Neyman and Scott 1948), and the search slow.
+func grouped(runs []judgedRuns) []judgedRuns {
+	groups, indexes := runs[:1:1], map[int]int{}
+	for i := range runs[1:] {
+		one, counts := &runs[1+i], [judgeCells]float64{}
+		for kind := range counts {
+			_, counts[kind] = one.count(kind)
 		}
-		for i := range runs {
-			moved = max(moved, math.Abs(next.rates[i]-m.rates[i]))
+		passed := counts[doubtfulPass] + counts[clearPass]
+		share := passed / (passed + counts[doubtfulFail] + counts[clearFail])
+		key := min(maxGroups-1, int(maxGroups*share))
+		if indexes[key] == 0 {
+			indexes[key], groups = len(groups), append(groups, judgedRuns{})
 		}
-		if m = next; moved < convergence {
+		groups[indexes[key]].add(one)
+	}
+	return groups
+}
+
+// judgeModel is a model of how judges decide. It has the distribution of verdicts on good runs and the one on bad runs,
+// which are the same in all executions. The share of good runs in each group follows.
+type judgeModel []float64
+
+func (m judgeModel) parts() (onGood, onBad, rates []float64) {
+	return m[:judgeCells], m[judgeCells : 2*judgeCells], m[2*judgeCells:]
+}
+
+// judgeSample is the runs that a model describes. The first ones are those of the target.
+type judgeSample struct {
+	runs []judgedRuns
+	// prior is added to the counts of verdicts on good runs, and of verdicts on bad runs.
+	prior [judgeCells]float64
+}
+
+// fit returns the most likely model, and its logarithmic likelihood. The search starts at m. It uses expectation
+// maximization (Dempster, Laird and Rubin 1977), accelerated as in Varadhan and Roland (2008): each leap extrapolates
+// two steps. A fixed model keeps its first rate.
+func (s *judgeSample) fit(m judgeModel, isFixed bool) (judgeModel, float64) {
+	likely := s.likelihood(m)
+	for range maxLeaps {
+		one := s.step(m, isFixed)
+		next := s.step(one, isFixed)
+		gained := s.likelihood(next) - likely
+		leapt := s.step(leap(m, one, next), isFixed)
+		if more := s.likelihood(leapt) - likely; more > gained {
+			next, gained = leapt, more
+		}
+		m, likely = next, likely+gained
+		if gained < convergence {
 			break
 		}
 	}
-	return m, m.likelihood(runs)
+	return m, likely
+}
+
+// leap extrapolates two steps from m. Each share gets at most halfway from that of the second step to 0 or 1.
+func leap(m, one, two judgeModel) judgeModel {
+	var moved, bent float64
+	for i := range m {
+		moved += (one[i] - m[i]) * (one[i] - m[i])
+		bent += (two[i] - 2*one[i] + m[i]) * (two[i] - 2*one[i] + m[i])
+	}
+	far, next := 1.0, make(judgeModel, len(m))
+	if bent > 0 {
+		far = max(1, math.Sqrt(moved/bent))
+	}
+	for i := range m {
+		at := m[i] + 2*far*(one[i]-m[i]) + far*far*(two[i]-2*one[i]+m[i])
+		next[i] = min(max(at, two[i]/2), (1+two[i])/2)
+	}
+	return next
 }
 
 // step divides the unlabeled runs into good and bad ones by the model, and returns the model of the result.
-func (m judgeModel) step(runs []judgedRuns, isFixed bool) judgeModel {
-	var good, bad [judgeCells]float64
-	next := judgeModel{prior: m.prior, rates: make([]float64, len(runs))}
-	for i := range runs {
-		allGood, all := jeffreys, 2*jeffreys
+func (s *judgeSample) step(m judgeModel, isFixed bool) judgeModel {
+	onGood, onBad, rates := m.parts()
+	next := make(judgeModel, len(m))
+	good, bad, nextRates := next.parts()
+	copy(good, s.prior[:])
+	copy(bad, s.prior[:])
+	weight := jeffreys
+	for i := range s.runs {
+		allGood, all := weight, 2*weight
 		for g := range judgeCells {
-			isGood, isBad := m.rates[i]*m.onGood[g], (1-m.rates[i])*m.onBad[g]
+			isGood, isBad := rates[i]*onGood[g], (1-rates[i])*onBad[g]
 			part := 0.0
 			if isGood+isBad > 0 {
 				part = isGood / (isGood + isBad)
 			}
-			nowGood, nowBad := runs[i].passed[g]+runs[i].unlabeled[g]*part, runs[i].failed[g]+runs[i].unlabeled[g]*(1-part)
+			nowGood := s.runs[i].passed[g] + s.runs[i].unlabeled[g]*part
+			nowBad := s.runs[i].failed[g] + s.runs[i].unlabeled[g]*(1-part)
 			good[g], bad[g] = good[g]+nowGood, bad[g]+nowBad
 			allGood, all = allGood+nowGood, all+nowGood+nowBad
 		}
-		next.rates[i] = allGood / all
+		nextRates[i], weight = allGood/all, 0
 	}
 	if isFixed {
-		next.rates[0] = m.rates[0]
+		nextRates[0] = rates[0]
 	}
-	next.onGood, next.onBad = sharesOf(good, m.prior), sharesOf(bad, m.prior)
+	toShares(good)
+	toShares(bad)
 	return next
 }
 
-// sharesOf returns the distribution of verdicts. The prior is added to the counts.
-func sharesOf(counts, prior [judgeCells]float64) (shares [judgeCells]float64) {
+// toShares divides the counts by their sum.
+func toShares(counts []float64) {
 	sum := 0.0
-	for g, n := range counts {
-		shares[g] = n + prior[g]
-		sum += shares[g]
+	for _, n := range counts {
+		sum += n
 	}
-	for g := range shares {
-		shares[g] /= sum
+	for g := range counts {
+		counts[g] /= sum
 	}
-	return shares
 }
 
 // likelihood returns the logarithm of the probability of the runs, with the priors.
-func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
+func (s *judgeSample) likelihood(m judgeModel) (sum float64) {
+	onGood, onBad, rates := m.parts()
 	add := func(n, chance float64) {
 		if n > 0 {
 			sum += n * math.Log(chance)
 		}
 	}
-	for i, rate := range m.rates {
+	for i, rate := range rates {
 		for g := range judgeCells {
-			add(runs[i].passed[g], rate*m.onGood[g])
-			add(runs[i].failed[g], (1-rate)*m.onBad[g])
-			add(runs[i].unlabeled[g], rate*m.onGood[g]+(1-rate)*m.onBad[g])
+			add(s.runs[i].passed[g], rate*onGood[g])
+			add(s.runs[i].failed[g], (1-rate)*onBad[g])
+			add(s.runs[i].unlabeled[g], rate*onGood[g]+(1-rate)*onBad[g])
 		}
-		add(jeffreys, rate)
-		add(jeffreys, 1-rate)
 	}
+	add(jeffreys, rates[0]*(1-rates[0]))
 	for g := range judgeCells {
-		add(m.prior[g], m.onGood[g])
-		add(m.prior[g], m.onBad[g])
+		add(s.prior[g], onGood[g]*onBad[g])
 	}
 	return sum
 }
@@ -127,42 +196,47 @@ func (m judgeModel) likelihood(runs []judgedRuns) (sum float64) {
 // rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988). Few labels make it wider, by the
 // t-distribution of Student (1908).
 func correctedRate(runs []judgedRuns) (float64, RateInterval) {
-	start, labeled := startOf(runs)
+	sample, start, labeled := sampleOf(grouped(runs))
 	side := studentSide(max(1, labeled-1))
-	best, most := start.fit(runs, false)
+	best, most := sample.fit(start, false)
+	_, _, rates := best.parts()
 	end := func(bound float64) float64 {
-		inside, outside, from := best.rates[0], bound, best
+		inside, outside, from := rates[0], bound, best
 		for range bisections {
-			from.rates = append([]float64{(inside + outside) / 2}, from.rates[1:]...)
-			tried, likely := from.fit(runs, true)
-			if 2*(most-likely) <= side*side {
-				inside, from = tried.rates[0], tried
+			tried := slices.Clone(from)
+			tried[2*judgeCells] = (inside + outside) / 2
+			if fitted, likely := sample.fit(tried, true); 2*(most-likely) <= side*side {
+				inside, from = tried[2*judgeCells], fitted
 			} else {
-				outside = tried.rates[0]
+				outside = tried[2*judgeCells]
 			}
 		}
 		return (inside + outside) / 2
 	}
-	return best.rates[0], RateInterval{Low: end(0), High: end(1)}
+	return rates[0], RateInterval{Low: end(0), High: end(1)}
 }
 
-// startOf returns the model at which the search starts, and the number of labeled runs.
-func startOf(runs []judgedRuns) (start judgeModel, labeled float64) {
-	all := 0.0
+// sampleOf returns the sample, the model at which the search starts, and the number of labeled runs.
+func sampleOf(runs []judgedRuns) (sample *judgeSample, start judgeModel, labeled float64) {
+	sample = &judgeSample{runs: runs}
+	start = judgeModel{0.05, 0.1, 0.1, 0.75, 0.75, 0.1, 0.1, 0.05}
+	sum := 0.0
 	for i := range runs {
-		start.rates = append(start.rates, 0.7)
+		start = append(start, 0.7)
 		for g := range judgeCells {
-			known := runs[i].passed[g] + runs[i].failed[g]
-			labeled, all = labeled+known, all+known+runs[i].unlabeled[g]
-			start.prior[g] += known + runs[i].unlabeled[g]
+			known, all := runs[i].count(g)
+			labeled, sum = labeled+known, sum+all
+			sample.prior[g] += all
 		}
 	}
-	for g := range start.prior {
-		start.prior[g] *= jeffreys / all
+	onGood, onBad, _ := start.parts()
+	for g := range sample.prior {
+		sample.prior[g] *= jeffreys / sum
+		onGood[g], onBad[g] = onGood[g]+sample.prior[g], onBad[g]+sample.prior[g]
 	}
-	start.onGood = sharesOf([...]float64{0.05, 0.1, 0.1, 0.75}, start.prior)
-	start.onBad = sharesOf([...]float64{0.75, 0.1, 0.1, 0.05}, start.prior)
-	return start, labeled
+	toShares(onGood)
+	toShares(onBad)
+	return sample, start, labeled
 }
 
 // verdictKind returns the kind of a verdict.

@@ -22,10 +22,10 @@ const (
 	// shares of all verdicts, as if the judge could not tell good runs from bad ones. So verdicts show only what labels
 	// prove that they show.
 	jeffreys = 0.5
-	// convergence is the gain of logarithmic likelihood below which the search for the most likely model ends.
-	convergence = 1e-6
-	// maxLeaps bounds that search, bisections the search for the end of an interval, and maxGroups the size of a model.
-	maxLeaps, bisections, maxGroups = 500, 12, 10
+	// convergence is the expected gain of logarithmic likelihood below which the search for the most likely model ends.
+	convergence = 1e-8
+	// maxClimbs bounds that search, bisections the search for the end of an interval, and maxGroups the size of a model.
+	maxClimbs, bisections, maxGroups = 500, 12, 5
 )
 
 // judgedRuns counts the runs of an execution or of a group of executions, by the kind of the judge's verdict.
@@ -51,10 +51,13 @@ func (r *judgedRuns) count(kind int) (labeled, all float64) {
 	return labeled, labeled + r.unlabeled[kind]
 }
 
-// grouped returns the first execution, and at most maxGroups groups of the others. The share of runs that the judge
+// grouped returns the first execution, and the others as at most maxGroups groups. The share of runs that the judge
 // passed is similar in the executions of a group, so the share of good runs is, too. With a rate for each of many
-// executions, the intervals would be too narrow (Neyman and Scott 1948), and the search slow.
+// executions, intervals would be too narrow (Neyman and Scott 1948), and the search slow.
 func grouped(runs []judgedRuns) []judgedRuns {
+	if len(runs) <= 1+maxGroups {
+		return runs
+	}
 	groups, indexes := runs[:1:1], map[int]int{}
 	for i := range runs[1:] {
 		one, counts := &runs[1+i], [judgeCells]float64{}
@@ -73,121 +76,171 @@ func grouped(runs []judgedRuns) []judgedRuns {
 }
 
 // judgeModel is a model of how judges decide. It has the distribution of verdicts on good runs and the one on bad runs,
-// which are the same in all executions. The share of good runs in each group follows.
+// which are the same in all executions, and then the share of good runs in each group.
 type judgeModel []float64
 
+// firstRate is the index of the target's share of good runs.
+const firstRate = 2 * judgeCells
+
 func (m judgeModel) parts() (onGood, onBad, rates []float64) {
-	return m[:judgeCells], m[judgeCells : 2*judgeCells], m[2*judgeCells:]
+	return m[:judgeCells], m[judgeCells:firstRate], m[firstRate:]
 }
 
-// judgeSample is the runs that a model describes. The first ones are those of the target.
-type judgeSample struct {
+// judgeSearch searches for the most likely model of runs. The first runs are those of the target.
+type judgeSearch struct {
 	runs []judgedRuns
 	// prior is added to the counts of verdicts on good runs, and of verdicts on bad runs.
 	prior [judgeCells]float64
+	// at is the point of the search: the logarithms of the chances of verdicts, up to a constant, and the log-odds of
+	// the rates.
+	at []float64
+	// inverse approximates the inverse of the negative second derivatives.
+	inverse [][]float64
 }
 
-// fit returns the most likely model, and its logarithmic likelihood. The search starts at m. It uses expectation
-// maximization (Dempster, Laird and Rubin 1977), accelerated as in Varadhan and Roland (2008): each leap extrapolates
-// two steps. A fixed model keeps its first rate.
-func (s *judgeSample) fit(m judgeModel, isFixed bool) (judgeModel, float64) {
-	likely := s.likelihood(m)
-	for range maxLeaps {
-		one := s.step(m, isFixed)
-		next := s.step(one, isFixed)
-		gained := s.likelihood(next) - likely
-		leapt := s.step(leap(m, one, next), isFixed)
-		if more := s.likelihood(leapt) - likely; more > gained {
-			next, gained = leapt, more
+// model returns the model at the point of the search.
+func (s *judgeSearch) model() judgeModel {
+	m := make(judgeModel, len(s.at))
+	onGood, onBad, rates := m.parts()
+	for i, x := range s.at {
+		m[i] = math.Exp(x)
+	}
+	toShares(onGood)
+	toShares(onBad)
+	for i := range rates {
+		rates[i] /= 1 + rates[i]
+	}
+	return m
+}
+
+// climb moves to the most likely model, and returns its logarithmic likelihood. It uses the quasi-Newton method of
+// Broyden, Fletcher, Goldfarb and Shanno (1970).
+func (s *judgeSearch) climb() float64 {
+	likely, slope := s.evaluate()
+	for range maxClimbs {
+		from, step := s.at, make([]float64, len(s.at))
+		for i, row := range s.inverse {
+			step[i] = dot(row, slope)
 		}
-		m, likely = next, likely+gained
-		if gained < convergence {
+		gain, length := dot(step, slope), min(1, 4/math.Sqrt(dot(step, step)))
+		next, nextSlope := likely, slope
+		for halved := 0; halved < 30 && gain >= convergence; halved++ {
+			s.at = addScaled(from, length, step)
+			if next, nextSlope = s.evaluate(); next >= likely+length*gain/1000 {
+				break
+			}
+			length /= 2
+		}
+		if !(next > likely) {
+			s.at = from
 			break
 		}
+		s.bend(addScaled(s.at, -1, from), addScaled(slope, -1, nextSlope))
+		likely, slope = next, nextSlope
 	}
-	return m, likely
+	return likely
 }
 
-// leap extrapolates two steps from m. Each share gets at most halfway from that of the second step to 0 or 1.
-func leap(m, one, two judgeModel) judgeModel {
-	var moved, bent float64
-	for i := range m {
-		moved += (one[i] - m[i]) * (one[i] - m[i])
-		bent += (two[i] - 2*one[i] + m[i]) * (two[i] - 2*one[i] + m[i])
+// bend updates the inverse after a step that changed the slope by -fell.
+func (s *judgeSearch) bend(step, fell []float64) {
+	size, image := dot(step, fell), make([]float64, len(step))
+	if size <= 0 {
+		return
 	}
-	far, next := 1.0, make(judgeModel, len(m))
-	if bent > 0 {
-		far = max(1, math.Sqrt(moved/bent))
+	for i, row := range s.inverse {
+		image[i] = dot(row, fell)
 	}
-	for i := range m {
-		at := m[i] + 2*far*(one[i]-m[i]) + far*far*(two[i]-2*one[i]+m[i])
-		next[i] = min(max(at, two[i]/2), (1+two[i])/2)
+	factor := (1 + dot(fell, image)/size) / size
+	for i, row := range s.inverse {
+		for j := range row {
+			row[j] += factor*step[i]*step[j] - (image[i]*step[j]+step[i]*image[j])/size
+		}
 	}
-	return next
 }
 
-// step divides the unlabeled runs into good and bad ones by the model, and returns the model of the result.
-func (s *judgeSample) step(m judgeModel, isFixed bool) judgeModel {
+// fixRate makes the search keep the target's rate.
+func (s *judgeSearch) fixRate() {
+	fixed := slices.Clone(s.inverse[firstRate])
+	for i, row := range s.inverse {
+		for j := range row {
+			row[j] -= fixed[i] * fixed[j] / fixed[firstRate]
+		}
+		row[firstRate] = 0
+	}
+	clear(s.inverse[firstRate])
+}
+
+func dot(a, b []float64) (sum float64) {
+	for i := range a {
+		sum += a[i] * b[i]
+	}
+	return sum
+}
+
+// addScaled returns a + n*b.
+func addScaled(a []float64, n float64, b []float64) []float64 {
+	sum := make([]float64, len(a))
+	for i := range a {
+		sum[i] = a[i] + n*b[i]
+	}
+	return sum
+}
+
+// evaluate returns the logarithm of the probability of the runs and of the priors, with its derivatives. A derivative
+// is the difference between the counts that are expected given the verdicts and given the model alone.
+func (s *judgeSearch) evaluate() (likely float64, slope judgeModel) {
+	m := s.model()
+	slope = make(judgeModel, len(m))
 	onGood, onBad, rates := m.parts()
-	next := make(judgeModel, len(m))
-	good, bad, nextRates := next.parts()
+	good, bad, byRate := slope.parts()
+	add := func(n, chance float64) {
+		if n > 0 {
+			likely += n * math.Log(chance)
+		}
+	}
 	copy(good, s.prior[:])
 	copy(bad, s.prior[:])
+	for g := range judgeCells {
+		add(s.prior[g], onGood[g]*onBad[g])
+	}
+	add(jeffreys, rates[0]*(1-rates[0]))
 	weight := jeffreys
-	for i := range s.runs {
-		allGood, all := weight, 2*weight
+	for i, rate := range rates {
+		runs, allGood, all := &s.runs[i], weight, 2*weight
 		for g := range judgeCells {
-			isGood, isBad := rates[i]*onGood[g], (1-rates[i])*onBad[g]
-			part := 0.0
+			isGood, isBad, part := rate*onGood[g], (1-rate)*onBad[g], 0.0
 			if isGood+isBad > 0 {
 				part = isGood / (isGood + isBad)
 			}
-			nowGood := s.runs[i].passed[g] + s.runs[i].unlabeled[g]*part
-			nowBad := s.runs[i].failed[g] + s.runs[i].unlabeled[g]*(1-part)
+			nowGood, nowBad := runs.passed[g]+runs.unlabeled[g]*part, runs.failed[g]+runs.unlabeled[g]*(1-part)
 			good[g], bad[g] = good[g]+nowGood, bad[g]+nowBad
 			allGood, all = allGood+nowGood, all+nowGood+nowBad
+			add(runs.passed[g], isGood)
+			add(runs.failed[g], isBad)
+			add(runs.unlabeled[g], isGood+isBad)
 		}
-		nextRates[i], weight = allGood/all, 0
+		byRate[i], weight = allGood-all*rate, 0
 	}
-	if isFixed {
-		nextRates[0] = rates[0]
+	allGood, allBad := sum(good), sum(bad)
+	for g := range judgeCells {
+		good[g], bad[g] = good[g]-allGood*onGood[g], bad[g]-allBad*onBad[g]
 	}
-	toShares(good)
-	toShares(bad)
-	return next
+	return likely, slope
+}
+
+func sum(counts []float64) (total float64) {
+	for _, n := range counts {
+		total += n
+	}
+	return total
 }
 
 // toShares divides the counts by their sum.
 func toShares(counts []float64) {
-	sum := 0.0
-	for _, n := range counts {
-		sum += n
-	}
+	all := sum(counts)
 	for g := range counts {
-		counts[g] /= sum
+		counts[g] /= all
 	}
-}
-
-// likelihood returns the logarithm of the probability of the runs, with the priors.
-func (s *judgeSample) likelihood(m judgeModel) (sum float64) {
-	onGood, onBad, rates := m.parts()
-	add := func(n, chance float64) {
-		if n > 0 {
-			sum += n * math.Log(chance)
-		}
-	}
-	for i, rate := range rates {
-		for g := range judgeCells {
-			add(s.runs[i].passed[g], rate*onGood[g])
-			add(s.runs[i].failed[g], (1-rate)*onBad[g])
-			add(s.runs[i].unlabeled[g], rate*onGood[g]+(1-rate)*onBad[g])
-		}
-	}
-	add(jeffreys, rates[0]*(1-rates[0]))
-	for g := range judgeCells {
-		add(s.prior[g], onGood[g]*onBad[g])
-	}
-	return sum
 }
 
 // correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions show
@@ -196,47 +249,54 @@ func (s *judgeSample) likelihood(m judgeModel) (sum float64) {
 // rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988). Few labels make it wider, by the
 // t-distribution of Student (1908).
 func correctedRate(runs []judgedRuns) (float64, RateInterval) {
-	sample, start, labeled := sampleOf(grouped(runs))
+	search, labeled := searchIn(grouped(runs))
 	side := studentSide(max(1, labeled-1))
-	best, most := sample.fit(start, false)
-	_, _, rates := best.parts()
+	most, best := search.climb(), search.at
+	rate := search.model()[firstRate]
+	search.fixRate()
 	end := func(bound float64) float64 {
-		inside, outside, from := rates[0], bound, best
+		inside, outside, from := rate, bound, best
 		for range bisections {
-			tried := slices.Clone(from)
-			tried[2*judgeCells] = (inside + outside) / 2
-			if fitted, likely := sample.fit(tried, true); 2*(most-likely) <= side*side {
-				inside, from = tried[2*judgeCells], fitted
+			middle := (inside + outside) / 2
+			search.at = slices.Clone(from)
+			search.at[firstRate] = math.Log(middle / (1 - middle))
+			if 2*(most-search.climb()) <= side*side {
+				inside, from = middle, search.at
 			} else {
-				outside = tried[2*judgeCells]
+				outside = middle
 			}
 		}
 		return (inside + outside) / 2
 	}
-	return rates[0], RateInterval{Low: end(0), High: end(1)}
+	return rate, RateInterval{Low: end(0), High: end(1)}
 }
 
-// sampleOf returns the sample, the model at which the search starts, and the number of labeled runs.
-func sampleOf(runs []judgedRuns) (sample *judgeSample, start judgeModel, labeled float64) {
-	sample = &judgeSample{runs: runs}
-	start = judgeModel{0.05, 0.1, 0.1, 0.75, 0.75, 0.1, 0.1, 0.05}
-	sum := 0.0
+// searchIn returns the start of a search, and the number of labeled runs. The first steps are as if all runs were
+// labeled.
+func searchIn(runs []judgedRuns) (s *judgeSearch, labeled float64) {
+	s = &judgeSearch{runs: runs}
+	all, sizes := 0.0, make([]float64, firstRate, firstRate+len(runs))
+	start := judgeModel{0.05, 0.1, 0.1, 0.75, 0.75, 0.1, 0.1, 0.05}
 	for i := range runs {
-		start = append(start, 0.7)
+		size := 0.0
 		for g := range judgeCells {
-			known, all := runs[i].count(g)
-			labeled, sum = labeled+known, sum+all
-			sample.prior[g] += all
+			known, n := runs[i].count(g)
+			labeled, size = labeled+known, size+n
+			sizes[g], sizes[judgeCells+g] = sizes[g]+n, sizes[judgeCells+g]+n
+		}
+		all, start, sizes = all+size, append(start, 0.7/0.3), append(sizes, size*0.7*0.3)
+	}
+	for g := range s.prior {
+		s.prior[g] = jeffreys * sizes[g] / all
+	}
+	for i, x := range start {
+		s.at, s.inverse = append(s.at, math.Log(x)), append(s.inverse, make([]float64, len(start)))
+		s.inverse[i][i] = 1 / (1 + sizes[i])
+		if sizes[i] == 0 {
+			s.at[i] = -700 // no run has such a verdict
 		}
 	}
-	onGood, onBad, _ := start.parts()
-	for g := range sample.prior {
-		sample.prior[g] *= jeffreys / sum
-		onGood[g], onBad[g] = onGood[g]+sample.prior[g], onBad[g]+sample.prior[g]
-	}
-	toShares(onGood)
-	toShares(onBad)
-	return sample, start, labeled
+	return s, labeled
 }
 
 // verdictKind returns the kind of a verdict.

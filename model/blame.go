@@ -42,7 +42,9 @@ func (b *AgentTestBlame) Estimate(repeats int32) (*BlameEstimate, error) {
 		return nil, err
 	}
 	most := maxSteps(len(b.Changes))
-	e := &BlameEstimate{Runs: min(usualSteps, most) * repeats, RunsAtMost: most * repeats}
+	// A single change takes two steps: with it, and without it.
+	usual := int32(min(usualSteps, 2*len(b.Changes)))
+	e := &BlameEstimate{Runs: usual * repeats, RunsAtMost: most * repeats}
 	if b.RunCredits != nil {
 		e.Credits, e.CreditsAtMost = new(*b.RunCredits*Credits(e.Runs)), new(*b.RunCredits*Credits(e.RunsAtMost))
 	}

@@ -172,11 +172,11 @@ func TestRestoringChangesKeepsLines(t *testing.T) {
 	changes := []*PromptChange{
 		{Number: 1, Was: "\n# Way\n"[1:], At: len(bad), BeginsLine: true},
 		{Number: 2, Was: "- Park here.\n", At: len(bad), BeginsLine: true},
-		{Number: 3, Was: "Then wait. ", At: len(bad)},
+		{Number: 3, Was: "Then wait. ", At: len(bad), BeginsLine: true},
 	}
 	require.Equal(t, bad, RestorePrompt(bad, changes, nil))
 	require.Equal(t, "You are Robin.\n- Park here.\n", RestorePrompt(bad, changes, []int32{2}))
-	require.Equal(t, "You are Robin. Then wait. ", RestorePrompt(bad, changes, []int32{3}))
+	require.Equal(t, "You are Robin.\nThen wait. ", RestorePrompt(bad, changes, []int32{3}))
 	require.Equal(t, "You are Robin.\n# Way\n- Park here.\nThen wait. ", RestorePrompt(bad, changes, []int32{1, 2, 3}))
 	rewritten := []*PromptChange{{Number: 1, Was: "Be kind.", Is: "Be quick.\n", At: 0, BeginsLine: true}}
 	require.Equal(t, "Be kind.\n- Next", RestorePrompt("Be quick.\n- Next", rewritten, []int32{1}))
@@ -200,15 +200,15 @@ func TestRestoredLinesLeaveOtherLinesWhole(t *testing.T) {
 	}
 	line := "# First\nCall, and end. Book nothing. Ask nothing.\n\n"
 	require.Equal(t, bad, RestorePrompt(bad, changes, nil))
-	require.Equal(t, line+"- Park here. \n\n# Booking\nAsk.", RestorePrompt(bad, changes, []int32{3}))
+	require.Equal(t, line+"- Park here.\n\n# Booking\nAsk.", RestorePrompt(bad, changes, []int32{3}))
 	require.Equal(t, line+"# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, changes, []int32{2, 3, 4}))
 	require.Equal(t, "# First\nCall, and end. Now. Book nothing. Ask nothing.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, changes, []int32{1}))
-	require.Equal(t, "# First\nCall, and end. Now. \n# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
+	require.Equal(t, "# First\nCall, and end. Now.\n\n# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, changes, []int32{1, 2, 3, 4, 5, 6}))
 	joined := []*PromptChange{{Number: 1, Was: "- Park here.\n", At: at, BeginsLine: true}}
-	require.Equal(t, "# First\nCall, and end. \n- Park here.\nBook nothing. Ask nothing.\n\n# Booking\nAsk.",
+	require.Equal(t, "# First\nCall, and end.\n- Park here.\nBook nothing. Ask nothing.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, joined, []int32{1}), "the next sentence followed it in the good prompt too")
 }
 

@@ -20,6 +20,9 @@ const (
 	maxTries = 4
 )
 
+// OtherCauses are what can break a test besides the agent's prompt.
+const OtherCauses = "sub-agents, models, tools, documents and the test"
+
 // BlameSearch is a search for the changes of a prompt that broke a test.
 type BlameSearch struct {
 	bun.BaseModel `bun:"table:blame_searches,alias:blame_search"`
@@ -89,8 +92,8 @@ func (s *BlameSearch) Cause() []*PromptChange {
 		func(c *PromptChange) bool { return !slices.Contains(s.CauseNumbers, c.Number) })
 }
 
-// maxSteps bounds the steps of a search. n changes have 2^n subsets.
-func maxSteps(changes int) int32 { return int32(min(maxTries<<min(changes, 10), maxBlameSteps)) }
+// maxSteps bounds the steps of a search.
+func maxSteps(changes int) int32 { return int32(min(2*maxTries*changes, maxBlameSteps)) }
 
 // NewBlameSearch returns a search for the cause of the failure. blame is nil if the test is not red. It returns
 // BAD_INPUT when repeats are out of bounds, and UNPROCESSABLE when there is nothing to search.
@@ -105,7 +108,7 @@ func NewBlameSearch(in StartBlameInput, blame *AgentTestBlame, now time.Time) (*
 			"one passed")
 	case len(blame.Changes) == 0:
 		faults.Add("testId", "names a test whose prompt did not change between the run that passed and the one that "+
-			"failed; look for changes of models, tools and documents")
+			"failed; look at "+OtherCauses+", changed since")
 	case len(blame.Changes) > MaxBlameChanges:
 		faults.Add("testId", "names a test with %d changes between its prompts, but a search can examine at most %d",
 			len(blame.Changes), MaxBlameChanges)

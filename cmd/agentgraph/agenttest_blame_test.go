@@ -44,7 +44,7 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 	for _, part := range []string{
 		"Last passed with prompt version 2, failed with version 3: 4 changes\n",
 		"[1] lost in \"Getting here\":\n  - - Cars park free of charge behind the building.\n",
-		"  looked for: “behind the building”\n", "Then, run_", "Now, run_",
+		"  looked for: “behind the building”\n", "Passed, run_", "Failed, run_",
 		" My instructions say: “Cars park free of charge behind the building.”",
 		"A search takes 20 runs if a suspect is the cause, otherwise up to 80. Price: ", " credits, at most ",
 		"Search for the cause with --yes\n",

@@ -174,7 +174,7 @@ func changeOf(ctx context.Context, s read.SentenceChange, n needs, whole needed)
 		c.MovedTo = &s.After.At
 	}
 	gone, come := []read.Span{{End: len(before)}}, []read.Span{{End: len(after)}}
-	if before != "" && after != "" {
+	if before != "" && after != "" && read.IsSimilar(before, after) {
 		gone, come = read.CompareWords(before, after)
 	}
 	inBefore, inAfter := n.findIn(ctx, before), n.findIn(ctx, after)

@@ -167,7 +167,7 @@ func pairSentences(gone, come []Sentence, end int) (changes []SentenceChange) {
 	}
 	for at := 0; at < len(gone) && len(gone)*len(come) <= maxPaired; at++ {
 		found := j
-		for found < len(come) && !isSimilar(gone[at].Text, come[found].Text) {
+		for found < len(come) && !IsSimilar(gone[at].Text, come[found].Text) {
 			found++
 		}
 		if found < len(come) {
@@ -187,8 +187,8 @@ func replace(gone, come []Sentence) bool {
 	})
 }
 
-// isSimilar reports whether two sentences share at least half of the words of the longer one.
-func isSimilar(one, other string) bool {
+// IsSimilar reports whether two sentences share at least half of the words of the longer one.
+func IsSimilar(one, other string) bool {
 	first, second := Words(one), Words(other)
 	counts, shared := map[string]int{}, 0
 	for _, word := range second {

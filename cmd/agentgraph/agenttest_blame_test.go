@@ -46,7 +46,7 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 		"[1] lost in \"Getting here\":\n  - - Cars park free of charge behind the building.\n",
 		"  looked for: “behind the building”\n", "Passed, run_", "Failed, run_",
 		" My instructions say: “Cars park free of charge behind the building.”",
-		"A search takes 20 runs if a suspect is the cause, otherwise up to 80. Price: ", " credits, at most ",
+		"A search takes 20 runs if a suspect is the cause, otherwise up to 100. Price: ", " credits, at most ",
 		"Search for the cause with --yes\n",
 	} {
 		require.Contains(t, asked.out, part)
@@ -204,5 +204,5 @@ func TestBlameNamesTheTestIfThePromptDidNotChange(t *testing.T) {
 	}`, map[string]any{"id": test, "criterion": fails}, nil)
 	require.Equal(t, 1, b.test(t, "run", "--test", test).code)
 	require.Contains(t, b.test(t, "blame", test).out,
-		"The prompt did not change. Look for changes of the test, sub-agents, models, tools and documents.\n")
+		"The words of the prompt did not change. Look at sub-agents, models, tools, documents and the test, changed since.\n")
 }

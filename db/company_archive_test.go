@@ -142,7 +142,7 @@ func addressOf(t *testing.T, store *db.Store) string {
 // reference by an index that reads all rows of the company.
 func TestImportChecksReferencesByTheirKeys(t *testing.T) {
 	t.Parallel()
-	dbtest.SkipIfSharded(t) // the statistics are those of shards, on other nodes
+	dbtest.SkipIfSharded(t) // the statistics belong to shards, on other nodes
 	store := dbtest.New(t)
 	conn := connect(t, addressOf(t, store))
 	const chats = 2000

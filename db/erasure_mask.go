@@ -23,7 +23,8 @@ type maskedTable struct {
 	counted *int64
 }
 
-// maskedTables returns the tables with ids, in an order that keeps criteria of labels like those of their runs.
+// maskedTables returns the tables with ids, in an order that keeps the criteria of labels equal to the criteria of
+// their runs.
 func maskedTables(erased *model.Erasure) []maskedTable {
 	const finished = "finished_at IS NOT NULL"
 	return []maskedTable{

@@ -18,8 +18,8 @@ import (
 const (
 	// dispatchInterval is the interval at which a process looks for due messages.
 	dispatchInterval = time.Second
-	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxWebhookWorkersPerCompany those of
-	// one company. The receivers of one company may be slow, and must not delay the others.
+	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxWebhookWorkersPerCompany bounds the
+	// webhooks of one company. The receivers of one company may be slow, and must not delay the others.
 	maxWebhookWorkers, maxWebhookWorkersPerCompany = 256, 4
 	// workerTimeout bounds how long a worker delivers to one webhook. After that, other webhooks get their turn.
 	workerTimeout = 30 * time.Second

@@ -78,7 +78,7 @@ type responseSize struct {
 	isOver, isBusy, isLong atomic.Bool
 	// isMutation is set for a mutation, whose error must not suggest a retry.
 	isMutation bool
-	// out counts the bytes of this response together with those of other responses.
+	// out counts the bytes of this response and of other responses.
 	out *outgoing
 	// document is the text of a query, and "" for other operations.
 	document string

@@ -204,5 +204,8 @@ func TestBlameNamesTheTestIfThePromptDidNotChange(t *testing.T) {
 	}`, map[string]any{"id": test, "criterion": fails}, nil)
 	require.Equal(t, 1, b.test(t, "run", "--test", test).code)
 	require.Contains(t, b.test(t, "blame", test).out,
-		"The words of the prompt did not change. Look at sub-agents, models, tools, documents and the test, changed since.\n")
+		"The words of the prompt did not change. Look at sub-agents, models, tools, documents and the test, changed "+
+			"since.\n")
+	searched := b.test(t, "blame", test, "--yes")
+	require.Equal(t, 1, searched.code)
 }

@@ -195,10 +195,7 @@ func problemSchema() *openapi3.Schema {
 
 // securityOf requires an API key or an access token with the scopes.
 func securityOf(scopes []model.APIKeyScope) *openapi3.SecurityRequirements {
-	texts := make([]string, len(scopes))
-	for i, scope := range scopes {
-		texts[i] = string(scope)
-	}
+	texts := model.Map(scopes, func(scope model.APIKeyScope) string { return string(scope) })
 	return openapi3.NewSecurityRequirements().
 		With(openapi3.NewSecurityRequirement().Authenticate("ApiKey", texts...)).
 		With(openapi3.NewSecurityRequirement().Authenticate("AccessToken", texts...))

@@ -92,8 +92,8 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
     event.preventDefault();
     const key = String(new FormData(event.currentTarget).get("key")).trim();
     void attempt(async () => {
-      const made = await askAs<{ rotateWebhookSecret: { secret: string } }>({ "X-Api-Key": key }, rotation, { input: { webhookId: webhook.id } });
-      setSecret(made.rotateWebhookSecret.secret);
+      const result = await askAs<{ rotateWebhookSecret: { secret: string } }>({ "X-Api-Key": key }, rotation, { input: { webhookId: webhook.id } });
+      setSecret(result.rotateWebhookSecret.secret);
     });
   };
   if (secret) return <TheSecret secret={secret} onClose={onClose} />;

@@ -3564,7 +3564,7 @@ type BlameStep {
 input StartBlameInput {
   "The test, which must be red: its newest judged run failed, and an earlier one passed."
   testId: ID!
-  "The runs of each step, 4 to 20. With four, each step takes place twice before it is decided."
+  "The runs of each step, 4 to 20. Four runs cannot decide a step, so steps are repeated."
   repeats: Int! = 5 @bounds(min: 4, max: 20)
 }
 

@@ -44,6 +44,9 @@ func (b *AgentTestBlame) Estimate(repeats int32) (*BlameEstimate, error) {
 	most := maxSteps(len(b.Changes))
 	// A single change takes two steps: with it, and without it.
 	usual := int32(min(usualSteps, 2*len(b.Changes)))
+	if repeats == minBlameRepeats {
+		usual += usual / 2 // the step with all changes restored and the one with the suspect are repeated
+	}
 	e := &BlameEstimate{Runs: usual * repeats, RunsAtMost: most * repeats}
 	if b.RunCredits != nil {
 		e.Credits, e.CreditsAtMost = new(*b.RunCredits*Credits(e.Runs)), new(*b.RunCredits*Credits(e.RunsAtMost))

@@ -9,6 +9,7 @@ import (
 
 // Bounds of searches.
 const (
+	// minBlameRepeats is one less than the fewest runs of a step that can decide it.
 	minBlameRepeats = 4
 	// MaxBlameChanges is the largest number of changes that a search examines.
 	MaxBlameChanges = 200

@@ -1704,7 +1704,7 @@ type StartAgentTestExecutionPayload struct {
 type StartBlameInput struct {
 	// The test, which must be red: its newest judged run failed, and an earlier one passed.
 	TestID string `json:"testId"`
-	// The runs of each step, 4 to 20. With four, each step takes place twice before it is decided.
+	// The runs of each step, 4 to 20. Four runs cannot decide a step, so steps are repeated.
 	Repeats int32 `json:"repeats"`
 }
 

@@ -56,7 +56,8 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 	require.Zero(t, found.code, found.log)
 	for _, part := range []string{
 		"Step 1, restored everything: 4 of 4 passed\n", "Step 2, restored nothing: 0 of 4 passed\n",
-		"Step 3, restored [1]: 4 of 4 passed\n", "Step 4, restored everything except [1]: 0 of 4 passed\n",
+		"A search takes 24 runs if", "Step 3, restored everything: 4 of 4 passed\n",
+		"Step 4, restored [1]: 4 of 4 passed\n", "Step 6, restored everything except [1]: 0 of 4 passed\n",
 		"Found: restoring one change repairs the test; no other change does\n[1] lost",
 	} {
 		require.Contains(t, found.out, part)

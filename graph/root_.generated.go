@@ -3486,7 +3486,7 @@ enum BlameStatus {
 enum BlameVerdict {
   "Restoring the changes in ` + "`" + `BlameSearch.cause` + "`" + ` repairs the test, and restoring fewer of them does not."
   Found
-  "With the whole old prompt, the test fails too, or not clearly less often. The prompt is not the cause, or not alone. Look at sub-agents, models, tools, documents and the test, changed since."
+  "With the whole old prompt, the test fails too, or not clearly less often. The prompt is not the cause, or not alone. Check sub-agents, models, tools, documents and the test, changed since."
   NotExplained
   "The test passes with the failing prompt now."
   NotReproduced

@@ -109,7 +109,7 @@ func NewBlameSearch(in StartBlameInput, blame *AgentTestBlame, now time.Time) (*
 			"one passed")
 	case len(blame.Changes) == 0:
 		faults.Add("testId", "names a test whose prompt did not change between the run that passed and the one that "+
-			"failed; look at "+OtherCauses+", changed since")
+			"failed; check "+OtherCauses+", changed since")
 	case len(blame.Changes) > MaxBlameChanges:
 		faults.Add("testId", "names a test with %d changes between its prompts, but a search can examine at most %d",
 			len(blame.Changes), MaxBlameChanges)

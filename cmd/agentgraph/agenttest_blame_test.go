@@ -205,7 +205,7 @@ func TestBlameNamesTheTestIfThePromptDidNotChange(t *testing.T) {
 	}`, map[string]any{"id": test, "criterion": fails}, nil)
 	require.Equal(t, 1, b.test(t, "run", "--test", test).code)
 	require.Contains(t, b.test(t, "blame", test).out,
-		"The words of the prompt did not change. Look at sub-agents, models, tools, documents and the test, changed "+
+		"The words of the prompt did not change. Check sub-agents, models, tools, documents and the test, changed "+
 			"since.\n")
 	searched := b.test(t, "blame", test, "--yes")
 	require.Equal(t, 1, searched.code)

@@ -143,7 +143,7 @@ func (t *blamedTest) describe(style client.Style) string {
 	}
 	switch {
 	case len(b.Changes) == 0:
-		text.WriteString("The words of the prompt did not change. Look at " + model.OtherCauses + ", changed since.\n")
+		text.WriteString("The words of the prompt did not change. Check " + model.OtherCauses + ", changed since.\n")
 	case len(b.suspects()) == 0:
 		text.WriteString("No change contains words that the failed checks look for.\n")
 	}
@@ -317,7 +317,7 @@ func (s *searchShown) describeVerdict() string {
 	case model.BlameVerdictNotExplained:
 		passed, judged := s.whole()
 		return fmt.Sprintf("Not explained: with the whole prompt of version %d, %d of %d passed. The prompt is not the "+
-			"cause, or not alone. Look at %s, changed since", s.GoodVersion, passed, judged, model.OtherCauses)
+			"cause, or not alone. Check %s, changed since", s.GoodVersion, passed, judged, model.OtherCauses)
 	case model.BlameVerdictNotReproduced:
 		return "Not reproduced: the test passes with the failing prompt now"
 	}

@@ -66,7 +66,7 @@ export function newsOf(changes: readonly Change[], suspects: readonly Change[], 
     case "NotExplained":
       return {
         title: "The prompt is not the cause, or not alone",
-        text: `With the whole prompt v${good} restored, ${wholeOf(search, changes)} draft runs passed. Look at sub-agents, models, tools, documents and the test, changed since.`,
+        text: `With the whole prompt v${good} restored, ${wholeOf(search, changes)} draft runs passed. Check sub-agents, models, tools, documents and the test, changed since.`,
       };
     case "NotReproduced":
       return { title: "The test passes again", text: `Prompt v${bad} passes now. The failure may have been chance, or its cause is repaired.` };
@@ -76,7 +76,7 @@ export function newsOf(changes: readonly Change[], suspects: readonly Change[], 
         text: cause.length > 0 ? `Restoring ${plural(cause.length, "change")} repairs the test, but fewer may be enough.` : "The results of the draft runs are too mixed to tell changes apart.",
       };
   }
-  if (changes.length === 0) return { title: "The words of the prompt did not change", text: `It passed and failed with ${good === bad ? `the same prompt, v${bad}` : `prompts that say the same, v${good} and v${bad}`}. Look at sub-agents, models, tools, documents and the test, changed since.` };
+  if (changes.length === 0) return { title: "The words of the prompt did not change", text: `It passed and failed with ${good === bad ? `the same prompt, v${bad}` : `prompts that say the same, v${good} and v${bad}`}. Check sub-agents, models, tools, documents and the test, changed since.` };
   const canceled = search?.status === "Cancelled" ? " The search was canceled." : "";
   if (suspects.length === 1) return { title: `${nounOf(suspects)} may have broken this test`, text: `It is the only one of ${plural(changes.length, "change")} ${between} that concerns the failed check.${canceled}` };
   return { title: `${plural(changes.length, "change")} may have broken this test`, text: `The prompt changed ${between}.${canceled}` };

@@ -126,7 +126,8 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 		text = c.appendTo(text, isCut)
 		// The rest of the line is as in the good prompt.
 		isJoined = c.Is == "" && strings.HasSuffix(c.Was, " ") && slices.Contains(changes, c) &&
-			!strings.ContainsAny(bad[at:min(at+1, len(bad))], "-*+#0123456789") && (i+1 == len(placed) || placed[i+1].At > c.At || placed[i+1].Was != "" && placed[i+1].Is != "")
+			!strings.ContainsAny(bad[at:min(at+1, len(bad))], "-*+#0123456789") &&
+			(i+1 == len(placed) || placed[i+1].At > c.At || placed[i+1].Was != "" && placed[i+1].Is != "")
 		isCut = false
 	}
 	keep(len(bad))

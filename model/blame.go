@@ -103,11 +103,9 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 	changes = splitMoved(changes)
 	numbers = withHeadings(changes, numbers)
 	keep := func(end int) {
-		if gap := missingBreak(text, bad[:at]); at < end && gap != "" && !isJoined {
-			text = strings.TrimRight(text, " \t") + gap
-		}
 		if at < end {
-			text, isJoined = text+bad[at:end], false
+			text = separate(text, bad, at, isJoined) + bad[at:end]
+			isJoined = false
 		}
 		at = end
 	}
@@ -124,14 +122,40 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 		}
 		at += len(c.Is)
 		text = c.appendTo(text, isCut)
-		// The rest of the line is as in the good prompt.
-		isJoined = c.Is == "" && strings.HasSuffix(c.Was, " ") && slices.Contains(changes, c) &&
-			!strings.ContainsAny(bad[at:min(at+1, len(bad))], "-*+#0123456789") &&
-			(i+1 == len(placed) || placed[i+1].At > c.At || placed[i+1].Was != "" && placed[i+1].Is != "")
+		isInPlace := slices.Contains(changes, c) // onOwnLines did not move it
+		isJoined = isInPlace && c.precedes(bad[at:], placed[i+1:])
 		isCut = false
 	}
 	keep(len(bad))
 	return text
+}
+
+// precedes reports whether the sentence was removed from the line of the text that follows it in the bad prompt. next
+// are the changes after it.
+func (c *PromptChange) precedes(rest string, next []*PromptChange) bool {
+	isMidLine := c.Is == "" && (strings.HasSuffix(c.Was, " ") || endsUnspaced(c.Was))
+	isNewLine := rest == "" || strings.Contains("-*+#0123456789", rest[:1])
+	isReplaced := len(next) == 0 || next[0].At > c.At || next[0].Was != "" && next[0].Is != ""
+	return isMidLine && !isNewLine && isReplaced
+}
+
+// separate returns a text with the white space that parts it from the rest of the bad prompt at a position. isJoined is
+// set if both are in one line.
+func separate(text, bad string, at int, isJoined bool) string {
+	if gap := missingBreak(text, bad[:at]); gap != "" && !isJoined {
+		return strings.TrimRight(text, " \t") + gap
+	}
+	isGlued := text != "" && !strings.ContainsAny(text[len(text)-1:], " \t\r\n") && !endsUnspaced(text)
+	if isGlued && strings.HasSuffix(bad[:at], " ") {
+		return text + " "
+	}
+	return text
+}
+
+// endsUnspaced reports whether a text ends with a mark of Chinese or Japanese, which have no blanks between sentences.
+func endsUnspaced(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune("。！？｡", last)
 }
 
 // splitMoved returns moved sentences as a removed and an added one with the same number.
@@ -162,8 +186,8 @@ func (c *PromptChange) appendTo(text string, isCut bool) string {
 		return text
 	}
 	gap := " "
-	if last, _ := utf8.DecodeLastRuneInString(before); strings.ContainsRune("。！？｡", last) {
-		gap = "" // Chinese and Japanese have no blanks between sentences
+	if endsUnspaced(before) {
+		gap = ""
 	}
 	endsLine := strings.HasSuffix(text, "\n")
 	switch {
@@ -254,6 +278,9 @@ func beginsLine(text string, at int) bool {
 // missingBreak returns the line feeds to append to a text, so that it ends with a line feed or an empty line if like
 // does.
 func missingBreak(text, like string) string {
+	if like == "" {
+		like = "\n"
+	}
 	for _, end := range []string{"\n\n", "\n"} {
 		if text != "" && strings.HasSuffix(like, end) {
 			return end[min(len(end), len(text)-len(strings.TrimRight(text, "\n"))):]

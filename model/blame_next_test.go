@@ -184,6 +184,15 @@ func TestRestoringChangesKeepsLines(t *testing.T) {
 	require.Equal(t, "九時に開店。駐車場は裏です。予約は不要。", RestorePrompt("九時に開店。予約は不要。", japanese, []int32{1}))
 }
 
+func TestRestoredSentencesAreNotGluedToOthers(t *testing.T) {
+	t.Parallel()
+	first := []*PromptChange{{Number: 1, Was: "Now. ", BeginsLine: true}}
+	require.Equal(t, "Now.\n- Park here.", RestorePrompt("- Park here.", first, []int32{1}))
+	require.Equal(t, "Now. Park here.", RestorePrompt("Park here.", first, []int32{1}))
+	last := []*PromptChange{{Number: 1, Was: "Then wait.", At: 6}, {Number: 2, Is: "Park here.", At: 6}}
+	require.Equal(t, "Call. Then wait. Park here.", RestorePrompt("Call. Park here.", last, []int32{1}))
+}
+
 // A removed line never goes inside a line of the failing prompt.
 func TestRestoredLinesLeaveOtherLinesWhole(t *testing.T) {
 	t.Parallel()

@@ -40,13 +40,13 @@ var importTable = map[string]string{
 	"engine": "model db db/fair engine/llm engine/endpoint engine/knowledge engine/lazyregexp " +
 		"db/pg engine/content engine/rules cache",
 	"engine/content":  "model model/ordered engine/lazyregexp",
-	"engine/endpoint": "model model/ordered cache engine/content",
+	"engine/endpoint": "model model/ordered cache engine/content engine/read",
 	"engine/evaluation": "model model/ordered db db/fair engine engine/content engine/lazyregexp engine/llm " +
 		"engine/read engine/rules db/pg",
 	"engine/knowledge":              "model db db/fair engine/content engine/llm engine/lazyregexp cache db/pg engine/read",
 	"engine/lazyregexp":             "",
 	"engine/llm":                    "",
-	"engine/llm/provider":           "engine/llm",
+	"engine/llm/provider":           "engine/llm engine/read",
 	"engine/llm/static":             "",
 	"engine/llm/offline":            "engine/lazyregexp engine/llm cache engine/read engine/slot model/ordered",
 	"engine/read":                   "engine/lazyregexp",

@@ -78,12 +78,15 @@ var habits = []struct{ phrase, advice string }{
 	{`fits? (?:the|a|an|its|their) schemas?`, "match"},
 	{`instead, but not both`, "say when the field must be given"},
 	{`(?:that|it|which|file|value|answer|response) is no (?:text|list|object|archive|number|field|member)`, "is not a"},
-	{`also when`, "even when"},
+	{`also (?:when|while)`, "even when, or even while"},
 	{`ctx's (?:once|if)|(?:error|failure) is ctx's`, "ctx's error"},
 	{`(?:is|are) after how (?:many|long)`, "the number, or the time, until"},
 	{`, else (?:the|from|of|by|x)`, "otherwise, in a sentence of its own"},
 	{`(?:errors?|messages?) of JSON-RPC`, "JSON-RPC error"},
 	{`what share`, "the share, or how many"},
+	{`(?:is|are) (?:that|those) of`, "repeat the noun"},
+	{`(?:calls|results) of tools|tests of agents|schedules of tests|secrets of webhooks`, "tool calls, agent tests"},
+	{`^\w+ says (?:whether|that|how many)`, "is set if, reports whether, or is the number of"},
 }
 
 // unclear maps unclear names in Go to better ones.
@@ -106,7 +109,7 @@ var stored = regexp.MustCompile(`^"the call was begun, and what came of it is no
 type passage struct {
 	line int
 	text string
-	// isLabel says that the text is not prose: it is a message, a label or a line of code with a label.
+	// isLabel is set if the text is not prose, but a message, a label or a line of code with a label.
 	isLabel bool
 	// name is an unclear name that a Go file uses here. Then the text is empty.
 	name string

@@ -59,8 +59,8 @@ func awaitPassed(b *testing.B, tenant *db.Tenant, execution *model.AgentTestExec
 	require.EqualValues(b, runs, counts[execution.ID].Passed)
 }
 
-// BenchmarkRuns times 1,000 runs of tests, from the start of their execution until all are judged. 50 runs are in
-// progress at once, and the model takes 100 ms for each answer. An ideal schedule takes only the model's time.
+// BenchmarkRuns times 1,000 test runs, from the start of their execution until all are judged. 50 runs are in progress
+// at once, and the model takes 100 ms for each answer. An ideal schedule takes only the model's time.
 func BenchmarkRuns(b *testing.B) {
 	const tests, repeats, concurrency, thinks = 200, 5, 50, 100 * time.Millisecond
 	for _, turns := range []int{1, 3} {

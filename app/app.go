@@ -159,7 +159,7 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 	ofAssistants.WaitToDecode = waitToDecode
 	assistants, err := mcp.New(schema.Schema(), ofAssistants)
 	if err != nil {
-		return nil, fmt.Errorf("load the tools of assistants: %w", err)
+		return nil, fmt.Errorf("load the assistants' tools: %w", err)
 	}
 	settings.SecretFields = secretFields
 	settings.SlowFields = map[string]time.Duration{
@@ -179,11 +179,11 @@ func New(o Options) (*App, error) { //nolint:funlen // it names each part once
 		Claim: func(ctx context.Context, companyID string, id, fingerprint []byte) (*model.StoredResponse,
 			gateway.RequestClaim,
 			error) {
-			kept, claim, err := o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
+			stored, claim, err := o.Store.Tenant(companyID).ClaimRequest(ctx, id, fingerprint)
 			if claim == nil {
-				return kept, nil, err
+				return stored, nil, err
 			}
-			return kept, claim, err
+			return stored, claim, err
 		},
 		HeavySlots: fair.New(heavySlots*runtime.GOMAXPROCS(0), heavyShare*runtime.GOMAXPROCS(0)),
 		ModelSlots: modelSlots,

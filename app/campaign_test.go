@@ -311,6 +311,45 @@ func TestRESTManagesCampaignItems(t *testing.T) {
 	call(key, "GET", first, "", 200)
 }
 
+// The largest batch is answered with all of its new items. A refused one changes nothing.
+func TestLargestBatchOfCampaignItemsIsAnswered(t *testing.T) {
+	t.Parallel()
+	g := startGateway(t)
+	tenant, key := g.company(t, "Large batches")
+	campaign, _ := runningCampaign(t, tenant, 1)
+	batch := func(area string) []map[string]any {
+		items := make([]map[string]any, 1000)
+		for i := range items {
+			items[i] = map[string]any{"phoneNumber": fmt.Sprintf("+44%s%04d", area, i),
+				"dataBag": map[string]string{"firstName": "Ada", "lastName": "L", "planName": "P", "expiryDate": "2026-12-24"}}
+		}
+		return items
+	}
+	body, err := json.Marshal(map[string]any{"items": batch("151496")})
+	require.NoError(t, err)
+	response := g.do(t, http.MethodPost, "/CampaignItem/"+campaign.ID, key, string(body))
+	var added struct{ Items []struct{ EventList []any } }
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&added))
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Len(t, added.Items, 1000)
+
+	const add = `mutation ($in: AddCampaignItemsInput!) { addCampaignItems(input: $in) { items { id version `
+	input := func(area string) map[string]any {
+		return map[string]any{"in": map[string]any{"campaignId": campaign.ID, "items": batch(area)}}
+	}
+	a := g.query(t, key, add+`eventList { type } campaign { agent { name fields { name } } } } } }`, input("113496"))
+	require.Empty(t, a.Errors)
+	a = g.query(t, key, add+`campaign { items(first: 100) { nodes { id version createdAt runningStatus phoneNumber
+		dataBag isArchived attemptCount error claimedUntil } } } } } }`, input("117496"))
+	require.Equal(t, []string{"LIMIT_EXCEEDED"}, a.codes())
+	require.Contains(t, a.Errors[0].Message, "more than the limit of 1000000")
+	var now struct{ CampaignItems struct{ TotalCount int } }
+	g.must(t, key, `query ($id: ID!) { campaignItems(campaignId: $id) { totalCount } }`,
+		map[string]any{"id": campaign.ID}, &now)
+	require.Equal(t, 2001, now.CampaignItems.TotalCount)
+}
+
 func TestCampaignStatementsDoNotGrowWithRows(t *testing.T) {
 	t.Parallel()
 	g := startGateway(t)

@@ -44,8 +44,8 @@ type EngineOptions struct {
 	// Provider is the provider of the language model. With neither an address nor a key, the offline model answers, unless
 	// Model names one of Models.
 	Provider provider.Config
-	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In runs of tests it
-	// never waits.
+	// OfflinePause is how long the offline model waits between the pieces of an answer in a chat. In test runs it never
+	// waits.
 	OfflinePause time.Duration
 	// Models are further models, which agents can choose by their names. Provider.Model, QuestionModel, Judge, Contact and
 	// Judges may name them too.
@@ -59,9 +59,9 @@ type EngineOptions struct {
 	Reranker knowledge.Reranker
 	// OCR reads the text in scanned documents.
 	OCR knowledge.OCR
-	// Judge and Contact are the models that judge tests of agents and play their contacts. An empty Model means the
-	// agents' model. An empty address means the provider's address. With the provider's address, an empty key means the
-	// provider's key.
+	// Judge and Contact are the models that judge agent tests and play their contacts. An empty Model means the agents'
+	// model. An empty address means the provider's address. With the provider's address, an empty key means the provider's
+	// key.
 	Judge, Contact provider.Config
 	// ReviewContacts makes the judge check after each simulation whether the contact kept its role.
 	ReviewContacts bool
@@ -316,7 +316,7 @@ func (o EngineOptions) rephraser() (llm.Model, error) {
 	return o.roleModel(agentRole, config)
 }
 
-// newObservedModel returns a model of a provider that the observer watches.
+// newObservedModel returns a provider's model that the observer watches.
 func (o EngineOptions) newObservedModel(config provider.Config) (llm.Model, error) {
 	config.Around = o.Observer.WrapTransport()
 	m, err := provider.New(config)

@@ -202,7 +202,7 @@ func (e hostileFixture) shapes() []shape {
 		{name: "flaky tests", statements: 80, query: aliases(30, `agentTests(first: 100) { nodes { isFlaky } }`)},
 		{name: "names by resolvers", statements: 60,
 			query: aliases(10, `campaignItems(campaignId: "CAMPAIGN", first: 100, filter: {phoneNumberPrefix: "+1202"}) { nodes `+aliases(20, "id")+` }`)},
-		{name: "flaky tests of agents", statements: 60,
+		{name: "flaky agent tests", statements: 60,
 			query: `{ agents(first: 100) { nodes { tests(first: 100) { nodes { isFlaky failingSince { run { id } } history(first:
 				10) { id } } } } } }`},
 		{name: "histories", statements: 210,

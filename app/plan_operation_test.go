@@ -328,6 +328,9 @@ func (w *writing) filter(typeName string) any {
 		if w.chance(2) {
 			filter["tag"] = []string{"Interested", "No answer", "none"}[w.random.IntN(3)]
 		}
+		if w.chance(3) {
+			filter["afterVersion"] = []int{-1, 0, 3, 1_000}[w.random.IntN(4)]
+		}
 		return filter
 	case "CampaignFilter":
 		return map[string]any{"nameContains": []string{"e", "q"}[w.random.IntN(2)], "statuses": []string{"Running", "Draft"}}

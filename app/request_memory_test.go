@@ -70,6 +70,7 @@ func (g *gatewayUnderTest) stall(t *testing.T, path, key string, size int) (net.
 		return conn, nil
 	}
 	_ = response.Body.Close() // it ends only when the request does
+	require.True(t, response.Close, "the rest of the body is not another request")
 	return conn, &head{response.StatusCode, response.Header}
 }
 

@@ -71,7 +71,7 @@ func TestInvalidScalarsAreReportedByField(t *testing.T) {
 		a := g.query(t, key, test.query, variables)
 		require.Equal(t, []string{"BAD_INPUT"}, a.codes(), name)
 		fault := a.Errors[0]
-		require.Equal(t, []any{test.field}, fault.Path, "%s: the path is that of the response", name)
+		require.Equal(t, []any{test.field}, fault.Path, "%s: the path is the path in the response", name)
 		require.Equal(t, test.path+" "+test.text, fault.Message, name)
 		require.Equal(t, map[string][]string{test.path: {test.text}}, fault.Extensions.Fields, name)
 	}

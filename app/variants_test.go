@@ -329,7 +329,7 @@ func TestVariantsOfPrompts(t *testing.T) {
 	require.NotEqual(t, "Skipped", shown.Variants[2].Tests[0].Runs[4].Status, "the variants of a test stop independently")
 	require.Less(t, shown.Variants[0].Tests[0].Counts.Failed, 5, "a failed run ends the repeats of the test")
 
-	// The instructions of a run are those of its variant.
+	// A run has the instructions of its variant.
 	var runs struct {
 		AgentTestExecution struct {
 			Runs struct {

@@ -21,7 +21,7 @@ const partSize = 1 << 20
 
 // ExportOptions configures Export.
 type ExportOptions struct {
-	// Secrets includes the headers of tools in their stored form. Only a server with the same secret key can use them.
+	// Secrets includes tool headers in their stored form. Only a server with the same secret key can use them.
 	Secrets bool
 	// Program is the version of the exporting program.
 	Program string

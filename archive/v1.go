@@ -148,7 +148,7 @@ func (m *v1Move) addAgentID(id string) {
 	}
 }
 
-// readTests reads the tests and folders of all agents together. If the server refuses that, it reads those of each
+// readTests reads the tests and folders of all agents together. If the server refuses that, it reads them agent by
 // agent.
 func (m *v1Move) readTests(ctx context.Context) error {
 	for _, source := range []struct {

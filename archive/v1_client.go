@@ -156,10 +156,10 @@ func retryAfter(text string) time.Duration {
 	return max(0, time.Until(at))
 }
 
-// list reads all pages of a list. An entry that moves to another page between two requests is returned once. total is
-// the count that the server reports, or the number of entries if that is higher. list calls read after each page.
+// list reads all pages of a list, and calls progress after each page. An entry that moves to another page between two
+// requests is returned once. total is the count that the server reports, or the number of entries if that is higher.
 func (c *v1Client) list(ctx context.Context, path string, query url.Values,
-	read func(read, total int64)) (all []v1Object, total int64, err error) {
+	progress func(read, total int64)) (all []v1Object, total int64, err error) {
 	seen := map[string]bool{}
 	for number := 1; ; number++ {
 		paged := url.Values{"pageNumber": {strconv.Itoa(number)}, "pageSize": {strconv.Itoa(v1PageSize)}}
@@ -169,25 +169,25 @@ func (c *v1Client) list(ctx context.Context, path string, query url.Values,
 			return all, total, err
 		}
 		page, some := v1Object{}, []v1Object{}
-		isWhole := json.Unmarshal(answer, &some) == nil // a list without pages
-		if !isWhole {
+		isUnpaged := json.Unmarshal(answer, &some) == nil // a list without pages
+		if !isUnpaged {
 			if err := json.Unmarshal(answer, &page); err != nil {
 				return all, total, fmt.Errorf("GET %s: the response is not a list", path)
 			}
 			some = page.objects("data")
 		}
-		news := 0
+		added := 0
 		for _, one := range some {
 			id := one.text("id")
 			if id == "" || !seen[id] {
-				all, news = append(all, one), news+1
+				all, added = append(all, one), added+1
 			}
 			seen[id] = true
 		}
-		said, isSaid := page.number("total")
-		total = max(said, int64(len(all)))
-		read(int64(len(all)), total)
-		if isWhole || news == 0 || isSaid && int64(len(all)) >= said || !isSaid && len(some) < v1PageSize {
+		reported, isReported := page.number("total")
+		total = max(reported, int64(len(all)))
+		progress(int64(len(all)), total)
+		if isUnpaged || added == 0 || isReported && int64(len(all)) >= reported || !isReported && len(some) < v1PageSize {
 			return all, total, nil
 		}
 	}

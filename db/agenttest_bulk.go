@@ -247,11 +247,11 @@ func (t *Tenant) DeleteAgentTests(ctx context.Context, ids []string) error {
 		if err != nil {
 			return err
 		}
-		held, err := t.lockTests(ctx, forDelete, pg.Where("id IN (?)", bun.List(ids)))
+		locked, err := t.lockTests(ctx, forDelete, pg.Where("id IN (?)", bun.List(ids)))
 		if err != nil {
 			return err
 		}
-		if _, err := inOrder(agentTest, ids, held); err != nil {
+		if _, err := inOrder(agentTest, ids, locked); err != nil {
 			return err
 		}
 		if err := t.markTestsDeleted(ctx, ids); err != nil {
@@ -288,24 +288,18 @@ func (t tenantTx) lockAgentsAndTests(ctx context.Context, ids []string) ([]*mode
 	if err := t.db.Select(&known).Column("agent_id").Where("id IN (?)", bun.List(ids)).Scan(ctx); err != nil {
 		return nil, err
 	}
-	agentIDs := []string{}
-	for _, test := range known {
-		agentIDs = append(agentIDs, test.AgentID)
-	}
+	agentIDs := model.Map(known, func(test *model.AgentTestRow) string { return test.AgentID })
 	if _, err := t.lockAgents(ctx, agentIDs, forUpdate); err != nil {
 		return nil, err
 	}
-	held, err := t.lockTestDefinitions(ctx, forUpdate, pg.Where("id IN (?)", bun.List(ids)))
+	locked, err := t.lockTestDefinitions(ctx, forUpdate, pg.Where("id IN (?)", bun.List(ids)))
 	if err != nil {
 		return nil, err
 	}
-	return inOrder(agentTest, ids, held)
+	return inOrder(agentTest, ids, locked)
 }
 
 func toAgentTests(rows []*model.AgentTestRow) []model.AgentTest {
-	tests := make([]model.AgentTest, len(rows))
-	for i, row := range rows {
-		tests[i] = row.Test()
-	}
+	tests := model.Map(rows, func(row *model.AgentTestRow) model.AgentTest { return row.Test() })
 	return pg.JoinBatch(tests)
 }

@@ -57,9 +57,5 @@ func (t *Tenant) FlakyTests(ctx context.Context, ids []string) (map[string]bool,
 	flaky := []string{}
 	err := t.db.Select((*model.AgentTestRow)(nil)).Column("id").Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Apply(TestsMatching(model.AgentTestFilter{IsFlaky: new(true)}).Apply(t.CompanyID())).Scan(ctx, &flaky)
-	is := make(map[string]bool, len(flaky))
-	for _, id := range flaky {
-		is[id] = true
-	}
-	return is, err
+	return model.MapOf(flaky, func(id string) (string, bool) { return id, true }), err
 }

@@ -67,7 +67,7 @@ func ExecutionsMatching(wanted *model.AgentTestExecutionFilter) (f pg.Filter) {
 }
 
 // AgentTestExecutions returns a page of the executions that pass the filter, newest first. If agentID is set, it
-// returns only those of this agent's tests, or NOT_FOUND if there is no such agent.
+// returns only executions of this agent's tests, or NOT_FOUND if there is no such agent.
 func (t *Tenant) AgentTestExecutions(
 	ctx context.Context, args model.PageArgs, agentID *string, wanted *model.AgentTestExecutionFilter, columns ...string,
 ) (*model.Page[*model.AgentTestExecution], error) {

@@ -205,10 +205,7 @@ func (t tenantTx) insertExecution(ctx context.Context, execution *model.AgentTes
 			return err
 		}
 	}
-	first := []string{}
-	for _, run := range runs[:execution.NextPosition] {
-		first = append(first, run.ID)
-	}
+	first := model.Map(runs[:execution.NextPosition], func(run *model.AgentTestRun) string { return run.ID })
 	_, err := t.enqueueRuns(ctx, first, queue.Change{})
 	return err
 }
@@ -231,10 +228,7 @@ func try(draft *string, snapshots []model.RunSnapshot) error {
 // snapshots reads the tests of a plan and their agents, and locks them until the end of the transaction. It returns the
 // plan without listed tests that no longer exist, and a snapshot for each element of that plan.
 func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]plannedTest, []model.RunSnapshot, error) {
-	ids := make([]string, len(planned))
-	for i, p := range planned {
-		ids[i] = p.id
-	}
+	ids := model.Map(planned, func(p plannedTest) string { return p.id })
 	each := model.Unique(ids)
 	agents := []*model.Agent{}
 	agentIDs := t.db.Select((*model.AgentTestRow)(nil)).Column("agent_id").Where("id IN (?)", bun.List(each))
@@ -272,15 +266,9 @@ func (t tenantTx) snapshots(ctx context.Context, planned []plannedTest) ([]plann
 // setLastRuns makes the newest runs of the execution the last runs of their tests.
 func (t *Tenant) setLastRuns(ctx context.Context, execution *model.AgentTestExecution,
 	runs []*model.AgentTestRun) error {
-	newest := map[string]string{}
-	for _, run := range runs {
-		newest[run.TestedID] = run.ID
-	}
+	newest := model.MapOf(runs, func(run *model.AgentTestRun) (string, string) { return run.TestedID, run.ID })
 	testIDs := slices.Sorted(maps.Keys(newest))
-	runIDs := make([]string, len(testIDs))
-	for i, id := range testIDs {
-		runIDs[i] = newest[id]
-	}
+	runIDs := model.Map(testIDs, func(id string) string { return newest[id] })
 	return exec(ctx, t.db.Update((*model.AgentTestRow)(nil)).
 		TableExpr("unnest(?::text[], ?::text[]) AS newest (test_id, run_id)", pgdialect.Array(testIDs),
 			pgdialect.Array(runIDs)).

@@ -9,7 +9,7 @@ import (
 
 const agentTestFolder = "agent test folder"
 
-// Lists of a company's folders of tests: by their ids, in pages, and by their agents, sorted by name.
+// Lists of a company's test folders: by their ids, in pages, and by their agents, sorted by name.
 var (
 	AgentTestFolderRows = pg.Rows{Type: agentTestFolder, Model: (*model.AgentTestFolder)(nil), Key: pg.ByID}
 	AgentTestFolderList = pg.List{Model: (*model.AgentTestFolder)(nil), Order: pg.NewestFirst}

@@ -69,10 +69,7 @@ func (t tenantTx) countEnds(ctx context.Context, executions []*model.AgentTestEx
 
 // agentIDs returns the ids of the agents that the tests and folders belong to, in order.
 func (h AgentTestHistory) agentIDs() []string {
-	ids := []string{}
-	for _, folder := range h.Folders {
-		ids = append(ids, folder.AgentID)
-	}
+	ids := model.Map(h.Folders, func(folder *model.AgentTestFolder) string { return folder.AgentID })
 	for _, test := range h.Tests {
 		ids = append(ids, test.AgentID)
 	}
@@ -82,12 +79,12 @@ func (h AgentTestHistory) agentIDs() []string {
 
 // lockAgents locks agents until the end of the transaction and returns them in the order of the ids, or NOT_FOUND.
 func (t tenantTx) lockAgents(ctx context.Context, ids []string, strength rowLock) ([]*model.Agent, error) {
-	held := []*model.Agent{}
-	err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
+	locked := []*model.Agent{}
+	err := t.db.Select(&locked).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return inOrder("agent", ids, held)
+	return inOrder("agent", ids, locked)
 }
 
 // importLastRuns makes the newest run of each test its last run.
@@ -125,10 +122,7 @@ func (t *Tenant) DateAgent(ctx context.Context, id string, prompts []time.Time) 
 		if err != nil {
 			return err
 		}
-		times := make([]string, len(prompts))
-		for i, at := range prompts {
-			times[i] = at.Format(time.RFC3339Nano)
-		}
+		times := model.Map(prompts, func(at time.Time) string { return at.Format(time.RFC3339Nano) })
 		return exec(ctx, t.db.Update((*model.PromptVersion)(nil)).
 			TableExpr("unnest(?::timestamptz[]) WITH ORDINALITY AS written (at, version)", pgdialect.Array(times)).
 			Set("created_at = written.at").Where("?TableAlias.agent_id = ?", id).Where("?TableAlias.version = written.version"))

@@ -161,8 +161,8 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	}
 	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: ids, Repeats: 15,
 		Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 20272275 bytes of row values and starting conversations in all "+
-		"runs, but an execution has at most 20000000")
+	faults(t, err, model.Unprocessable, "repeats", "make runs with 20272275 bytes of row values and starting "+
+		"conversations in total, but an execution has at most 20000000")
 
 	begun := newSimulationTest(t, tenant, agent.ID, func(in *model.CreateSimulationTestInput) {
 		in.Name = "Begun"
@@ -176,8 +176,8 @@ func TestRunsOfRowsAreBounded(t *testing.T) {
 	})
 	_, err = tenant.StartAgentTestExecution(t.Context(), model.StartAgentTestExecutionInput{TestIds: []string{begun.ID},
 		Repeats: 14, Concurrency: 1})
-	faults(t, err, model.Unprocessable, "repeats", "make 20634936 bytes of row values and starting conversations in all "+
-		"runs, but an execution has at most 20000000")
+	faults(t, err, model.Unprocessable, "repeats", "make runs with 20634936 bytes of row values and starting "+
+		"conversations in total, but an execution has at most 20000000")
 
 	agent = newTaggedAgent(t, tenant, "New", "Old")
 	table := func(tags ...string) (*model.ClassificationTest, error) {

@@ -184,10 +184,7 @@ func (s *Store) endAbandonedRuns(ctx context.Context) error {
 			Where("NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.company_id = ?TableAlias.company_id AND jobs.id = ?TableAlias.id)").
 			Apply(ofCompany("?TableAlias.company_id"))
 	})
-	errs := make([]error, len(runs))
-	for i, run := range runs {
-		errs[i] = s.Tenant(run.CompanyID).endAbandonedRun(ctx, run.ID)
-	}
+	errs := model.Map(runs, func(run rowRef) error { return s.Tenant(run.CompanyID).endAbandonedRun(ctx, run.ID) })
 	return errors.Join(append(errs, err)...)
 }
 

@@ -35,10 +35,7 @@ func (t tenantTx) enqueueNext(ctx context.Context, b *transitionBatch, at time.T
 // preclaim claims runs of the locked executions for the workers that have their jobs. It leaves out runs that another
 // transaction has locked, and runs in the batch. Their workers claim them later.
 func (t tenantTx) preclaim(ctx context.Context, b *transitionBatch, next []*queue.Delivery, at time.Time) error {
-	ids := make([]string, len(next))
-	for i, d := range next {
-		ids[i] = d.ID
-	}
+	ids := model.Map(next, func(d *queue.Delivery) string { return d.ID })
 	const skipLocked = string(forUpdate + " SKIP LOCKED")
 	runs := []*model.AgentTestRun{}
 	tests := func() *bun.SelectQuery {

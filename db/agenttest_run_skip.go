@@ -65,10 +65,7 @@ const rowColumns = "?TableAlias.tested_id, ?TableAlias.row_key, coalesce(?TableA
 // are not written yet.
 func (t tenantTx) skip(ctx context.Context, execution *model.AgentTestExecution, ended []*model.AgentTestRun,
 	first int32, at time.Time) error {
-	tested := make([]string, len(ended))
-	for i, run := range ended {
-		tested[i] = run.TestedID
-	}
+	tested := model.Map(ended, func(run *model.AgentTestRun) string { return run.TestedID })
 	before := []tallyOfRow{}
 	if err := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr(rowColumns+" AS variant").Apply(counted).
 		Where("execution_id = ?", execution.ID).Where("tested_id IN (?)",

@@ -144,10 +144,7 @@ type transitionBatch struct {
 
 // lockForTransitions locks the tests of the runs, then their executions, then the runs.
 func (t tenantTx) lockForTransitions(ctx context.Context, transitions []*runTransition) (*transitionBatch, error) {
-	ids := make([]string, len(transitions))
-	for i, m := range transitions {
-		ids[i] = m.runID
-	}
+	ids := model.Map(transitions, func(m *runTransition) string { return m.runID })
 	// When an execution stops repeating a test, an earlier run can become the last run of the test.
 	stopping := t.columnOfRuns(ids, "test_id").
 		Join("JOIN agent_test_executions AS execution ON execution.company_id = ?TableAlias.company_id AND execution.id = " +

@@ -12,7 +12,7 @@ import (
 
 const agentTestSchedule = "agent test schedule"
 
-// Lists of a company's schedules of tests: by their ids, and in pages.
+// Lists of a company's test schedules: by their ids, and in pages.
 var (
 	AgentTestScheduleRows = pg.Rows{Type: agentTestSchedule, Model: (*model.AgentTestSchedule)(nil), Key: pg.ByID}
 	AgentTestScheduleList = pg.List{Model: (*model.AgentTestSchedule)(nil), Order: pg.NewestFirst}
@@ -24,8 +24,8 @@ func (t *Tenant) AgentTestSchedule(ctx context.Context, id string) (*model.Agent
 	return schedule, t.db.One(ctx, agentTestSchedule, id, schedule)
 }
 
-// AgentTestSchedules returns a page of the schedules, newest first. If agentID is set, it returns only those of this
-// agent's tests, or NOT_FOUND if there is no such agent.
+// AgentTestSchedules returns a page of the schedules, newest first. If agentID is set, it returns only schedules of
+// this agent's tests, or NOT_FOUND if there is no such agent.
 func (t *Tenant) AgentTestSchedules(
 	ctx context.Context, args model.PageArgs, agentID *string, columns ...string,
 ) (*model.Page[*model.AgentTestSchedule], error) {
@@ -50,7 +50,7 @@ func (t *Tenant) CreateAgentTestSchedule(ctx context.Context,
 			return err
 		}
 		if err := t.checkRowLimit(ctx, (*model.AgentTestSchedule)(nil), model.MaxSchedules,
-			"schedules of tests"); err != nil {
+			"test schedules"); err != nil {
 			return err
 		}
 		if err := pg.Insert(ctx, t.db, schedule); err != nil {

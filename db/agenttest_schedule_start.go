@@ -109,10 +109,7 @@ func (t *Tenant) testsLeft(ctx context.Context, ids []string) ([]string, error) 
 	if len(there) == 0 {
 		return nil, model.Errorf(model.NotFound, "all of its tests were deleted")
 	}
-	left := make(map[string]bool, len(there))
-	for _, id := range there {
-		left[id] = true
-	}
+	left := model.MapOf(there, func(id string) (string, bool) { return id, true })
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !left[id] }), nil
 }
 

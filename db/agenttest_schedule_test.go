@@ -297,5 +297,5 @@ func TestSchedulesAreBounded(t *testing.T) {
 	_, err := tenant.CreateAgentTestSchedule(t.Context(), model.CreateAgentTestScheduleInput{
 		Name: "One more", AgentID: &agent.ID, Repeats: 1, Concurrency: 1, Votes: 1, Cron: new("0 3 * * *"), TimeZone: "UTC",
 	})
-	require.Contains(t, fails(t, err, model.Unprocessable), "has 50 schedules of tests, the maximum")
+	require.Contains(t, fails(t, err, model.Unprocessable), "has 50 test schedules, the maximum")
 }

@@ -23,8 +23,8 @@ func plan(ids []string, attempts int32, variants []model.TestVariant) []plannedT
 	return planned
 }
 
-// applyVariants replaces the agents in the snapshots by those of the plan's variants. It returns UNPROCESSABLE if a
-// variant changes the prompt of several agents, or tries a version or settings that an agent cannot have.
+// applyVariants replaces the agents in the snapshots by the agents of the plan's variants. It returns UNPROCESSABLE if
+// a variant changes the prompt of several agents, or tries a version or settings that an agent cannot have.
 func (t tenantTx) applyVariants(ctx context.Context, variants []model.TestVariant, planned []plannedTest,
 	snapshots []model.RunSnapshot) error {
 	saved, err := t.promptsOfVariants(ctx, variants, snapshots)

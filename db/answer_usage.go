@@ -41,11 +41,7 @@ func (t *Tenant) UsageOfVariants(ctx context.Context, ids []string) (map[string]
 func (t *Tenant) usage(ctx context.Context, key string, ids []string) (map[string]*model.UsageSummary, error) {
 	var rows []usageRow
 	err := t.usageOf(key, ids).GroupExpr("?TableAlias.?", bun.Ident(key)).Scan(ctx, &rows)
-	summaries := make(map[string]*model.UsageSummary, len(rows))
-	for _, row := range rows {
-		summaries[row.Key] = row.summary()
-	}
-	return summaries, err
+	return model.MapOf(rows, func(row usageRow) (string, *model.UsageSummary) { return row.Key, row.summary() }), err
 }
 
 // usageRow is a row of usageOf.

@@ -151,7 +151,7 @@ func (s *Store) Revoked(ctx context.Context, credentials []model.CredentialRef) 
 			pgdialect.Array(ids), pgdialect.Array(tokens)).
 		ColumnExpr("shown.*").
 		Join("JOIN api_keys AS api_key ON api_key.company_id = shown.company_id AND api_key.id = shown.key_id").
-		// The join uses the company_id of api_key, because Citus rejects an outer join on that of shown.
+		// The join uses the company_id of api_key, because Citus rejects an outer join on the company_id of shown.
 		Join("LEFT JOIN access_tokens AS access_token ON access_token.company_id = api_key.company_id AND access_token.hash "+
 			"= decode(shown.token, 'hex')").
 		Where("api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > ?)", now()).

@@ -90,9 +90,5 @@ func spendingKey(run *model.AgentTestRun) string { return fmt.Sprintf("%s:%d", r
 func (t *Tenant) BlameSearchesOfTests(ctx context.Context, ids []string) (map[string]*model.BlameSearch, error) {
 	rows := []*model.BlameSearch{}
 	err := t.db.Select(&rows).Where("test_id IN (?)", bun.List(ids)).Scan(ctx)
-	searches := make(map[string]*model.BlameSearch, len(rows))
-	for _, row := range rows {
-		searches[row.TestID] = row
-	}
-	return searches, err
+	return model.MapOf(rows, func(row *model.BlameSearch) (string, *model.BlameSearch) { return row.TestID, row }), err
 }

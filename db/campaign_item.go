@@ -38,6 +38,9 @@ func ItemsMatching(status *model.CampaignItemStatus, isArchived *bool, more *mod
 	if more != nil && more.Tag != nil {
 		f = f.AndInView(schema.CampaignItemsView, "?TableAlias.result #>> '{tag,name}' = ?", *more.Tag)
 	}
+	if more != nil && more.AfterVersion != nil {
+		f = f.And("?TableAlias.version > ?", *more.AfterVersion)
+	}
 	return f
 }
 
@@ -102,7 +105,7 @@ func (t *Tenant) AddCampaignItems(ctx context.Context, in model.AddCampaignItems
 			if added.Items, added.Duplicates, err = in.WithoutDuplicates(items, openItems); err != nil || len(added.Items) == 0 {
 				return counterDeltas{}, err
 			}
-			return counterDeltas{}.countItems(1, added.Items...), pg.Insert(ctx, t.db, added.Items...)
+			return counterDeltas{}.countItems(1, added.Items...), pg.Insert(ctx, t.db, pg.JoinBatch(added.Items)...)
 		})
 }
 
@@ -122,11 +125,7 @@ func (t tenantTx) openItems(ctx context.Context, campaignID string,
 		Where("?TableAlias.running_status NOT IN (?, ?) AND NOT ?TableAlias.is_archived",
 			model.CampaignItemStatusProcessed, model.CampaignItemStatusError).
 		Order("created_at DESC", "id DESC").Scan(ctx)
-	byNumber := make(map[string]string, len(taken))
-	for _, item := range taken {
-		byNumber[item.PhoneNumber] = item.ID
-	}
-	return byNumber, err
+	return model.MapOf(taken, func(item *model.CampaignItem) (string, string) { return item.PhoneNumber, item.ID }), err
 }
 
 // AdvanceCampaignItem moves an item to the state that a dialer reports, with its events, and returns it. It returns
@@ -233,14 +232,14 @@ func (t *Tenant) ArchiveCampaignItems(ctx context.Context,
 // lockItems locks the items of a campaign with the ids until the end of the transaction. It returns each once, in the
 // order of the ids.
 func (t tenantTx) lockItems(ctx context.Context, campaignID string, ids []string) ([]*model.CampaignItem, error) {
-	held := []*model.CampaignItem{}
-	err := t.db.Select(&held).Where("?TableAlias.campaign_id = ?", campaignID).
+	locked := []*model.CampaignItem{}
+	err := t.db.Select(&locked).Where("?TableAlias.campaign_id = ?", campaignID).
 		Where("?TableAlias.id IN (?)", bun.List(ids)).
 		Order("id").For(string(forUpdate)).Scan(ctx)
 	if err != nil {
 		return nil, err
 	}
-	items, err := inOrder(campaignItem, model.Unique(ids), held)
+	items, err := inOrder(campaignItem, model.Unique(ids), locked)
 	return pg.JoinBatch(items), err
 }
 

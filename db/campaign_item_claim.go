@@ -47,7 +47,7 @@ func (t *Tenant) ClaimCampaignItems(ctx context.Context,
 	return nil, items, campaign.AllowClaims()
 }
 
-// Only the database's clock measures leases, because the clocks of replicas may differ.
+// Only the database's clock measures leases, because the replicas' clocks may differ.
 const leaseUntil = "due_at = now() + ? * interval '1 second'"
 
 // RenewCampaignClaim extends a claim and returns its items that still wait for their calls. If the claim had expired,

@@ -145,11 +145,7 @@ var counterConditions = map[string]string{
 }
 
 func namesOf[S fmt.Stringer](values []S) []string {
-	names := make([]string, len(values))
-	for i, value := range values {
-		names[i] = value.String()
-	}
-	return names
+	return model.Map(values, func(value S) string { return value.String() })
 }
 
 // countByCounters counts items by the counters of their campaign if these suffice for the filter. The counters are

@@ -374,3 +374,28 @@ func TestNumbersAreFilteredWithOrWithoutPlus(t *testing.T) {
 		require.Len(t, page.Nodes, want, prefix)
 	}
 }
+
+func TestItemsAreFilteredByVersion(t *testing.T) {
+	t.Parallel()
+	tenant := freshTenant(t)
+	campaign := newCampaign(t, tenant)
+	items := add(t, tenant, campaign.ID, 3)
+	changedAfter := func(version int32) []string {
+		page, err := tenant.CampaignItems(t.Context(), model.PageArgs{First: 10}, campaign.ID, nil, nil,
+			&model.CampaignItemFilter{AfterVersion: &version})
+		require.NoError(t, err)
+		ids := []string{}
+		for _, item := range page.Nodes {
+			ids = append(ids, item.ID)
+		}
+		return ids
+	}
+	require.Len(t, changedAfter(0), 3)
+	before, err := tenant.Campaign(t.Context(), campaign.ID)
+	require.NoError(t, err)
+	require.Empty(t, changedAfter(before.ItemVersion))
+	_, err = tenant.ArchiveCampaignItems(t.Context(), model.ArchiveCampaignItemsInput{CampaignID: campaign.ID,
+		ItemIds: []string{items[1].ID}, IsArchived: true})
+	require.NoError(t, err)
+	require.Equal(t, []string{items[1].ID}, changedAfter(before.ItemVersion))
+}

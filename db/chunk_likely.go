@@ -19,8 +19,8 @@ type WeighedToken struct {
 	With []string
 }
 
-// asked returns the search query for the token.
-func (t WeighedToken) asked() string {
+// query returns the search query for the token.
+func (t WeighedToken) query() string {
 	if len(t.With) == 0 {
 		return anyOfTerms(t.Terms)
 	}
@@ -28,9 +28,9 @@ func (t WeighedToken) asked() string {
 }
 
 // likelyChunks searches the index once for each token, with one plan. Each search is materialized: otherwise Postgres
-// could choose a plan for few rows that reads the whole table. The statement is planned for the company, because
-// statistics of other companies would make the planner take a large company for a small one. Ids are compared by
-// their bytes, which is much faster than by a collation.
+// could choose a plan for few rows that reads the whole table. The statement is planned for the company. With the
+// statistics of other companies, the planner would underestimate a large company. Ids are compared as bytes, which is
+// much faster than by a collation.
 const likelyChunks = `WITH hit AS MATERIALIZED (
 		SELECT asked.weight, found.* FROM unnest(?0::text[], ?1::int[]) AS asked (query, weight)
 		CROSS JOIN LATERAL (WITH matched AS MATERIALIZED (?2) SELECT * FROM matched LIMIT ?4) AS found),
@@ -45,14 +45,13 @@ const likelyChunks = `WITH hit AS MATERIALIZED (
 	ORDER BY weight DESC, document_id COLLATE "C", position LIMIT ?5`
 
 // LikelyChunks returns the ids of at most limit chunks of the datasets whose tokens have the highest total weight, best
-// first, then by document and position. For each token, it reads at most as many chunks as visits says. Which ones it
-// reads is undefined if there are more. If it finds fewer than limit, it adds chunks with one of the terms in other, or
-// any chunks if other is nil.
+// first, then by document and position. For each token, it reads at most visits chunks, in no defined order. If it
+// finds fewer than limit, it adds chunks with one of the terms in other, or any chunks if other is nil.
 func (t *Tenant) LikelyChunks(ctx context.Context, datasetIDs []string, tokens []WeighedToken, other []string, visits,
 	limit int) (ids []string, err error) {
 	queries, weights := make([]string, len(tokens)), make([]int32, len(tokens))
 	for i, token := range tokens {
-		queries[i], weights[i] = token.asked(), token.Weight
+		queries[i], weights[i] = token.query(), token.Weight
 	}
 	chunks := func() *bun.SelectQuery {
 		return t.db.NewSelect().TableExpr(schema.ChunksView+" AS chunk").

@@ -49,7 +49,7 @@ var searchedDatasets = pg.NewQuery(func(*pg.Tables) (string, []string) {
 func (t *Tenant) SearchedDatasets(ctx context.Context, chatID string) ([]SearchedDataset, error) {
 	rows := []*SearchedDataset{}
 	err := t.db.Query(ctx, pg.Bind(searchedDatasets, &rows, chatID, model.UnknownLanguages))
-	datasets := pg.Values(rows)
+	datasets := model.Values(rows)
 	for i := range datasets {
 		datasets[i].Languages = model.Unique(datasets[i].Languages)
 	}
@@ -92,7 +92,7 @@ func (t *Tenant) Tokens(ctx context.Context, datasetIDs, languages []string, wor
 	}
 	rows := []*Token{}
 	err := t.db.Query(ctx, pg.Bind(tokensIn(strings.Join(languages, " ")), &rows, datasetIDs, folded, written))
-	return pg.Values(rows), err
+	return model.Values(rows), err
 }
 
 // tokensIn is the query for tokens in the languages, which are separated by spaces.
@@ -215,9 +215,6 @@ func heldTerms(search []byte, places map[string]int) (held []HeldTerm) {
 var quoteTerm = strings.NewReplacer(`\`, `\\`, `'`, `''`)
 
 func anyOfTerms(terms []string) string {
-	quoted := make([]string, len(terms))
-	for i, term := range terms {
-		quoted[i] = "'" + quoteTerm.Replace(term) + "'"
-	}
+	quoted := model.Map(terms, func(term string) string { return "'" + quoteTerm.Replace(term) + "'" })
 	return strings.Join(quoted, " | ")
 }

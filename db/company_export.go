@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -22,8 +23,15 @@ type Snapshot struct {
 	columns, keys map[string][]string
 }
 
-// Snapshot calls fn with the current state of the company. Other requests can write at the same time.
+// Snapshot records an export, then calls fn with the current state of the company. Other requests can write at the same
+// time. A standby records nothing.
 func (s *Store) Snapshot(ctx context.Context, companyID string, fn func(context.Context, *Snapshot) error) error {
+	err := s.Tenant(companyID).inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		return t.audit(ctx, model.AuditActionExportCompany, companyID)
+	})
+	if err != nil && !errors.Is(err, pg.ErrReadOnly) {
+		return err
+	}
 	return s.db.Company(companyID).Begin(ctx, pg.SnapshotOptions, func(ctx context.Context, tx *pg.Tx) error {
 		p := &Snapshot{tenant: s.Tenant(companyID).withScope(tx.Company(companyID))}
 		if err := p.tenant.disableTimeouts(ctx); err != nil {

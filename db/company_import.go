@@ -88,6 +88,9 @@ func (s *Store) ImportCompany(ctx context.Context, company *model.Company, archi
 		if err := in.complete(ctx); err != nil {
 			return err
 		}
+		if err := in.tenant.audit(ctx, model.AuditActionImportCompany, company.ID); err != nil {
+			return err
+		}
 		if err := tx.noteDigest(ctx, company.ID, archiveID, in.Digest); err != nil {
 			return err
 		}

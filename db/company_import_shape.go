@@ -146,7 +146,7 @@ func typeOfColumn(kind string) (name, format string) {
 }
 
 // definitionTypes returns the type into which the definition of a snapshot is decoded. A row with an agent_id has the
-// definition of a test, any other that of an agent.
+// definition of a test. Any other row has the definition of an agent.
 func definitionTypes(given map[string]json.RawMessage) map[string]any {
 	if agent := given["agent_id"]; agent != nil && string(agent) != "null" {
 		return map[string]any{"definition": (*model.AgentTestRow)(nil)}

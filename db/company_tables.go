@@ -207,11 +207,7 @@ func mergeMaps(base, more map[string]any) map[string]any {
 
 // ArchivedTables returns the names of the tables in an archive, each after the tables that it refers to.
 func ArchivedTables() []string {
-	names := make([]string, len(archivedTables))
-	for i, table := range archivedTables {
-		names[i] = table.name
-	}
-	return names
+	return model.Map(archivedTables, func(table archivedTable) string { return table.name })
 }
 
 func (t *Tenant) archived(table string) *bun.SelectQuery {
@@ -256,9 +252,6 @@ func (t *Tenant) columnsOf(ctx context.Context) (columns, keys map[string][]stri
 
 // identifiers quotes column names and joins them by commas.
 func identifiers(names []string) bun.Safe {
-	quoted := make([]string, len(names))
-	for i, name := range names {
-		quoted[i] = `"` + name + `"`
-	}
+	quoted := model.Map(names, func(name string) string { return `"` + name + `"` })
 	return bun.Safe(strings.Join(quoted, ", "))
 }

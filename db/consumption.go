@@ -160,11 +160,7 @@ func (t *Tenant) usedOfDay(from, end time.Time) *bun.SelectQuery {
 }
 
 func dates(days []time.Time) []string {
-	texts := make([]string, len(days))
-	for i, day := range days {
-		texts[i] = day.Format(time.DateOnly)
-	}
-	return texts
+	return model.Map(days, func(day time.Time) string { return day.Format(time.DateOnly) })
 }
 
 // consumptionByAgent returns the agents of the sums with their campaigns, in the order of the sums.

@@ -124,10 +124,7 @@ func (t *Tenant) nameOfKey(ctx context.Context) (string, error) {
 // original runs, and the given runs that are not rejudgments.
 func (t tenantTx) runsToLabel(ctx context.Context,
 	given []*model.LabelCriterionResultInput) (map[string]*model.AgentTestRun, error) {
-	ids := make([]string, len(given))
-	for i, in := range given {
-		ids[i] = in.RunID
-	}
+	ids := model.Map(given, func(in *model.LabelCriterionResultInput) string { return in.RunID })
 	runs := []*model.AgentTestRun{}
 	read := func(ids []string) *bun.SelectQuery {
 		return t.db.Select(&runs).Column("id", "execution_id", "rejudge_of_id", "status", "criteria_results").
@@ -140,16 +137,16 @@ func (t tenantTx) runsToLabel(ctx context.Context,
 	if err != nil {
 		return nil, err
 	}
-	byID, held := rowsByID(found), make([]string, len(found))
+	byID, conversations := rowsByID(found), make([]string, len(found))
 	for i, run := range found {
-		held[i] = run.ConversationID()
+		conversations[i] = run.ConversationID()
 	}
 	runs = []*model.AgentTestRun{}
-	err = read(held).For(string(forUpdate)).Scan(ctx)
+	err = read(conversations).For(string(forUpdate)).Scan(ctx)
 	for _, run := range runs {
 		byID[run.ID] = run
 	}
-	for _, id := range held {
+	for _, id := range conversations {
 		if err == nil && byID[id] == nil {
 			err = model.Missing(agentTestRun, id)
 		}

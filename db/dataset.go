@@ -78,9 +78,9 @@ func (t *Tenant) UpdateDataset(ctx context.Context, in model.UpdateDatasetInput)
 
 // ReindexDataset enqueues the indexing of all documents of a dataset, and returns the dataset.
 func (t *Tenant) ReindexDataset(ctx context.Context, id string) (*model.Dataset, error) {
-	held := &model.Dataset{}
-	return held, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		if err := t.lock(ctx, dataset, id, held, forUpdate); err != nil {
+	locked := &model.Dataset{}
+	return locked, t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		if err := t.lock(ctx, dataset, id, locked, forUpdate); err != nil {
 			return err
 		}
 		return t.reindex(ctx, id, pg.All)

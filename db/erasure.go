@@ -45,11 +45,31 @@ func (t *Tenant) EraseContact(ctx context.Context, in model.EraseContactInput) (
 
 type erasure struct{ model.ErasureSearch }
 
-// in returns the condition that a text contains the number. The fast search comes first.
-func (e erasure) in(text string) bunschema.QueryWithArgs { return e.matches(text, e.Pattern) }
+// mayBeIn returns the condition that a text may contain the number. Go decides, because Postgres's regular expressions
+// take time quadratic in the length of a text when they constrain what is before a match.
+func (e erasure) mayBeIn(text string) bunschema.QueryWithArgs {
+	return bun.SafeQuery("?0 ~ ?1", bun.Safe(text), e.Ending)
+}
 
-func (e erasure) matches(text, pattern string) bunschema.QueryWithArgs {
-	return bun.SafeQuery("(?0 ~ ?1 AND ?0 ~ ?2)", bun.Safe(text), e.Ending, pattern)
+// search reads the rows of a query, which have an id and a text. It returns the ids of the rows whose text is wanted,
+// in the order of the query.
+func (e erasure) search(ctx context.Context, t *Tenant, query *bun.SelectQuery,
+	isWanted func(text string) bool) (ids []string, err error) {
+	rows, err := t.db.QueryContext(ctx, query.String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var id, text string
+		if err := rows.Scan(&id, &text); err != nil {
+			return nil, err
+		}
+		if isWanted(text) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, rows.Err()
 }
 
 func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, err error) {
@@ -68,41 +88,39 @@ func (e erasure) erase(ctx context.Context, t *Tenant) (erased model.Erasure, er
 		return erased, err
 	}
 	for _, m := range maskedTables(&erased) {
-		err = t.forEachBatch(ctx, archivedTableOf(m.name).row, func(ids []string) error {
-			found, err := e.eraseFrom(ctx, t, m, ids)
-			erased.Add(m.name, m.counted, found...)
+		err = t.forEachBatch(ctx, m.parent, func(ids []string) error {
+			masked, err := e.eraseFrom(ctx, t, m, ids)
+			erased.Add(m.name, m.counted, masked...)
 			return err
 		})
 		if err != nil {
 			return erased, err
 		}
 	}
-	err = t.forEachBatch(ctx, (*model.AgentTestExecution)(nil), func(ids []string) error {
-		n, err := e.eraseFromSnapshots(ctx, t, ids)
-		erased.Snapshots += n
-		return err
-	})
-	if err != nil {
-		return erased, err
-	}
 	erased.Left, err = e.remaining(ctx, t)
 	return erased, err
 }
 
 // eraseChats deletes the chats among the ids that contain the number in their data, messages or calls, and returns
-// them. A subquery finds them, because Citus accepts only immutable functions in the conditions of a DELETE or an
-// UPDATE.
+// them.
 func (e erasure) eraseChats(ctx context.Context, t *Tenant, ids []string) (deleted []string, err error) {
-	held := func(table string) *bun.SelectQuery {
-		return t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).ColumnExpr("1").
-			Where("held.company_id = ?", t.CompanyID()).
-			Where("held.chat_id = simulation_chat.id").Where("?", e.in("held::text"))
+	var found []string
+	for table, key := range map[string]string{"simulation_chats": "id", "simulation_chat_messages": "chat_id",
+		"tool_calls": "chat_id"} {
+		held, err := e.search(ctx, t, t.db.NewSelect().TableExpr("? AS held", bun.Ident(table)).
+			ColumnExpr("?, held::text", bun.Ident(key)).Where("company_id = ?", t.CompanyID()).
+			Where("? IN (?)", bun.Ident(key), bun.List(ids)).Where("?", e.mayBeIn("held::text")), e.Contains)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, held...)
 	}
-	found := t.db.Select((*model.SimulationChat)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
-		Where("? OR EXISTS (?) OR EXISTS (?)", e.in("simulation_chat::text"), held("simulation_chat_messages"),
-			held("tool_calls"))
+	if len(found) == 0 {
+		return nil, nil
+	}
 	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
-		err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", found).Returning("id").Scan(ctx, &deleted)
+		err := t.db.Delete((*model.SimulationChat)(nil)).Where("id IN (?)", bun.List(found)).Returning("id").
+			Scan(ctx, &deleted)
 		if err != nil {
 			return err
 		}

@@ -3,110 +3,123 @@ package db
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/uptrace/bun"
-	bunschema "github.com/uptrace/bun/schema"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/agentgraph/agentgraph/model"
 )
 
+// rowsPerMask is how many rows are changed at once. Their texts are in memory.
+const rowsPerMask = 20
+
 // maskedTable is a table in whose rows nines replace the number.
 type maskedTable struct {
 	name string
-	// columns have texts, by their type: json, jsonb or text.
-	columns map[string][]string
+	// parent is a nil pointer to the struct of the rows whose ids parentID has.
+	parent   any
+	parentID string
+	// id is the expression of a row's id.
+	id string
+	// columns have texts or JSON. Each has its type.
+	columns []string
 	// condition selects rows that are complete and that people cannot edit.
 	condition string
 	// counted counts the rows.
 	counted *int64
 }
 
-// maskedTables returns the tables with ids, in an order that keeps criteria of labels like those of their runs.
+// maskedTables returns the tables in an order that keeps the criteria of labels equal to the criteria of their runs.
 func maskedTables(erased *model.Erasure) []maskedTable {
 	const finished = "finished_at IS NOT NULL"
 	return []maskedTable{
-		{"agent_test_runs", map[string][]string{
-			"json": {"messages", "tool_calls", "snapshot", "criteria_results", "check_results", "classification_result",
-				"error", "held", "row_values", "extracted"},
-			"text": {"row_key", "row_name", "extraction_error", "test_name"},
-		}, finished, &erased.Runs},
-		{"agent_test_executions", map[string][]string{"jsonb": {"left_out_tests", "variants"}, "text": {"draft_prompt"}},
-			finished, &erased.Executions},
-		{"criterion_labels", map[string][]string{"text": {"criterion", "note"}}, "true", &erased.Labels},
-		{"prompt_versions", map[string][]string{"text": {"prompt", "note"}}, `EXISTS (SELECT 1 FROM prompt_versions AS newer
-			WHERE newer.company_id = ?TableAlias.company_id AND newer.agent_id = ?TableAlias.agent_id
-			AND newer.version > ?TableAlias.version)`, &erased.PromptVersions},
+		{"agent_test_runs", (*model.AgentTestRun)(nil), "id", "id", []string{"messages::json",
+			"tool_calls::json", "snapshot::json", "criteria_results::json", "check_results::json",
+			"classification_result::json", "error::json", "held::json", "row_values::json", "extracted::json",
+			"row_key::text", "row_name::text", "extraction_error::text", "test_name::text"}, finished, &erased.Runs},
+		{"agent_test_executions", (*model.AgentTestExecution)(nil), "id", "id", []string{
+			"left_out_tests::jsonb", "variants::jsonb", "draft_prompt::text"}, finished, &erased.Executions},
+		{"criterion_labels", (*model.CriterionLabel)(nil), "id", "id", []string{"criterion::text", "note::text"}, "true",
+			&erased.Labels},
+		{"prompt_versions", (*model.PromptVersion)(nil), "id", "id", []string{"prompt::text", "note::text"}, `EXISTS (SELECT 1
+			FROM prompt_versions AS newer WHERE newer.company_id = prompt_versions.company_id
+			AND newer.agent_id = prompt_versions.agent_id AND newer.version > prompt_versions.version)`,
+			&erased.PromptVersions},
+		{"agent_test_snapshots", (*model.AgentTestExecution)(nil), "execution_id", "execution_id || ' ' || id",
+			[]string{"definition::json"}, `EXISTS (SELECT 1 FROM agent_test_executions AS execution
+			WHERE execution.company_id = agent_test_snapshots.company_id AND execution.id = execution_id
+			AND execution.finished_at IS NOT NULL)`, &erased.Snapshots},
 	}
 }
 
-// eraseFrom replaces the number in the rows among the ids, and returns the ids of the rows that contained it.
-func (e erasure) eraseFrom(ctx context.Context, t *Tenant, m maskedTable, ids []string) (found []string, err error) {
-	row := archivedTableOf(m.name).row
-	texts := slices.Concat(m.columns["json"], m.columns["jsonb"], m.columns["text"])
-	err = t.db.Select(row).Column("id").Where("id IN (?)", bun.List(ids)).Where(m.condition).
-		Where("?", e.in("concat_ws(' ', "+strings.Join(texts, ", ")+")")).Order("id").Scan(ctx, &found)
+// texts is an expression of all texts of a row.
+func (m maskedTable) texts() string { return "concat_ws(' ', " + strings.Join(m.columns, ", ") + ")" }
+
+// rows selects the rows of the parents with the ids.
+func (m maskedTable) rows(t *Tenant, parents []string) *bun.SelectQuery {
+	return t.db.NewSelect().TableExpr("?", bun.Ident(m.name)).Where("company_id = ?", t.CompanyID()).
+		Where("? IN (?)", bun.Ident(m.parentID), bun.List(parents)).Where(m.condition)
+}
+
+// eraseFrom replaces the number in the rows of the parents with the ids, and returns the ids of the changed rows.
+func (e erasure) eraseFrom(ctx context.Context, t *Tenant, m maskedTable, parents []string) (masked []string,
+	err error) {
+	found, err := e.search(ctx, t, m.rows(t, parents).ColumnExpr("?, ?", bun.Safe(m.id), bun.Safe(m.texts())).
+		Where("?", e.mayBeIn(m.texts())).OrderExpr("1"), e.Contains)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	err = e.numberKeys(ctx, t, m.name, bun.SafeQuery("id IN (?)", bun.List(found)), m.columns["json"]...)
-	if err != nil {
-		return nil, err
-	}
-	update := t.db.Update(row).Where("id IN (?)", bun.List(found))
-	for kind, columns := range m.columns {
-		for _, column := range columns {
-			update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::?3", bun.Ident(column), e.Pattern, e.Nines,
-				bun.Safe(kind))
-		}
-	}
-	return found, exec(ctx, update)
-}
-
-// inKey matches the rest of the name of a JSON object's member.
-const inKey = `(?=(?:[^"\\]|\\.)*"\s*:)`
-
-// numberKeys replaces the number in the names of members of JSON objects, in a text with several such names. It numbers
-// the replacements, because two spellings of the number in one object would become the same name. It leaves the last
-// name of each text. Postgres 14 has neither regexp_count nor a replacement of only the second match.
-func (e erasure) numberKeys(ctx context.Context, t *Tenant, table string, rows bunschema.QueryWithArgs,
-	columns ...string) error {
-	if strings.HasSuffix(e.Number, e.Nines) {
-		return nil // the replacement would match again
-	}
-	for _, column := range columns {
-		for n := 2; ; n++ {
-			result, err := t.db.NewRaw(`UPDATE ?0 SET ?1 = regexp_replace(?1::text, ?2, ?3)::json
-				WHERE company_id = ?4 AND ?5 AND ?1::text ~ ?6 AND cardinality(regexp_split_to_array(?1::text, ?2)) > 2`,
-				bun.Ident(table), bun.Ident(column), e.Pattern+inKey, e.Nines+"-"+strconv.Itoa(n), t.CompanyID(), rows,
-				e.Ending).Exec(ctx)
+	err = t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
+		for ids := range slices.Chunk(found, rowsPerMask) {
+			changed, err := e.mask(ctx, t, m, parents, ids)
 			if err != nil {
 				return err
 			}
-			if changed, err := result.RowsAffected(); err != nil || changed == 0 {
-				return err
-			}
+			masked = append(masked, changed...)
 		}
-	}
-	return nil
+		return nil
+	})
+	return masked, err
 }
 
-// eraseFromSnapshots replaces the number in the snapshots of finished executions among the ids, and returns how many
-// contained it.
-func (e erasure) eraseFromSnapshots(ctx context.Context, t *Tenant, ids []string) (int64, error) {
-	finished := t.db.Select((*model.AgentTestExecution)(nil)).Column("id").Where("id IN (?)", bun.List(ids)).
-		Where("finished_at IS NOT NULL")
-	err := e.numberKeys(ctx, t, "agent_test_snapshots", bun.SafeQuery("execution_id IN (?)", finished), "definition")
+// mask replaces the number in the rows with the ids, and returns the ids of the changed rows. It reads the rows again
+// and locks them, because they may have changed.
+func (e erasure) mask(ctx context.Context, t tenantTx, m maskedTable, parents, ids []string) (masked []string,
+	err error) {
+	rows := []struct {
+		ID    string    `bun:"id"`
+		Texts []*string `bun:"texts,type:json"`
+	}{}
+	err = m.rows(t.Tenant, parents).ColumnExpr("? AS id", bun.Safe(m.id)).
+		ColumnExpr("to_json(ARRAY[?::text]) AS texts", bun.Safe(strings.Join(m.columns, "::text, "))).
+		Where("? IN (?)", bun.Safe(m.id), bun.List(ids)).OrderExpr("1").For("NO KEY UPDATE").Scan(ctx, &rows)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	result, err := t.db.NewRaw(`UPDATE agent_test_snapshots
-		SET definition = regexp_replace(definition::text, ?1, ?2, 'g')::json
-		WHERE company_id = ?0 AND execution_id IN (?3) AND ?4`,
-		t.CompanyID(), e.Pattern, e.Nines, finished, e.in("definition::text")).Exec(ctx)
-	if err != nil {
-		return 0, err
+	for i, column := range m.columns {
+		var changed, texts []string
+		for _, row := range rows {
+			if row.Texts[i] == nil {
+				continue
+			}
+			if text := e.Mask(*row.Texts[i]); text != *row.Texts[i] {
+				changed, texts = append(changed, row.ID), append(texts, text)
+			}
+		}
+		if len(changed) == 0 {
+			continue
+		}
+		name, kind, _ := strings.Cut(column, "::")
+		err := exec(ctx, t.db.NewUpdate().TableExpr("?", bun.Ident(m.name)).
+			TableExpr("unnest(?::text[], ?::text[]) AS masked (row, text)", pgdialect.Array(changed), pgdialect.Array(texts)).
+			Set("? = masked.text::?", bun.Ident(name), bun.Safe(kind)).Where("company_id = ?", t.CompanyID()).
+			Where("? IN (?)", bun.Ident(m.parentID), bun.List(parents)).Where("? = masked.row", bun.Safe(m.id)))
+		if err != nil {
+			return nil, err
+		}
+		masked = append(masked, changed...)
 	}
-	return result.RowsAffected()
+	slices.Sort(masked)
+	return slices.Compact(masked), nil
 }

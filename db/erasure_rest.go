@@ -11,18 +11,19 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// itemTexts lists the columns of items that may mention another contact, as JSON and as text.
-const itemTexts = "concat_ws(' ', data_bag, result, error)"
+// maskedItems are the items of campaigns, which may mention another contact.
+var maskedItems = maskedTable{name: "campaign_items", parentID: "campaign_id", id: "id",
+	columns: []string{"data_bag::json", "result::json", "error::text"}, condition: "true"}
 
 // eraseFromItems replaces the number by nines in items of other contacts, campaign by campaign.
 func (e erasure) eraseFromItems(ctx context.Context, t *Tenant, erased *model.Erasure) error {
-	campaigns := []string{}
-	err := t.db.Select((*model.CampaignItem)(nil)).ColumnExpr("DISTINCT campaign_id").Where("?", e.in(itemTexts)).
-		Order("campaign_id").Scan(ctx, &campaigns)
+	campaigns, err := e.search(ctx, t, t.db.NewSelect().TableExpr("campaign_items").
+		ColumnExpr("campaign_id, ?", bun.Safe(maskedItems.texts())).Where("company_id = ?", t.CompanyID()).
+		Where("?", e.mayBeIn(maskedItems.texts())).Order("campaign_id"), e.Contains)
 	if err != nil {
 		return err
 	}
-	for _, id := range campaigns {
+	for _, id := range slices.Compact(campaigns) {
 		err := t.inTx(ctx, func(ctx context.Context, t tenantTx) error {
 			ids, err := e.eraseFromCampaign(ctx, t, id)
 			erased.Add("other_campaign_items", &erased.OtherItems, ids...)
@@ -40,14 +41,8 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 	if err != nil {
 		return nil, err
 	}
-	err = t.db.Select((*model.CampaignItem)(nil)).Column("id").Where("campaign_id = ?", campaignID).
-		Where("?", e.in(itemTexts)).
-		Order("id").For(string(forUpdate)).Scan(ctx, &ids)
-	if err != nil {
-		return nil, err
-	}
-	err = e.numberKeys(ctx, t.Tenant, "campaign_items", bun.SafeQuery("id IN (?)", bun.List(ids)), "data_bag", "result")
-	if err != nil {
+	ids, err = e.eraseFrom(ctx, t.Tenant, maskedItems, []string{campaignID})
+	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
 	versions := make([]int32, len(ids))
@@ -56,10 +51,7 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 	}
 	update := t.db.Update((*model.CampaignItem)(nil)).
 		TableExpr("unnest(?::text[], ?::int[]) AS change (id, version)", pgdialect.Array(ids), pgdialect.Array(versions)).
-		Set("version = change.version").Set("error = regexp_replace(error, ?, ?, 'g')", e.Pattern, e.Nines)
-	for _, column := range []string{"data_bag", "result"} {
-		update = update.Set("?0 = regexp_replace(?0::text, ?1, ?2, 'g')::json", bun.Ident(column), e.Pattern, e.Nines)
-	}
+		Set("version = change.version")
 	if _, err := update.Where("?TableAlias.id = change.id").Exec(ctx); err != nil {
 		return nil, err
 	}
@@ -69,7 +61,7 @@ func (e erasure) eraseFromCampaign(ctx context.Context, t tenantTx, campaignID s
 	return ids, err
 }
 
-// remaining counts the rows of the company's tables whose texts still contain the number, or may contain it.
+// remaining lists the rows of the company's tables whose texts still contain the number, or may contain it.
 func (e erasure) remaining(ctx context.Context, t *Tenant) ([]model.ErasureLeft, error) {
 	tables := append(ArchivedTables(), slices.Sorted(maps.Keys(notArchived))...)
 	columns := []struct {
@@ -86,13 +78,18 @@ func (e erasure) remaining(ctx context.Context, t *Tenant) ([]model.ErasureLeft,
 	}
 	left := []model.ErasureLeft{}
 	for _, c := range columns {
-		n, err := t.db.NewSelect().TableExpr("?", bun.Ident(c.TableName)).Where("company_id = ?", t.CompanyID()).
-			Where("?", e.matches("concat_ws(' ', "+c.Texts+")", e.Possible)).Count(ctx)
+		texts := "concat_ws(' ', " + c.Texts + ")"
+		found, err := e.search(ctx, t, t.db.NewSelect().TableExpr("? AS held", bun.Ident(c.TableName)).
+			ColumnExpr("coalesce(to_json(held) ->> 'id', to_json(held) ->> 'chat_id', to_json(held) ->> 'item_id', '')").
+			ColumnExpr("?", bun.Safe(texts)).Where("company_id = ?", t.CompanyID()).Where("?", e.mayBeIn(texts)).
+			OrderExpr("1"), e.MayContain)
 		if err != nil {
 			return nil, err
 		}
-		if n > 0 {
-			left = append(left, model.ErasureLeft{Table: c.TableName, Rows: n})
+		if len(found) > 0 {
+			ids := slices.DeleteFunc(slices.Compact(slices.Clone(found)), func(id string) bool { return id == "" })
+			left = append(left, model.ErasureLeft{Table: c.TableName, Rows: int64(len(found)),
+				IDs: ids[:min(len(ids), model.MaxErasedIDs)]})
 		}
 	}
 	return left, nil

@@ -111,7 +111,7 @@ func ClaimMessage(ctx context.Context, t *Tenant, webhookID string) (string, err
 }
 
 // ForgetDeliveries deletes old deliveries of a webhook, as a worker does.
-func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) error {
+func ForgetDeliveries(ctx context.Context, t *Tenant, webhookID string) (int64, error) {
 	return t.forgetDeliveries(ctx, webhookID)
 }
 

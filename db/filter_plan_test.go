@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -136,6 +137,10 @@ func TestFiltersOfALargeCompanyUseIndexes(t *testing.T) {
 			[]string{"campaign_items_tag_idx"}},
 		"a tag that all items have": {items(model.CampaignItemFilter{Tag: new("Interested")}), 50,
 			[]string{"campaign_items_tag_idx", "campaign_items_list_idx"}},
+		"versions that no item has": {items(model.CampaignItemFilter{AfterVersion: new(int32(math.MaxInt32))}), 0,
+			[]string{"campaign_items_version_key"}},
+		"versions that all items have": {items(model.CampaignItemFilter{AfterVersion: new(int32(0))}), 50,
+			[]string{"campaign_items_list_idx"}},
 		"states that no run is in": {
 			runs(model.AgentTestRunFilter{Statuses: []model.AgentTestRunStatus{"Error", "Queued"}}), 0,
 			[]string{"agent_test_runs_status_idx"}},

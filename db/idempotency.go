@@ -93,7 +93,7 @@ func errUnderWay() error {
 
 // newClaim returns the claim of a request, and renews its lease until the claim ends.
 func (t *Tenant) newClaim(ctx context.Context, request *model.IdempotentRequest) *RequestClaim {
-	// This does not use the company's own connections: the lease would expire while they are all busy.
+	// The renewal does not use the company's own connections: the lease would expire while they are all busy.
 	ctx = pg.WithConnectionsOf(context.WithoutCancel(ctx), "")
 	claim := &RequestClaim{tenant: t, request: request}
 	_, claim.stop = onBeat(ctx, requestLease/3, nil, func(ctx context.Context) error {

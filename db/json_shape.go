@@ -156,10 +156,7 @@ func (s *shape) object(path string, text json.RawMessage, members []member) {
 }
 
 func namesOfMembers(members []member) string {
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.name
-	}
+	names := model.Map(members, func(m member) string { return m.name })
 	return strings.Join(names, ", ")
 }
 

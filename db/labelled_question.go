@@ -29,10 +29,7 @@ func (t *Tenant) AddLabelledQuestions(ctx context.Context,
 		if added, err = t.labelled(ctx, in); err != nil {
 			return err
 		}
-		asked := make([]string, len(added))
-		for i, q := range added {
-			asked[i] = q.Question
-		}
+		asked := model.Map(added, func(q *model.LabelledQuestion) string { return q.Question })
 		replaced := t.db.Delete((*model.LabelledQuestion)(nil)).Where("dataset_id = ?", in.DatasetID).
 			Where("question IN (?)", bun.List(asked))
 		if _, err := replaced.Exec(ctx); err != nil {

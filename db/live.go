@@ -86,7 +86,7 @@ type reader interface {
 	closeFollowers()
 }
 
-// pollResult says when a reader has to read again.
+// pollResult determines when a reader reads again.
 type pollResult int
 
 const (
@@ -323,19 +323,19 @@ func readCurrent[R any](find func(ctx context.Context, id string) (R, error), id
 // eventsOf returns events for rows that changed after the position, in the order of their changes, with the position of
 // the last one. Without rows, it returns the known position.
 func eventsOf[R any](rows []R, at func(R) live.Position, after, known live.Position) ([]live.Stored[R], live.Position) {
-	kept := make([]live.Stored[R], len(rows))
+	stored := make([]live.Stored[R], len(rows))
 	for i, row := range rows {
 		after = at(row)
-		kept[i] = live.Stored[R]{Value: row, At: after}
+		stored[i] = live.Stored[R]{Value: row, At: after}
 	}
 	if len(rows) == 0 {
 		after = max(after, known)
 	}
-	return kept, after
+	return stored, after
 }
 
-// pageOf selects rows in order, up to the limit. All but the last together have less than pageBytes. size is an
-// SQL expression for the bytes of a row.
+// pageOf selects rows in order, up to the limit. Without the last row, they have less than pageBytes. size is an SQL
+// expression for the bytes of a row.
 func pageOf[R any](t *Tenant, rows *[]*R, where pg.Selection, order, size string, limit int64) *bun.SelectQuery {
 	sized := t.db.Select((*R)(nil)).Apply(where).ColumnExpr("?TableAlias.*").
 		ColumnExpr("coalesce(sum(?) OVER (ORDER BY ? ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS before",

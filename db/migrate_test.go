@@ -184,7 +184,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	require.Equal(t, before, catalog(t, conn))
 }
 
-// The statements below are those of a newer program.
+// The statements below come from a newer program.
 func TestSchemaExpandedByNewerProgramIsAccepted(t *testing.T) {
 	t.Parallel()
 	ctx, address := t.Context(), dbtest.URL(t)

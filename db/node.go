@@ -37,20 +37,12 @@ func (t *Tenant) Types(ctx context.Context, ids []string) (map[string]string, er
 
 // idsOf returns the ids of rows, in order.
 func idsOf[R model.Node](rows []R) []string {
-	ids := make([]string, len(rows))
-	for i, row := range rows {
-		ids[i] = row.Cursor().ID
-	}
-	return ids
+	return model.Map(rows, func(row R) string { return row.Cursor().ID })
 }
 
 // rowsByID returns a map of the rows by id.
 func rowsByID[R model.Node](rows []R) map[string]R {
-	byID := make(map[string]R, len(rows))
-	for _, row := range rows {
-		byID[row.Cursor().ID] = row
-	}
-	return byID
+	return model.MapOf(rows, func(row R) (string, R) { return row.Cursor().ID, row })
 }
 
 // inOrder returns the rows in the order of the ids. If no row has one of the ids, it returns NOT_FOUND with that id.

@@ -15,7 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// The errors are those of Citus 13 and of Postgres.
+// Citus 13 and Postgres return these errors.
 func TestConstraintsAreIdentifiedByName(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]*pgconn.PgError{
@@ -70,7 +70,7 @@ func TestMigrationsFitShardedTables(t *testing.T) {
 	}
 }
 
-// The errors are those of Citus 13 whose worker was killed before and during a statement.
+// Citus 13 returns these errors when its worker was killed before and during a statement.
 func TestUnreachableNodeIsNamed(t *testing.T) {
 	t.Parallel()
 	for err, at := range map[*pgconn.PgError]string{

@@ -16,8 +16,8 @@ const (
 	// maxContextMessages and maxContextCalls bound the number of recent messages and calls.
 	maxContextMessages = 200
 	maxContextCalls    = 400
-	// maxContextBytes bounds the texts of the messages, and separately those of the calls: real transfers first, then from
-	// the newest on. The message or call that reaches it is the last one included.
+	// maxContextBytes bounds the texts of the messages and, separately, the texts of the calls: real transfers first, then
+	// from the newest on. The message or call that reaches it is the last one included.
 	maxContextBytes = 256 << 10
 )
 

@@ -67,7 +67,7 @@ func (t *Tenant) BeginChatTurn(ctx context.Context, chatID string, lease time.Du
 }
 
 // claimChat is the statement that claims a chat for a turn. Only the database's clock measures leases, because the
-// clocks of replicas may differ.
+// replicas' clocks may differ.
 var claimChat = pg.NewQuery(func(t *pg.Tables) (string, []string) {
 	return chatAfter(t, t.Update((*model.SimulationChat)(nil)).
 		Set("status = ?", model.SimulationChatStatusReplying).Set("reply_id = ?", pg.Param(3)).

@@ -209,20 +209,17 @@ func (t *Tenant) ConnectTools(ctx context.Context, agentID string, toolIDs ...st
 
 // lockTools locks tools and returns them in the order of the ids.
 func (t tenantTx) lockTools(ctx context.Context, ids []string, strength rowLock) ([]*model.Tool, error) {
-	held := []*model.Tool{}
-	if err := t.db.Select(&held).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).
+	locked := []*model.Tool{}
+	if err := t.db.Select(&locked).Where("id IN (?)", bun.List(ids)).Order("id").For(string(strength)).
 		Scan(ctx); err != nil {
 		return nil, err
 	}
-	return inOrder("tool", ids, held)
+	return inOrder("tool", ids, locked)
 }
 
 // checkSubAgents returns UNPROCESSABLE when a sub-agent of the agent has the technical name of one of the tools.
 func (t tenantTx) checkSubAgents(ctx context.Context, agent *model.Agent, tools []*model.Tool) error {
-	names := make([]string, len(tools))
-	for i, tool := range tools {
-		names[i] = tool.TechnicalName
-	}
+	names := model.Map(tools, func(tool *model.Tool) string { return tool.TechnicalName })
 	clash := []*model.SubAgent{}
 	err := t.db.Select(&clash).Column("technical_name").Where("agent_id = ?", agent.ID).
 		Where("technical_name IN (?)", bun.List(names)).Limit(1).Scan(ctx)

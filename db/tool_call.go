@@ -22,7 +22,7 @@ func (t *Tenant) ToolCallsOfChats(ctx context.Context, chatIDs []string) ([]*mod
 	return pg.Find[*model.ToolCall](ctx, t.db, ToolCallsOfChats, chatIDs)
 }
 
-// DecryptHeaders returns the headers of an endpoint with their secret values. The id is that of its tool or MCP server.
+// DecryptHeaders returns the headers of an endpoint with their secret values. id identifies the tool or MCP server.
 func (t *Tenant) DecryptHeaders(id string, e *model.ToolEndpoint) (map[string]string, error) {
 	headers := map[string]string{}
 	if e == nil || len(e.SealedHeaders) == 0 {

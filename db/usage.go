@@ -106,11 +106,11 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 	if !slices.ContainsFunc(rows, func(e *model.UsageEntry) bool { return e.At.Before(aDayAgo) }) {
 		return nil
 	}
-	kept := []*model.Retention{}
-	if err := t.db.Select(&kept).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(kept) == 0 {
+	retentions := []*model.Retention{}
+	if err := t.db.Select(&retentions).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(retentions) == 0 {
 		return err
 	}
-	return in.KeptFrom(ledgerStart(kept[0].Days))
+	return in.KeptFrom(ledgerStart(retentions[0].Days))
 }
 
 // sumUpLedger replaces some old entries by one for each day, channel, agent and campaign, and returns whether there
@@ -127,10 +127,7 @@ func (t *Tenant) sumUpLedger(ctx context.Context, begin time.Time) (hasMore bool
 		}
 		hasMore = len(entries) == entriesPerPart
 		days, _ := model.SumUsage(entries)
-		sums := make([]*model.UsageEntry, len(days))
-		for i, day := range days {
-			sums[i] = day.Entry()
-		}
+		sums := model.Map(days, func(day *model.UsageDay) *model.UsageEntry { return day.Entry() })
 		w := t.db.Batch()
 		w.Add(addToEntries, nil, columnsOfEntries(sums).values()...)
 		return w.Send(ctx)
@@ -148,10 +145,7 @@ func (t tenantTx) addUsage(ctx context.Context, rows []*model.UsageEntry) (int, 
 	if err := w.Send(ctx); err != nil || len(added) == 0 {
 		return 0, err
 	}
-	keys := make([]string, len(added))
-	for i, entry := range added {
-		keys[i] = entry.IdempotencyKey
-	}
+	keys := model.Map(added, func(entry *model.UsageEntry) string { return entry.IdempotencyKey })
 	slices.Sort(keys)
 	recorded := make([]*model.UsageEntry, 0, len(keys))
 	for _, row := range rows {
@@ -257,12 +251,12 @@ func (t *Tenant) checkDuplicates(ctx context.Context, in model.RecordUsageInput,
 	for i, row := range rows {
 		keys[i], given[row.IdempotencyKey] = row.IdempotencyKey, row
 	}
-	kept := []*model.UsageEntry{}
-	if err := t.db.Select(&kept).Where("idempotency_key IN (?)", bun.List(keys)).Scan(ctx); err != nil {
+	stored := []*model.UsageEntry{}
+	if err := t.db.Select(&stored).Where("idempotency_key IN (?)", bun.List(keys)).Scan(ctx); err != nil {
 		return err
 	}
 	differs := map[string]bool{}
-	for _, entry := range kept {
+	for _, entry := range stored {
 		differs[entry.IdempotencyKey] = !entry.Same(given[entry.IdempotencyKey])
 	}
 	var faults model.Fields

@@ -96,13 +96,15 @@ func (t *Tenant) UpdateWebhook(ctx context.Context, in model.UpdateWebhookInput)
 		func(w *model.Webhook) error { return w.Update(in, now()) })
 }
 
-// RotateWebhookSecret gives a webhook a new secret, which is not shown again.
+// RotateWebhookSecret gives a webhook a new secret, which is not shown again. It returns CONFLICT while an earlier
+// secret is still valid, unless the input ends that one.
 func (t *Tenant) RotateWebhookSecret(ctx context.Context,
-	id string) (rotated *model.Webhook, secret string, err error) {
-	rotated, err = t.changeWebhook(ctx, id, model.AuditActionRotateWebhookSecret, func(w *model.Webhook) (err error) {
-		secret, err = w.Rotate(now(), t.seal)
-		return err
-	})
+	in model.RotateWebhookSecretInput) (rotated *model.Webhook, secret string, err error) {
+	rotated, err = t.changeWebhook(ctx, in.WebhookID, model.AuditActionRotateWebhookSecret,
+		func(w *model.Webhook) (err error) {
+			secret, err = w.Rotate(in, now(), t.seal)
+			return err
+		})
 	return rotated, secret, err
 }
 

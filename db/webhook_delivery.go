@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,9 +19,9 @@ import (
 const (
 	// dispatchInterval is the interval at which a process looks for due messages.
 	dispatchInterval = time.Second
-	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxWebhookWorkersPerCompany those of
-	// one company. The receivers of one company may be slow, and must not delay the others.
-	maxWebhookWorkers, maxWebhookWorkersPerCompany = 256, 4
+	// maxWebhookWorkers bounds the webhooks that a process delivers to at once, and maxFailingWorkers the failing ones of
+	// one company. Failing receivers must not delay others, of any company.
+	maxWebhookWorkers, maxFailingWorkers = 1_024, 4
 	// workerTimeout bounds how long a worker delivers to one webhook. After that, other webhooks get their turn.
 	workerTimeout = 30 * time.Second
 	// messageLease is how long one process may deliver a message before another may. An attempt takes less time, because
@@ -30,6 +31,9 @@ const (
 	postTimeout = 10 * time.Second
 	// recordTimeout bounds the writing of an attempt's result.
 	recordTimeout = 10 * time.Second
+	// forgetInterval is the average number of workers between two deletions of a failing webhook's excess messages. Such a
+	// worker makes one attempt. A deletion reads all messages that wait.
+	forgetInterval = 60
 )
 
 // WebhookRequest is a message to deliver to a webhook.
@@ -43,7 +47,8 @@ type WebhookRequest struct {
 }
 
 // Post makes one attempt to deliver a message. It returns the status of the response, or 0 without a response, and an
-// error unless the status is 2xx. Users who may see the webhook can read the error's text.
+// error unless the status is 2xx. Users who may see the webhook can read the error's text. The error may have a method
+// RetryAfter, which returns how long the receiver wants no further attempt.
 type Post func(ctx context.Context, p WebhookRequest) (status int, err error)
 
 type webhookDispatcher struct {
@@ -53,7 +58,7 @@ type webhookDispatcher struct {
 	log   *slog.Logger
 
 	mu sync.Mutex
-	// inProgress lists the webhooks that a worker is delivering to, by company.
+	// inProgress lists the webhooks that a worker is delivering to, by company, and whether they were failing.
 	inProgress  map[string]map[string]bool
 	workerCount int
 	workers     sync.WaitGroup
@@ -94,15 +99,15 @@ func (o *webhookDispatcher) startWorkers(ctx context.Context) error {
 	errs := []error{err}
 	for _, companyID := range companies {
 		t := o.store.Tenant(companyID)
-		webhooks := []string{}
-		if err := t.db.Select((*model.Webhook)(nil)).Column("id").Where("is_enabled").
+		webhooks := []*model.Webhook{}
+		if err := t.db.Select(&webhooks).Column("id", "failing_since").Where("is_enabled").
 			Where("EXISTS (?)", t.dueDeliveries().Column("id").Where("webhook_id = webhook.id")).OrderExpr("random()").
-			Scan(ctx, &webhooks); err != nil {
+			Scan(ctx); err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		for _, id := range webhooks {
-			o.startWorker(ctx, t, id)
+		for _, w := range webhooks {
+			o.startWorker(ctx, t, w.ID, w.FailingSince != nil)
 		}
 	}
 	return errors.Join(errs...)
@@ -116,18 +121,24 @@ func (t *Tenant) dueDeliveries() *bun.SelectQuery {
 
 // startWorker starts a worker that delivers the webhook's due messages, unless there is one already or there are too
 // many.
-func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookID string) {
+func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookID string, isFailing bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	active := o.inProgress[t.CompanyID()]
-	if active[webhookID] || len(active) >= maxWebhookWorkersPerCompany || o.workerCount >= maxWebhookWorkers {
+	active, failing := o.inProgress[t.CompanyID()], 0
+	for _, isFailing := range active {
+		if isFailing {
+			failing++
+		}
+	}
+	if _, isActive := active[webhookID]; isActive || isFailing && failing >= maxFailingWorkers ||
+		o.workerCount >= maxWebhookWorkers {
 		return
 	}
 	if active == nil {
 		active = map[string]bool{}
 		o.inProgress[t.CompanyID()] = active
 	}
-	active[webhookID] = true
+	active[webhookID] = isFailing
 	o.workerCount++
 	o.workers.Go(func() {
 		defer func() {
@@ -145,9 +156,10 @@ func (o *webhookDispatcher) startWorker(ctx context.Context, t *Tenant, webhookI
 	})
 }
 
-// deliver delivers due messages, the longest overdue first, and deletes excess messages.
+// deliver delivers due messages, the longest overdue first, until the receiver fails. It also deletes excess messages.
 func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID string) error {
-	for start := time.Now(); time.Since(start) < workerTimeout && ctx.Err() == nil; {
+	isDown := false
+	for start := time.Now(); !isDown && time.Since(start) < workerTimeout && ctx.Err() == nil; {
 		to, message, err := t.nextMessage(ctx, webhookID)
 		if err != nil {
 			return err
@@ -155,26 +167,51 @@ func (o *webhookDispatcher) deliver(ctx context.Context, t *Tenant, webhookID st
 		if message == nil {
 			break
 		}
-		request, err := t.requestTo(to, message)
 		var status int
 		at := time.Now()
-		if err == nil {
+		request, failure := t.requestTo(to, message)
+		if failure == nil {
 			posting, cancel := context.WithTimeout(ctx, postTimeout)
-			status, err = o.post(posting, request)
+			status, failure = o.post(posting, request)
 			cancel()
 		}
 		if ctx.Err() != nil {
 			return t.release(ctx, message)
 		}
-		if err := t.record(ctx, webhookID, message, attempted(at, status, err)); err != nil {
+		if err := t.record(ctx, webhookID, message, attemptOf(at, status, failure), retryAfter(failure)); err != nil {
 			return err
 		}
+		isDown = failure != nil && !isRejection(status, failure)
 	}
-	return t.forgetDeliveries(ctx, webhookID)
+	if isDown && rand.IntN(forgetInterval) > 0 {
+		return nil
+	}
+	dropped, err := t.forgetDeliveries(ctx, webhookID)
+	if dropped > 0 {
+		o.log.WarnContext(ctx, "too many webhook messages wait; the oldest have failed", "company", t.CompanyID(),
+			"webhook", webhookID, "messages", dropped)
+	}
+	return err
 }
 
-// attempted returns the record of an attempt.
-func attempted(at time.Time, status int, err error) model.WebhookAttempt {
+// isRejection reports whether the receiver works, but does not want this message. It may accept the next one.
+func isRejection(status int, failure error) bool {
+	return status >= 400 && status < 500 && status != http.StatusTooManyRequests && retryAfter(failure) == 0
+}
+
+// retryAfter returns how long the receiver wants no further attempt.
+func retryAfter(failure error) time.Duration {
+	if later, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](failure); ok {
+		return later.RetryAfter()
+	}
+	return 0
+}
+
+// attemptOf returns the record of an attempt.
+func attemptOf(at time.Time, status int, err error) model.WebhookAttempt {
 	attempt := model.WebhookAttempt{At: at.UTC(), DurationMs: int32(time.Since(at).Milliseconds())}
 	if status != 0 {
 		attempt.Status = new(int32(status))
@@ -192,7 +229,7 @@ func (t *Tenant) nextMessage(ctx context.Context, webhookID string) (*model.Webh
 	if err := t.db.Select(&to).Where("id = ?", webhookID).Where("is_enabled").Scan(ctx); err != nil || len(to) == 0 {
 		return nil, nil, err
 	}
-	next := t.dueDeliveries().Column("id").Where("webhook_id = ?", webhookID).Order("due_at", "id").Limit(1).
+	next := t.dueDeliveries().Column("id").Where("webhook_id = ?", webhookID).Order("due_at").Limit(1).
 		For("UPDATE SKIP LOCKED")
 	err := t.db.Update((*model.WebhookDelivery)(nil)).Set("claim = claim + 1").Set("due_at = ?", now().Add(messageLease)).
 		Where("id = (?)", next).Returning("*").Scan(ctx, &messages)
@@ -222,7 +259,7 @@ func (t *Tenant) requestTo(to *model.Webhook, message *model.WebhookDelivery) (W
 
 // record saves an attempt at a message, unless another process has the message by now, or it was deleted.
 func (t *Tenant) record(ctx context.Context, webhookID string, message *model.WebhookDelivery,
-	attempt model.WebhookAttempt) error {
+	attempt model.WebhookAttempt, wait time.Duration) error {
 	// The record must be written even while the program is shutting down.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -239,7 +276,7 @@ func (t *Tenant) record(ctx context.Context, webhookID string, message *model.We
 			return err
 		}
 		failing, isEnabled := to.FailingSince, to.IsEnabled
-		stored.Record(to, attempt, rand.Float64(), now())
+		stored.Record(to, attempt, wait, rand.Float64(), now())
 		if _, err := t.db.Update(stored).Column("status", "attempts", "failures", "due_at").WherePK().Exec(ctx); err != nil {
 			return err
 		}
@@ -258,13 +295,25 @@ func (t *Tenant) release(ctx context.Context, message *model.WebhookDelivery) er
 		Where("claim = ?", message.Claim).Where("status = ?", model.WebhookDeliveryStatusPending))
 }
 
-// forgetDeliveries deletes excess and expired messages of a webhook.
-func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) error {
-	deliveries := func() *bun.SelectQuery {
-		return t.db.Select((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID)
+// forgetDeliveries deletes expired messages of a webhook, and all but the last that no longer wait. If too many wait,
+// the oldest fail. It returns their number.
+func (t *Tenant) forgetDeliveries(ctx context.Context, webhookID string) (dropped int64, err error) {
+	// excess is the condition of messages that are older than the last ones in a state.
+	excess := func(state string, most int64) (string, *bun.SelectQuery) {
+		return state + " AND (created_at, id) <= (?)", t.db.Select((*model.WebhookDelivery)(nil)).
+			Column("created_at", "id").Where("webhook_id = ?", webhookID).Where(state).
+			OrderExpr("created_at DESC, id DESC").Offset(most).Limit(1)
 	}
-	last := deliveries().Column("created_at", "id").OrderExpr("created_at DESC, id DESC").
-		Offset(model.MaxDeliveries).Limit(1)
-	return exec(ctx, t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
-		Where("created_at < ? OR (created_at, id) <= (?)", model.DeliveriesStoredSince(now()), last))
+	condition, last := excess("status = 'Pending'", model.MaxWaitingDeliveries)
+	result, err := t.db.Update((*model.WebhookDelivery)(nil)).Set("status = ?", model.WebhookDeliveryStatusFailed).
+		Set("due_at = NULL").Where("webhook_id = ?", webhookID).Where(condition, last).Exec(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if dropped, err = result.RowsAffected(); err != nil {
+		return 0, err
+	}
+	condition, last = excess("status <> 'Pending'", model.MaxDeliveries)
+	return dropped, exec(ctx, t.db.Delete((*model.WebhookDelivery)(nil)).Where("webhook_id = ?", webhookID).
+		Where("created_at < ? OR "+condition, model.DeliveriesStoredSince(now()), last))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -66,9 +67,12 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	to.take()
 
 	// Both secrets are valid for a day.
-	_, next, err := tenant.RotateWebhookSecret(t.Context(), hook.ID)
+	rotation := model.RotateWebhookSecretInput{WebhookID: hook.ID}
+	_, next, err := tenant.RotateWebhookSecret(t.Context(), rotation)
 	require.NoError(t, err)
 	require.NotEqual(t, secret, next)
+	_, _, err = tenant.RotateWebhookSecret(t.Context(), rotation)
+	require.Contains(t, fails(t, err, model.Conflict), "end it now with replacePrevious: true")
 	_, err = tenant.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
 	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
@@ -82,6 +86,11 @@ func TestMessagesAreDeliveredOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
 	require.Len(t, to.requests[0].Keys, 1)
+	_, _, err = tenant.RotateWebhookSecret(t.Context(), rotation)
+	require.NoError(t, err)
+	rotation.ReplacePrevious = true
+	_, _, err = tenant.RotateWebhookSecret(t.Context(), rotation)
+	require.NoError(t, err)
 }
 
 func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
@@ -94,8 +103,9 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	_, err := tenant.SendTestWebhook(t.Context(), hook.ID)
 	require.NoError(t, err)
 	to := &receiver{status: http.StatusInternalServerError, err: errors.New("the webhook answered 500")}
+	to.err = later{to.err}
 	waited := time.Duration(0)
-	for range 10 {
+	for n := range 10 {
 		require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
 		require.NoError(t, db.DeliverOnce(t.Context(), store, to.post), "nothing is due")
 		require.Len(t, to.take(), 1)
@@ -103,6 +113,10 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 		require.Equal(t, model.WebhookDeliveryStatusPending, d.Status)
 		wait := time.Until(*d.NextAttemptAt)
 		require.Greater(t, wait, time.Second)
+		if n == 0 {
+			require.Greater(t, wait, 10*time.Minute, "the receiver asked for it")
+			to.err = errors.New("the webhook answered 500")
+		}
 		waited += wait
 		_, err := conn.Exec(t.Context(), "UPDATE webhook_deliveries SET due_at = now()")
 		require.NoError(t, err)
@@ -152,6 +166,41 @@ func TestMessagesAreRetriedUntilTheWebhookIsDisabled(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, stored.IsEnabled)
 }
+
+// A receiver that rejects some messages gets the others at once.
+func TestRejectedMessagesDoNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
+	tenant, _ := newCompany(t, store)
+	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	for range 5 {
+		_, err := tenant.SendTestWebhook(t.Context(), hook.ID)
+		require.NoError(t, err)
+	}
+	for _, test := range []struct {
+		status int
+		err    error
+		most   int
+	}{
+		{http.StatusTooManyRequests, errors.New("the webhook answered 429"), 1},
+		{http.StatusForbidden, later{errors.New("the webhook answered 403")}, 1},
+		{http.StatusServiceUnavailable, errors.New("the webhook answered 503"), 1},
+		{0, errors.New("the webhook did not answer"), 1},
+		{http.StatusBadRequest, errors.New("the webhook answered 400"), 5},
+	} {
+		_, err := db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET due_at = now() WHERE "+
+			"company_id = '"+tenant.CompanyID()+"'")
+		require.NoError(t, err)
+		to := &receiver{status: test.status, err: test.err}
+		require.NoError(t, db.DeliverOnce(t.Context(), store, to.post))
+		require.Len(t, to.take(), test.most, test.status)
+	}
+}
+
+// later is the error of a receiver that asks for a pause.
+type later struct{ error }
+
+func (later) RetryAfter() time.Duration { return 15 * time.Minute }
 
 // A process is killed, or stops, during a delivery.
 func TestMessagesOfAnEndedProcessAreDelivered(t *testing.T) {
@@ -214,33 +263,59 @@ func TestMessagesOfAKilledProcessAreDelivered(t *testing.T) {
 	require.Len(t, d.Attempts, 1)
 }
 
-// A company whose receivers do not answer does not delay other companies.
-func TestSlowWebhooksDelayOnlyTheirCompany(t *testing.T) {
+// Webhooks whose receivers do not answer delay only each other.
+func TestFailingWebhooksDelayOnlyEachOther(t *testing.T) {
 	t.Parallel()
 	store := dbtest.Open(t, dbtest.URL(t), dbtest.Options())
-	slow, _ := newCompany(t, store)
-	quick, _ := newCompany(t, store)
-	for range 6 {
-		hook, _ := newWebhook(t, slow, model.WebhookEventBudgetWarned)
-		_, err := slow.SendTestWebhook(t.Context(), hook.ID)
-		require.NoError(t, err)
-	}
-	hook, _ := newWebhook(t, quick, model.WebhookEventBudgetWarned)
-	ping, err := quick.SendTestWebhook(t.Context(), hook.ID)
-	require.NoError(t, err)
-	delivered, atOnce := make(chan struct{}), make(chan struct{}, 10)
-	require.NoError(t, db.DeliverOnce(t.Context(), store, func(ctx context.Context, p db.WebhookRequest) (int, error) {
-		if p.ID == ping.ID {
-			close(delivered)
+	tenant, _ := newCompany(t, store)
+	other, _ := newCompany(t, store)
+	good := sync.WaitGroup{}
+	isGood := map[string]bool{}
+	var mu sync.Mutex
+	attempts := 0
+	post := func(ctx context.Context, p db.WebhookRequest) (int, error) {
+		mu.Lock()
+		attempts++
+		mu.Unlock()
+		if isGood[p.ID] {
+			good.Done()
 			return http.StatusOK, nil
 		}
-		atOnce <- struct{}{}
+		delivered := make(chan struct{})
+		go func() { good.Wait(); close(delivered) }()
 		select {
 		case <-delivered:
 		case <-ctx.Done():
+			t.Error("the other webhooks wait for this one")
 		}
-		return http.StatusOK, ctx.Err()
-	}))
-	require.Len(t, atOnce, 4, "of one company")
-	require.Equal(t, model.WebhookDeliveryStatusDelivered, deliveriesOf(t, quick, hook.ID)[0].Status)
+		return 0, errors.New("it did not answer in time")
+	}
+	send := func(tenant *db.Tenant, id string) string {
+		ping, err := tenant.SendTestWebhook(t.Context(), id)
+		require.NoError(t, err)
+		return ping.ID
+	}
+	for range 6 {
+		hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+		for range 3 {
+			send(tenant, hook.ID)
+		}
+	}
+	for _, tenant := range []*db.Tenant{tenant, other} {
+		hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+		isGood[send(tenant, hook.ID)] = true
+	}
+	good.Add(len(isGood))
+	require.NoError(t, db.DeliverOnce(t.Context(), store, post))
+	failing, err := tenant.Webhooks(t.Context())
+	require.NoError(t, err)
+	failing = slices.DeleteFunc(failing, func(w *model.Webhook) bool { return w.FailingSince == nil })
+	require.Len(t, failing, 6, "each had one attempt, and none of the others waited for its further messages")
+
+	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	isGood[send(tenant, hook.ID)] = true
+	good.Add(1)
+	before := attempts
+	require.NoError(t, db.DeliverOnce(t.Context(), store, post))
+	require.Equal(t, 4+1, attempts-before, "four failing ones, and the good one")
 }

@@ -50,8 +50,8 @@ func (t tenantTx) enqueueEvent(ctx context.Context, webhookIDs []string, event m
 		Returning("NULL"))
 }
 
-// enqueueExecutionEvents writes messages about those of the executions that are finished. The transaction has already
-// written the final states of their runs.
+// enqueueExecutionEvents writes messages about the finished executions. The transaction has already written the final
+// states of their runs.
 func (t tenantTx) enqueueExecutionEvents(ctx context.Context, executions []*model.AgentTestExecution) error {
 	finished := slices.DeleteFunc(slices.Clone(executions),
 		func(e *model.AgentTestExecution) bool { return !e.IsFinished() })
@@ -139,17 +139,14 @@ func (t *Tenant) addSchedule(ctx context.Context, ended *model.ExecutionEnded, i
 	return nil
 }
 
-// newlyFailing returns those of the execution's failed tests that passed before. A test passed if none of its runs
-// failed in the newest earlier execution that judged it.
+// newlyFailing returns the failed tests of the execution that passed before. A test passed if none of its runs failed
+// in the newest earlier execution that judged it.
 func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExecution,
 	failed []model.EventTest) ([]model.EventTest, error) {
 	if len(failed) == 0 {
 		return nil, nil
 	}
-	ids := make([]string, len(failed))
-	for i, test := range failed {
-		ids[i] = test.ID
-	}
+	ids := model.Map(failed, func(test model.EventTest) string { return test.ID })
 	before := t.db.Select((*model.AgentTestRun)(nil)).ColumnExpr("?TableAlias.execution_id, ?TableAlias.created_at").
 		Where("?TableAlias.test_id = parent.id").Where(countsInHistory).Where("?TableAlias.created_at < ?",
 		execution.CreatedAt).
@@ -163,10 +160,7 @@ func (t *Tenant) newlyFailing(ctx context.Context, execution *model.AgentTestExe
 			"?TableAlias.created_at", before).
 		GroupExpr("parent.id").Having("NOT bool_or(?TableAlias.status = ?)", model.AgentTestRunStatusFailed).
 		Scan(ctx, &passed)
-	hasPassed := make(map[string]bool, len(passed))
-	for _, id := range passed {
-		hasPassed[id] = true
-	}
+	hasPassed := model.MapOf(passed, func(id string) (string, bool) { return id, true })
 	return slices.DeleteFunc(failed, func(test model.EventTest) bool { return !hasPassed[test.ID] }), err
 }
 

@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -170,6 +171,45 @@ func TestWebhooksReceiveDocumentAndBudgetEvents(t *testing.T) {
 	require.Equal(t, false, data[2]["isExhausted"])
 }
 
+// A message that waits is never deleted, however many are newer. Above a bound, the oldest fail.
+func TestWaitingMessagesAreStored(t *testing.T) {
+	t.Parallel()
+	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), dbtest.Options()))
+	hook, _ := newWebhook(t, tenant, model.WebhookEventBudgetWarned)
+	add := func(status string, first, last int) {
+		t.Helper()
+		_, err := db.Raw(tenant).ExecContext(t.Context(), fmt.Sprintf(
+			`INSERT INTO webhook_deliveries (company_id, id, webhook_id, type, payload, status, attempts, failures, claim,
+				created_at, due_at)
+			SELECT '%s', 'msg_' || n, '%s', 'webhook.ping', '{}', '%[3]s', '[]', 0, 0, now() - n * interval '1 second',
+				CASE '%[3]s' WHEN 'Pending' THEN now() END FROM generate_series(%d, %d) AS n`,
+			tenant.CompanyID(), hook.ID, status, first, last))
+		require.NoError(t, err)
+	}
+	forget := func(dropped, waiting, failed, delivered int) {
+		t.Helper()
+		count, err := db.ForgetDeliveries(t.Context(), tenant, hook.ID)
+		require.NoError(t, err)
+		require.EqualValues(t, dropped, count)
+		for status, stored := range map[model.WebhookDeliveryStatus]int{model.WebhookDeliveryStatusPending: waiting,
+			model.WebhookDeliveryStatusFailed: failed, model.WebhookDeliveryStatusDelivered: delivered} {
+			total, err := tenant.Count(t.Context(), db.DeliveriesOfWebhooks, db.DeliveriesWithStatus(&status),
+				[]string{hook.ID})
+			require.NoError(t, err)
+			require.EqualValues(t, stored, total[hook.ID], status)
+		}
+	}
+	add("Delivered", 1, 1_100)
+	add("Pending", 1_101, 3_100)
+	forget(0, 2_000, 0, model.MaxDeliveries)
+	add("Pending", 3_101, 1_100+model.MaxWaitingDeliveries+7)
+	_, err := db.Raw(tenant).ExecContext(t.Context(), "DELETE FROM webhook_deliveries WHERE company_id = '"+
+		tenant.CompanyID()+"' AND status = 'Delivered'")
+	require.NoError(t, err)
+	forget(7, model.MaxWaitingDeliveries, 7, 0)
+	forget(0, model.MaxWaitingDeliveries, 7, 0)
+}
+
 func TestWebhooksAreBounded(t *testing.T) {
 	t.Parallel()
 	tenant, _ := newCompany(t, dbtest.Open(t, dbtest.URL(t), dbtest.Options()))
@@ -181,14 +221,17 @@ func TestWebhooksAreBounded(t *testing.T) {
 		SELECT '`+tenant.CompanyID()+`', 'msg_' || n, '`+hook.ID+`', 'webhook.ping', '{}', 'Delivered', '[]', 0, 0, now() - n * interval '20 minutes'
 		FROM generate_series(1, 1100) AS n`)
 	require.NoError(t, err)
-	require.NoError(t, db.ForgetDeliveries(t.Context(), tenant, hook.ID))
+	dropped, err := db.ForgetDeliveries(t.Context(), tenant, hook.ID)
+	require.NoError(t, err)
+	require.Zero(t, dropped)
 	count, err := tenant.Count(t.Context(), db.DeliveriesOfWebhooks, nil, []string{hook.ID})
 	require.NoError(t, err)
 	require.EqualValues(t, model.MaxDeliveries, count[hook.ID])
 	_, err = db.Raw(tenant).ExecContext(t.Context(), "UPDATE webhook_deliveries SET created_at = now() - interval '31 "+
 		"days' WHERE company_id = '"+tenant.CompanyID()+"' AND id <> 'msg_1'")
 	require.NoError(t, err)
-	require.NoError(t, db.ForgetDeliveries(t.Context(), tenant, hook.ID))
+	_, err = db.ForgetDeliveries(t.Context(), tenant, hook.ID)
+	require.NoError(t, err)
 	require.Len(t, deliveriesOf(t, tenant, hook.ID), 1)
 
 	for range model.MaxWebhooks - 1 {

@@ -99,11 +99,7 @@ func (t tenantTx) changeQueue(ctx context.Context, change queue.Change) (next []
 }
 
 func (t *Tenant) jobs(kind string, ids []string) []queue.Job {
-	jobs := make([]queue.Job, len(ids))
-	for i, id := range ids {
-		jobs[i] = queue.Job{CompanyID: t.CompanyID(), Kind: kind, ID: id}
-	}
-	return jobs
+	return model.Map(ids, func(id string) queue.Job { return queue.Job{CompanyID: t.CompanyID(), Kind: kind, ID: id} })
 }
 
 // cleanupInterval is how often a process looks for expired responses of requests and other expired data.

@@ -89,7 +89,7 @@ func (t *turn) resume(call *model.ToolCall) {
 // ContinueChat answers the contact in a chat whose turn ended while a call waited for a person. It does nothing if the
 // chat has ended or was deleted, or if another turn holds the chat or has answered already.
 func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ int32) error {
-	held, err := t.BeginChatTurn(ctx, id, lease)
+	claimed, err := t.BeginChatTurn(ctx, id, lease)
 	if known, ok := errors.AsType[*model.Error](err); ok &&
 		(known.Code == model.NotFound || known.Code == model.Conflict) {
 		return nil
@@ -97,11 +97,11 @@ func (e *Engine) ContinueChat(ctx context.Context, t *db.Tenant, id string, _ in
 	if err != nil {
 		return &db.Later{In: time.Second, Err: err}
 	}
-	s := &chatTurn{Engine: e, tenant: t, turn: held, isWorkers: true}
-	if held.Chat.WaitingText == nil {
-		return held.Release(ctx, nil)
+	s := &chatTurn{Engine: e, tenant: t, turn: claimed, isWorkers: true}
+	if claimed.Chat.WaitingText == nil {
+		return claimed.Release(ctx, nil)
 	}
 	// A failure is announced to followers and logged. The contact can send the message again.
-	_, _, _ = s.run(ctx, *held.Chat.WaitingText)
+	_, _, _ = s.run(ctx, *claimed.Chat.WaitingText)
 	return nil
 }

@@ -40,24 +40,24 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 }
 
-// answer lets the agent answer the message while the turn holds the chat. It stores both messages and the calls.
+// answer runs the agent on the message while the turn holds the chat. It stores both messages and the calls.
 func (s *chatTurn) answer(ctx context.Context, message *model.SimulationChatMessage) (*model.SimulationChatMessage,
 	*model.SimulationChat, error) {
 	conversation, err := s.load(ctx, message)
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err := s.runConversation(ctx, conversation)
+	reply, err := s.runConversation(ctx, conversation)
 	if err != nil {
 		s.turn.Spent = s.Spent(s.agent, &s.meter, 0)
 		return nil, nil, err
 	}
 	answer := &model.SimulationChatMessage{
-		Text: said.Text, Timestamp: Now(), IsConversationEnded: said.EndReason != nil, EndReason: said.EndReason,
-		Citations: said.citations,
+		Text: reply.Text, Timestamp: Now(), IsConversationEnded: reply.EndReason != nil, EndReason: reply.EndReason,
+		Citations: reply.citations,
 	}
 	s.turn.Spent = s.Spent(s.agent, &s.meter, 1)
-	answer.Usage = s.usageOf(said, &s.meter, s.turn.Spent.Credits)
+	answer.Usage = s.usageOf(reply, &s.meter, s.turn.Spent.Credits)
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	chat, err := s.turn.Finish(ctx, message, answer, s.calls)

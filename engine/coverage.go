@@ -150,7 +150,7 @@ type survey struct {
 	calls []*model.CallCoverage
 	// listed has the agents that were reached so far.
 	listed map[string]bool
-	// next holds the agents of the next level, and reached those of all levels but the first.
+	// next holds the agents of the next level, and reached the agents of all levels except the first.
 	next, reached []delegationNode
 }
 

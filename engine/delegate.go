@@ -12,9 +12,9 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// delegate lets a sub-agent answer a request in its own conversation, and returns the answer. The sub-agent gets the
-// known facts about the contact, under the same names, and values for its own system fields. Followers do not see its
-// text, but its calls are announced and recorded.
+// delegate asks a sub-agent, in a conversation of its own, and returns the answer. The sub-agent gets the known facts
+// about the contact, under the same names, and values for its own system fields. Followers do not see its text, but its
+// calls are announced and recorded.
 func (c *conversation) delegate(ctx context.Context, call *call, emit func(event)) (string, error) {
 	sub := call.target.subAgent
 	if slices.Contains(c.path, sub.DelegateAgentID) {

@@ -44,8 +44,8 @@ type Options struct {
 	MaxModelCalls int
 	// Caller calls the endpoints of tools and the telephony provider. Nil means a Caller with default settings.
 	Caller *endpoint.Caller
-	// Samples answer calls instead of the endpoints of tools, unless the chat has a mock with a result. Their keys are
-	// methods and addresses, such as "GET https://api.example.com/orders".
+	// Samples answer calls instead of tool endpoints, unless the chat has a mock with a result. Their keys are methods and
+	// addresses, such as "GET https://api.example.com/orders".
 	Samples map[string]*model.Mock
 	// TransferWebhook is the address of the telephony provider. It may be empty.
 	TransferWebhook string
@@ -59,8 +59,8 @@ type Options struct {
 	Log *slog.Logger
 	// TraceID returns the identifier of the context's request, for the log. Nil means none.
 	TraceID func(context.Context) string
-	// ObserveCall is called before a real call of a tool or a transfer. The call uses the returned context. The
-	// returned function is called with the call's error when the call ends. ObserveCall may be nil.
+	// ObserveCall is called before a real tool call or a transfer. The call uses the returned context. The returned
+	// function is called with the call's error when the call ends. ObserveCall may be nil.
 	ObserveCall func(ctx context.Context, technicalName string) (context.Context, func(error))
 }
 

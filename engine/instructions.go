@@ -21,18 +21,12 @@ func (e *Engine) InstructionsOfChats(ctx context.Context, t *db.Tenant, ids []st
 	if err != nil {
 		return nil, err
 	}
-	agentIDs := make([]string, len(chats))
-	for i, row := range chats {
-		agentIDs[i] = row.(*model.SimulationChat).AgentID
-	}
+	agentIDs := model.Map(chats, func(row model.Row) string { return row.(*model.SimulationChat).AgentID })
 	found, err := t.AgentsByID(ctx, model.Unique(agentIDs), "prompt")
 	if err != nil {
 		return nil, err
 	}
-	agents := make(map[string]*model.Agent, len(found))
-	for _, agent := range found {
-		agents[agent.ID] = agent
-	}
+	agents := model.MapOf(found, func(agent *model.Agent) (string, *model.Agent) { return agent.ID, agent })
 	instructions := make(map[string]Instructions, len(chats))
 	for _, row := range chats {
 		chat := row.(*model.SimulationChat)

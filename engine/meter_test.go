@@ -65,7 +65,7 @@ func TestMeterCountsTokens(t *testing.T) {
 	spent := e.Spent(&model.Agent{ID: "agent_1", Channel: model.ChannelWeb}, &m, 2)
 	require.Equal(t, &model.UsageEntry{AgentID: "agent_1", Channel: model.ChannelWeb, Credits: 10 + 107 + 240}, spent)
 
-	// Each model has its own prices, and a price for cached tokens. The price of messages is that of the agent's model.
+	// Each model has its own prices, and a price for cached tokens. The agent's model has the price of messages.
 	cheap := Choice{Model: llm.Named(counting{}, "cheap"), Prices: model.Prices{Message: 1, InputTokens: 1_000,
 		CachedTokens: new(model.Credits(100))}}
 	e = New(counting{}, Options{Prices: e.prices, Choices: []Choice{cheap}})

@@ -57,7 +57,8 @@ func (e *Engine) Rehearse(ctx context.Context, t *db.Tenant, run *model.AgentTes
 // Skipped returns the sum of the simulated delays that were skipped so far.
 func (r *Rehearsal) Skipped() time.Duration { return time.Duration(r.skipped.Load()) }
 
-// speaker returns the agent of the snapshot with what it has now. A variant's settings replace those of its chat.
+// speaker returns the agent of the snapshot with what it has now. A variant's settings replace the settings of the
+// chat.
 func (r *Rehearsal) speaker() (*Speaker, error) {
 	s, err := r.load()
 	if err != nil {
@@ -98,7 +99,7 @@ func (s *Speaker) Targets() (targets []rules.Target) {
 	return targets
 }
 
-// Answer lets the agent answer the contact's last message. It also returns the calls, even with an error. The error is
+// Answer returns the agent's answer to the contact's last message, and the calls, even with an error. The error is
 // UPSTREAM_FAILED if the language model failed.
 func (r *Rehearsal) Answer(ctx context.Context, situation Situation) (*Reply, []*model.ToolCall, error) {
 	s, err := r.speaker()
@@ -121,11 +122,11 @@ func (r *Rehearsal) Answer(ctx context.Context, situation Situation) (*Reply, []
 		checks:    e.checks,
 		variables: situation.Values, mocking: r.mocking, samples: e.samples,
 	}
-	said, calls, err := next.rehearse(ctx, s, situation)
-	if said != nil {
-		said.Usage = *e.usageOf(said, counted, e.Spent(s.Agent, counted, 1).Credits)
+	reply, calls, err := next.rehearse(ctx, s, situation)
+	if reply != nil {
+		reply.Usage = *e.usageOf(reply, counted, e.Spent(s.Agent, counted, 1).Credits)
 	}
-	return said, calls, err
+	return reply, calls, err
 }
 
 // Situation is the state of a conversation when it is the agent's turn.
@@ -137,8 +138,8 @@ type Situation struct {
 	Calls []*model.ToolCall
 }
 
-// rehearse lets the agent answer in a test as in a chat. It also returns the calls, even with an error. A turn can be
-// used only once.
+// rehearse returns the agent's answer in a test, as in a chat, and the calls, even with an error. A turn can be used
+// only once.
 func (t *turn) rehearse(ctx context.Context, s *Speaker, at Situation) (*Reply, []*model.ToolCall, error) {
 	messages := make([]*model.SimulationChatMessage, len(at.Messages))
 	for i, m := range at.Messages {

@@ -76,7 +76,7 @@ func (e *Engine) StartSimulationChat(ctx context.Context, t *db.Tenant,
 	return chat, t.CreateSimulationChat(ctx, chat, first...)
 }
 
-// SendSimulationMessage lets the agent answer the contact's message. It returns the chat after the reply, and both
+// SendSimulationMessage sends the contact's message to the agent. It returns the chat after the reply, and both
 // messages. The error is CONFLICT if the chat has ended or ends during the turn, or if another message is being
 // answered. It is UPSTREAM_FAILED if the language model failed. But if the model had already transferred the contact or
 // ended the conversation, the chat ends with the text so far. A real transfer is recorded even if ctx has ended. After
@@ -87,19 +87,19 @@ func (e *Engine) SendSimulationMessage(ctx context.Context, t *db.Tenant,
 	if err := in.Validate(); err != nil {
 		return nil, nil, err
 	}
-	held, err := t.BeginChatTurn(ctx, in.SimulationChatID, lease)
+	claimed, err := t.BeginChatTurn(ctx, in.SimulationChatID, lease)
 	if err != nil {
 		return nil, nil, err
 	}
-	if waiting := held.Chat.WaitingText; waiting != nil && *waiting != in.Text {
-		if err := held.KeepWaiting(ctx); err != nil {
+	if waiting := claimed.Chat.WaitingText; waiting != nil && *waiting != in.Text {
+		if err := claimed.KeepWaiting(ctx); err != nil {
 			writing, cancel := detached(ctx)
 			defer cancel()
 			// The message may be saved already, or still wait. Release would undo that.
-			return nil, nil, errors.Join(err, held.Suspend(writing, nil))
+			return nil, nil, errors.Join(err, claimed.Suspend(writing, nil))
 		}
 	}
-	return (&chatTurn{Engine: e, tenant: t, turn: held}).run(ctx, in.Text)
+	return (&chatTurn{Engine: e, tenant: t, turn: claimed}).run(ctx, in.Text)
 }
 
 // run answers the text, and fails the turn if there is no answer.

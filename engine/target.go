@@ -86,7 +86,7 @@ func (t *target) setEffect(denied, possible bool) *target {
 	return t
 }
 
-// sample lets the sample of a tool's endpoint answer the calls, if there is one. The sample replaces real calls, and a
+// sample makes the sample of a tool's endpoint answer the calls, if there is one. The sample replaces real calls, and a
 // mock that has neither a result nor rules.
 func (t *target) sample(samples map[string]*model.Mock) *target {
 	if t.tool == nil || t.tool.Endpoint == nil {

@@ -46,12 +46,12 @@ func (t *turn) conversation(s *Speaker, variables content.Values, mocking *model
 	if err != nil {
 		return nil, err
 	}
-	voice, err := t.chooseModel(s.Agent)
+	chosen, err := t.chooseModel(s.Agent)
 	if err != nil {
 		return nil, err
 	}
 	c := &conversation{
-		turn: t, model: voice, targets: map[string]*target{}, variables: variables, unknown: unknown,
+		turn: t, model: chosen, targets: map[string]*target{}, variables: variables, unknown: unknown,
 		channel:  s.Agent.Channel,
 		language: s.Agent.Language,
 		prompt:   prompt, instruction: instruction, req: llm.Request{System: prompt + instruction},
@@ -74,9 +74,9 @@ func (c *conversation) offer(t *target) {
 		Parameters: t.parameters})
 }
 
-// events lets the agent answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED for any failure of
-// the model, or ctx's error. Every call ends before the sequence does. After a real transfer there is a reply even if
-// ctx ended, because the contact has left.
+// events returns the events of the agent's answer. The sequence ends with the reply, or with an error: UPSTREAM_FAILED
+// for any failure of the model, or ctx's error. Every call ends before the sequence does. After a real transfer there
+// is a reply even if ctx ended, because the contact has left.
 func (c *conversation) events(ctx context.Context) iter.Seq2[event, error] {
 	return func(yield func(event, error) bool) {
 		elapsed := c.stopwatch()
@@ -114,10 +114,10 @@ func (t *turn) stopwatch() func() float64 {
 }
 
 // errConsumerStopped is returned when the consumer of the events stops the turn.
-var errConsumerStopped = errors.New("left")
+var errConsumerStopped = errors.New("the consumer of the events stopped")
 
 // reply asks the knowledge base, then the model until it has an answer, and carries out its calls. emit gets all events
-// but the reply, one at a time, and returns whether it wants more. After a transfer or the end of the conversation,
+// except the reply, one at a time, and returns whether it wants more. After a transfer or the end of the conversation,
 // there is a reply even if the model fails, because neither must be repeated.
 func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply, error) {
 	if c.knowledge != nil && c.endReason == nil {
@@ -127,9 +127,9 @@ func (c *conversation) reply(ctx context.Context, emit func(event) bool) (*Reply
 	}
 	for asked := 1; asked <= c.limits.modelCalls; asked++ {
 		calls, err := c.streamAnswer(ctx, emit)
-		isLeft := err != nil && (errors.Is(err, errConsumerStopped) || ctx.Err() != nil)
+		hasStopped := err != nil && (errors.Is(err, errConsumerStopped) || ctx.Err() != nil)
 		switch {
-		case c.endReason != nil && !isLeft:
+		case c.endReason != nil && !hasStopped:
 			return c.endReply(err, emit)
 		case err != nil:
 			return nil, err

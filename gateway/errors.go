@@ -118,10 +118,7 @@ func splitPath(ctx context.Context, path ast.Path) (field ast.Path, argument str
 	if name == "input" && len(rest) > 1 {
 		rest = rest[1:]
 	}
-	steps := make([]string, len(rest))
-	for i, step := range rest {
-		steps[i] = fmt.Sprint(step)
-	}
+	steps := model.Map(rest, func(step ast.PathElement) string { return fmt.Sprint(step) })
 	return path[:begins], strings.Join(steps, ".")
 }
 

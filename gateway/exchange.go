@@ -99,8 +99,8 @@ func (x exchange) reject(response *graphql.Response) {
 	writeResponse(x.w, status, x.accept.single, response)
 }
 
-// respondExecuted sends the response of an operation. If it was not executed and has no data, the status is that of the
-// first error. Otherwise it is 200 even with errors, or 503 if isUnavailable.
+// respondExecuted sends the response of an operation. If it was not executed and has no data, the first error
+// determines the status. Otherwise it is 200 even with errors, or 503 if isUnavailable.
 func (x exchange) respondExecuted(operation *ast.OperationDefinition, response *graphql.Response) {
 	status := http.StatusOK
 	switch {

@@ -32,8 +32,8 @@ type Slots interface {
 }
 
 // heavy is an extension that queues heavy operations. Each uses a processor for tens of milliseconds, and one company's
-// operations must not delay those of all others. Operations that use a model mostly wait, but hold memory for minutes.
-// They queue for slots of their own.
+// operations must not delay all others. Operations that use a model mostly wait, but hold memory for minutes. They
+// queue for slots of their own.
 type heavy struct {
 	extensionBase
 	// slots are for heavy operations, and models for those that use a model. Nil means no bound.

@@ -40,7 +40,8 @@ func TestOnlyHeavyOperationsQueue(t *testing.T) {
 		operation ast.Operation
 		root      ast.SelectionSet
 		cost      int
-		// takes says that it needs a slot of heavy operations, and waits that it needs one of those that use a model.
+		// takes is set if it needs a slot of heavy operations. waits is set if it needs a slot of operations that use a
+		// model.
 		takes, waits bool
 	}{
 		{"a heavy query", ast.Query, field(), heavyCost, true, false},

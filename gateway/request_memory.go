@@ -10,7 +10,7 @@ import (
 )
 
 // requestMemory counts the bytes of request bodies and messages that are held, from their arrival until the request is
-// answered or the message handled. All together have a bound, and those of one company half of it.
+// answered or the message handled. They have a bound in total, and half of it for each company.
 type requestMemory struct {
 	bound int64
 
@@ -87,9 +87,9 @@ func (b *heldBody) release() {
 	}
 }
 
-// countBody lets the memory count the body of a request. The function release must be called once the request is
-// answered. If the body was refused, the client gets the response at once, and release reads the rest of the body until
-// the read deadline: a client that still sends when the connection closes would not see the response.
+// countBody counts the body of a request. The function release must be called once the request is answered. If the body
+// was refused, the client gets the response at once, and release reads the rest of the body until the read deadline: a
+// client that still sends when the connection closes would not see the response.
 func (s *Server) countBody(w http.ResponseWriter, r *http.Request) (release func()) {
 	if r.ContentLength >= 0 && r.ContentLength <= smallBody {
 		return func() {}
@@ -100,7 +100,8 @@ func (s *Server) countBody(w http.ResponseWriter, r *http.Request) (release func
 	body.refused = func() {
 		isRefused = true
 		w.Header().Set("Retry-After", retryAfter)
-		_ = control.EnableFullDuplex() // or net/http would read the rest first
+		w.Header().Set("Connection", "close") // what remains of the body must not be read as the next request
+		_ = control.EnableFullDuplex()        // or net/http would read the rest first
 	}
 	r.Body = struct {
 		io.Reader

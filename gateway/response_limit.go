@@ -78,7 +78,7 @@ type responseSize struct {
 	isOver, isBusy, isLong atomic.Bool
 	// isMutation is set for a mutation, whose error must not suggest a retry.
 	isMutation bool
-	// out counts the bytes of this response together with those of other responses.
+	// out counts the bytes of this response and of other responses.
 	out *outgoing
 	// document is the text of a query, and "" for other operations.
 	document string
@@ -105,6 +105,9 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 			size.maxWork = 0 // The cost bounds operations that read only the schema.
 		}
 	}
+	if size.isMutation {
+		size.maxWork = 0 // The cost bounds mutations before they change anything.
+	}
 	if out.isHopeless(size.document) {
 		return &graphql.Response{Errors: gqlerror.List{publicError(ctx, model.Errorf(model.Unavailable, busyMessage))}}
 	}
@@ -122,25 +125,30 @@ func (l responseLimit) InterceptResponse(ctx context.Context, next graphql.Respo
 	ctx = model.WithMemoryBudget(ctx, responseBudget{l, size})
 	response = next(context.WithValue(context.WithValue(ctx, sizeKey{}, size), outgoingKey{}, out))
 	if response != nil && size.isOver.Load() {
-		fault := model.Errorf(model.LimitExceeded,
-			"making the response takes more memory than the limit of %d bytes: request fewer items, or fewer fields of each",
-			l.settings.ResponseBytes)
-		switch {
-		case size.isLong.Load():
-			fault = model.Errorf(model.LimitExceeded,
-				"the response needs more than the limit of %d units of work (1 per value, %d per database statement): request "+
-					"fewer items, or fewer fields of each",
-				l.settings.ResponseWork, workPerStatement)
-		case size.isBusy.Load() && size.isMutation:
-			fault = model.Errorf(model.LimitExceeded,
-				"the mutation was executed, but its response is left out, because the server is busy with too many large "+
-					"responses. Query what the mutation changed")
-		case size.isBusy.Load():
-			fault = model.Errorf(model.Unavailable, busyMessage)
-		}
-		response.Errors = append(gqlerror.List{publicError(ctx, fault)}, response.Errors...)
+		response.Errors = append(gqlerror.List{publicError(ctx, l.faultOf(size))}, response.Errors...)
 	}
 	return response
+}
+
+// faultOf returns the error of a response that exceeded a limit.
+func (l responseLimit) faultOf(size *responseSize) *model.Error {
+	switch isBusy := size.isBusy.Load(); {
+	case isBusy && size.isMutation:
+		return model.Errorf(model.LimitExceeded, "the mutation was executed, but its response is left out, because the "+
+			"server is busy with too many large responses. Query what the mutation changed")
+	case isBusy:
+		return model.Errorf(model.Unavailable, busyMessage)
+	case size.isMutation:
+		return model.Errorf(model.LimitExceeded, "the mutation was executed, but its response is left out, because making "+
+			"it takes more memory than the limit of %d bytes. Query what the mutation changed", l.settings.ResponseBytes)
+	case size.isLong.Load():
+		return model.Errorf(model.LimitExceeded,
+			"the response needs more than the limit of %d units of work (1 per value, %d per database statement): request "+
+				"fewer items, or fewer fields of each", l.settings.ResponseWork, workPerStatement)
+	}
+	return model.Errorf(model.LimitExceeded,
+		"making the response takes more memory than the limit of %d bytes: request fewer items, or fewer fields of each",
+		l.settings.ResponseBytes)
 }
 
 // InterceptField returns null for all fields after the response has become too large. Mutations still run,

@@ -33,9 +33,9 @@ const scopeNote = "Needs the scope "
 // schemas serializes changes to schemas, because servers can share a schema.
 var schemas sync.Mutex
 
-// Prepare adds the scopes and costs in fields' directives to the fields' descriptions, for tools that do not show
-// directives. It removes the directive @defer, because gqlgen answers it with null even for non-null fields. It changes
-// the schema, but a second call changes nothing. Call it before anything reads the schema.
+// Prepare appends the scope and the cost of a field to its description, because many tools do not show directives. It
+// removes the directive @defer, because gqlgen answers it with null even for non-null fields. It changes the schema,
+// and a second call changes nothing. Call it before anything reads the schema.
 func Prepare(schema *ast.Schema) {
 	schemas.Lock()
 	defer schemas.Unlock()

@@ -64,7 +64,7 @@ type Settings struct {
 	// "*" means every origin, and https://*.example.com any subdomain.
 	CORSOrigins []string
 	// TrustedProxies are the networks of proxies whose X-Forwarded-For header names the client. Without them, the client's
-	// address is that of the connection.
+	// address is the address of the connection.
 	TrustedProxies []netip.Prefix
 	// Connections bounds the open connections. The listener applies it.
 	Connections Connections
@@ -75,7 +75,7 @@ type Settings struct {
 	// SlowOperation is the duration from which a query or mutation is logged as slow. 0 logs none.
 	SlowOperation time.Duration
 	// CompanyRateLimit bounds the requests of all keys of one company in a minute; 0 means no limit. The fields marked
-	// @modelDriven of one company have a limit in the same ratio to that of a key.
+	// @modelDriven of one company have a limit in the same ratio to the limit of a key.
 	CompanyRateLimit int
 	// SessionsPerKey bounds the open sockets and streams of one key and its tokens; 0 means no limit.
 	SessionsPerKey int

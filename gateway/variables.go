@@ -19,9 +19,9 @@ import (
 )
 
 // checkVariables returns the faults of an operation's variables, whether or not gqlparser has coerced them. gqlparser
-// accepts some faults that the specification forbids, and reports others vaguely. The messages are those of graphql-js
-// without the values, which may be secrets. Each fault has the position of the variable's definition. In
-// extensions.fields, it has the path of the faulty, absent or unknown value, and a text without the path.
+// accepts some faults that the specification forbids, and reports others vaguely. The messages are the same as in
+// graphql-js, but without the values, which may be secrets. Each fault has the position of the variable's definition.
+// In extensions.fields, it has the path of the faulty, absent or unknown value, and a text without the path.
 func checkVariables(schema *ast.Schema, operation *ast.OperationDefinition, variables map[string]any) gqlerror.List {
 	c := &variableCheck{schema: schema}
 	for _, definition := range operation.VariableDefinitions {
@@ -189,10 +189,7 @@ func namedValues(values ast.EnumValueList) string {
 	if len(values) > maxNamedValues {
 		return ""
 	}
-	names := make([]string, len(values))
-	for i, value := range values {
-		names[i] = value.Name
-	}
+	names := model.Map(values, func(value *ast.EnumValueDefinition) string { return value.Name })
 	return " It has " + strings.Join(names, ", ") + "."
 }
 

@@ -1834,7 +1834,7 @@ func (ec *executionContext) unmarshalInputCampaignItemFilter(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"phoneNumberPrefix", "tag"}
+	fieldsInOrder := [...]string{"phoneNumberPrefix", "tag", "afterVersion"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1855,6 +1855,13 @@ func (ec *executionContext) unmarshalInputCampaignItemFilter(ctx context.Context
 				return it, err
 			}
 			it.Tag = data
+		case "afterVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("afterVersion"))
+			data, err := ec.unmarshalOInt2ᚖint32(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AfterVersion = data
 		}
 	}
 	return it, nil

@@ -619,7 +619,7 @@ type CreateAgentPayload {
   agent: Agent!
 }
 
-"Changes to an agent. Fields that are absent or null keep their values; an empty string clears a welcome message; a new list replaces the old list. The bounds are those of ` + "`" + `CreateAgentInput` + "`" + `."
+"Changes to an agent. Fields that are absent or null keep their values; an empty string clears a welcome message; a new list replaces the old list. The bounds of ` + "`" + `CreateAgentInput` + "`" + ` apply."
 input UpdateAgentInput {
   "The agent."
   agentId: ID!
@@ -1228,7 +1228,7 @@ type CreateClassificationTestPayload {
   agentTest: ClassificationTest!
 }
 
-"Changes to a simulation test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
+"Changes to a simulation test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. The bounds of ` + "`" + `CreateSimulationTestInput` + "`" + ` apply."
 input UpdateSimulationTestInput {
   "The test."
   testId: ID!
@@ -1274,7 +1274,7 @@ type UpdateSimulationTestPayload {
   agentTest: SimulationTest!
 }
 
-"Changes to a classification test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. The bounds are those of ` + "`" + `CreateClassificationTestInput` + "`" + `."
+"Changes to a classification test. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. The bounds of ` + "`" + `CreateClassificationTestInput` + "`" + ` apply."
 input UpdateClassificationTestInput {
   "The test."
   testId: ID!
@@ -1300,7 +1300,7 @@ type UpdateClassificationTestPayload {
   agentTest: ClassificationTest!
 }
 
-"Changes to a test of either kind. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test."
+"Changes to a test of either kind. Fields that are absent or null keep their values; an empty ` + "`" + `folderId` + "`" + ` moves the test to the root. Fields of the other kind must be absent. The bounds of the input that creates the test apply."
 input UpdateAgentTestInput {
   "The test."
   testId: ID!
@@ -2177,9 +2177,9 @@ input AgentTestVariantInput {
   promptVersion: Int @bounds(min: 1)
   "The name of a language model, one of ` + "`" + `Server.models` + "`" + `, or empty for the server's default. Sub-agents keep their own models."
   model: String @bounds(maxLength: 100)
-  "How the model writes. These values replace those of the agent's knowledge base chat, or the provider's defaults if the agent has no chat. Sub-agents keep their own settings."
+  "How the model writes. They replace the settings of the agent's knowledge base chat or, if the agent has no chat, the provider's defaults. Sub-agents keep their own settings."
   llmSettings: LlmSettingsInput
-  "How knowledge is found and used. These values replace those of the agent's knowledge base chat. A ` + "`" + `prompt` + "`" + ` must contain ` + "`" + `{knowledge}` + "`" + `, even if no dataset is connected. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if an agent of the tests has no chat. Sub-agents keep their own settings."
+  "How knowledge is found and used. They replace the settings of the agent's knowledge base chat. A ` + "`" + `prompt` + "`" + ` must contain ` + "`" + `{knowledge}` + "`" + `, even if no dataset is connected. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if an agent of the tests has no chat. Sub-agents keep their own settings."
   promptSettings: PromptSettingsInput
 }
 
@@ -2284,7 +2284,7 @@ enum RejudgedCriteria {
   Present
 }
 
-"How to judge the conversations of a test again. If a field is absent or null, ` + "`" + `RejudgeAgentTestExecutionInput.criteria` + "`" + ` determines its value. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
+"How to judge the conversations of a test again. If a field is absent or null, ` + "`" + `RejudgeAgentTestExecutionInput.criteria` + "`" + ` determines its value. The bounds of ` + "`" + `CreateSimulationTestInput` + "`" + ` apply."
 input RejudgedTestInput {
   "The test, which must be in the execution."
   testId: ID!
@@ -2526,7 +2526,7 @@ type CreateAgentTestFolderPayload {
   folder: AgentTestFolder!
 }
 
-"Changes to a folder. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `CreateAgentTestFolderInput` + "`" + `."
+"Changes to a folder. Fields that are absent or null keep their values. The bounds of ` + "`" + `CreateAgentTestFolderInput` + "`" + ` apply."
 input UpdateAgentTestFolderInput {
   "The folder."
   folderId: ID!
@@ -2592,7 +2592,7 @@ extend type Mutation {
   deleteAgentTestFolder("The folder." input: DeleteAgentTestFolderInput!): DeleteAgentTestFolderPayload @requires(scope: write)
 }
 `, BuiltIn: false},
-	{Name: "../schema/agenttest_from_chat.graphqls", Input: `"A simulated chat from which to create a simulation test, and the parts of the test that the chat does not contain. The bounds are those of ` + "`" + `CreateSimulationTestInput` + "`" + `."
+	{Name: "../schema/agenttest_from_chat.graphqls", Input: `"A simulated chat from which to create a simulation test, and the parts of the test that the chat does not contain. The bounds of ` + "`" + `CreateSimulationTestInput` + "`" + ` apply."
 input CreateTestFromSimulationChatInput {
   "The chat. The test belongs to its agent."
   simulationChatId: ID!
@@ -3026,7 +3026,7 @@ type AgentTestScheduleEdge {
   node: AgentTestSchedule!
 }
 
-"A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of ` + "`" + `startAgentTestExecution` + "`" + `, except ` + "`" + `prompt` + "`" + ` and ` + "`" + `variants` + "`" + `."
+"A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options of ` + "`" + `startAgentTestExecution` + "`" + ` apply, except ` + "`" + `prompt` + "`" + ` and ` + "`" + `variants` + "`" + `."
 input CreateAgentTestScheduleInput {
   "1 to 100 characters."
   name: String!
@@ -3131,7 +3131,7 @@ extend type AgentTestExecution {
 extend type Query {
   "One schedule of tests."
   agentTestSchedule("Its id." id: ID!): AgentTestSchedule @requires(scope: browse)
-  "The schedules of tests of the company, newest first."
+  "The test schedules of the company, newest first."
   agentTestSchedules(
     "Only schedules of this agent's tests."
     agentId: ID
@@ -3272,6 +3272,10 @@ enum AuditAction {
   ChangeRetention
   "Erased a contact, whose number is not recorded. The target is the company."
   EraseContact
+  "Began to export the company into an archive. The target is the company."
+  ExportCompany
+  "Imported the company from an archive or a v1 server. The target is the company."
+  ImportCompany
   "Recorded usage with a negative number of credits. The target is the company."
   CorrectUsage
   "Deleted an agent and everything that belongs to it."
@@ -3284,7 +3288,7 @@ enum AuditAction {
   UpdateMcpServer
   "Disconnected an MCP server."
   DeleteMcpServer
-  "Approved or denied a call of a tool. The target is the chat."
+  "Approved or denied a tool call. The target is the chat."
   AnswerToolApproval
   "Removed a sub-agent from an agent."
   DeleteSubAgent
@@ -3746,7 +3750,7 @@ type CreateCampaignPayload {
   campaign: Campaign!
 }
 
-"Changes to a campaign. Fields that are absent or null keep their values; an empty string clears the region. The bounds are those of ` + "`" + `CreateCampaignInput` + "`" + `."
+"Changes to a campaign. Fields that are absent or null keep their values; an empty string clears the region. The bounds of ` + "`" + `CreateCampaignInput` + "`" + ` apply."
 input UpdateCampaignInput {
   "The campaign."
   campaignId: ID!
@@ -4008,6 +4012,8 @@ input CampaignItemFilter {
   phoneNumberPrefix: String
   "Only items with a result whose tag has exactly this name."
   tag: String
+  "Only items that changed after this version. To read the changes since the last time, pass the ` + "`" + `itemVersion` + "`" + ` that the campaign had then."
+  afterVersion: Int
 }
 
 "How to handle a contact whose number already exists, in an open item of the campaign or earlier in the list."
@@ -4037,7 +4043,7 @@ input AddCampaignItemsInput {
 input CampaignItemInput {
   "A valid number of at most 40 characters, with ` + "`" + `+` + "`" + ` and the country code unless the campaign has a default region. Only Web agents do not need it."
   phoneNumber: String! = ""
-  "Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them."
+  "Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them. Names that no field has are saved too."
   dataBag: JSONObject @bounds(maxItems: 200)
 }
 
@@ -4644,7 +4650,7 @@ extend type Query {
 extend type Mutation {
   "Marks a verdict of the judge as right or wrong. A person has one label for a criterion of a conversation: saving again replaces it."
   labelCriterionResult("The label." input: LabelCriterionResultInput!): LabelCriterionResultPayload @requires(scope: write)
-  "Saves several labels, such as those of a CSV file."
+  "Saves several labels, such as the lines of a CSV file."
   labelCriterionResults("The labels." input: LabelCriterionResultsInput!): LabelCriterionResultsPayload @requires(scope: write)
 }
 `, BuiltIn: false},
@@ -4751,8 +4757,7 @@ type CreateDatasetPayload {
 }
 
 """
-Changes to a dataset. Fields that are absent or null keep their values; ` + "`" + `parserConfig` + "`" + ` merges key by key. The bounds are
-those of ` + "`" + `CreateDatasetInput` + "`" + `. When the chunking or the language changes, all documents are indexed again.
+Changes to a dataset. Fields that are absent or null keep their values; ` + "`" + `parserConfig` + "`" + ` merges key by key. The bounds of ` + "`" + `CreateDatasetInput` + "`" + ` apply. When the chunking or the language changes, all documents are indexed again.
 """
 input UpdateDatasetInput {
   "The dataset."
@@ -5106,7 +5111,7 @@ type KnowledgeBaseChat implements Node {
   retrieve(
     "The question, 1 to 10,000 characters."
     question: String!
-    "Settings to try for this question. They are not saved. For absent settings, those of the chat apply. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try for this question. They are not saved. Absent settings keep the values of the chat. The bounds of ` + "`" + `updateKnowledgeBaseChat` + "`" + ` apply."
     settings: PromptSettingsInput
     "How many of the best chunks below ` + "`" + `similarityThreshold` + "`" + ` to add, 0 to 100. Chunks without a word of the question can be missing."
     belowThreshold: Int! = 0
@@ -5494,11 +5499,11 @@ extend type Query {
   with the right ones. To compare settings, evaluate twice.
   """
   evaluateRetrieval(
-    "The knowledge base chat. The questions are those of its datasets."
+    "The knowledge base chat. Its datasets have the questions."
     knowledgeBaseChatId: ID!
     "Only the questions of this dataset."
     datasetId: ID
-    "Settings to try. They are not saved. For absent settings, those of the chat apply. The bounds are those of ` + "`" + `updateKnowledgeBaseChat` + "`" + `."
+    "Settings to try. They are not saved. Absent settings keep the values of the chat. The bounds of ` + "`" + `updateKnowledgeBaseChat` + "`" + ` apply."
     settings: PromptSettingsInput
     "How many questions to ask, 1 to 30."
     first: Int! = 30
@@ -5649,7 +5654,7 @@ extend type Mutation {
   updateMcpServer("The changes." input: UpdateMcpServerInput!): UpdateMcpServerPayload @requires(scope: write)
   """
   Reads the tools of an MCP server again. Tools that were created from its offers get the changed schemas. Tools that
-  the server no longer offers stay connected to their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A call of a tool
+  the server no longer offers stay connected to their agents, but calls fail: see ` + "`" + `Tool.missingSince` + "`" + `. A tool call
   refreshes its server as well, if it fails, if the server sends ` + "`" + `notifications/tools/list_changed` + "`" + ` during the call, or
   if the last refresh was more than ten minutes ago.
   """
@@ -6378,7 +6383,7 @@ type AddSubAgentPayload {
   agent: Agent!
 }
 
-"Changes to an edge. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `AddSubAgentInput` + "`" + `."
+"Changes to an edge. Fields that are absent or null keep their values. The bounds of ` + "`" + `AddSubAgentInput` + "`" + ` apply."
 input UpdateSubAgentInput {
   "The id of the edge."
   subAgentId: ID!
@@ -6492,7 +6497,7 @@ type ToolEndpoint {
   timeoutSeconds: Float!
 }
 
-"Whether real calls of a tool need a person. Mocked calls never do."
+"Whether real tool calls need a person. Mocked calls never do."
 enum ToolApproval {
   "Calls need no approval."
   Auto
@@ -6577,7 +6582,7 @@ type CreateToolPayload {
   tool: Tool!
 }
 
-"A call of a tool, outside of any conversation."
+"A tool call, outside of any conversation."
 input CallToolInput {
   "The tool."
   toolId: ID!
@@ -6599,7 +6604,7 @@ type CallToolPayload {
   isSample: Boolean!
 }
 
-"Changes to a tool. Fields that are absent or null keep their values. The bounds are those of ` + "`" + `CreateToolInput` + "`" + `."
+"Changes to a tool. Fields that are absent or null keep their values. The bounds of ` + "`" + `CreateToolInput` + "`" + ` apply."
 input UpdateToolInput {
   "The tool."
   toolId: ID!
@@ -7149,7 +7154,8 @@ input UsageEntryInput {
   channel: Channel!
   """
   The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one. In a month with a
-  budget, and in each later month, the error is ` + "`" + `UNPROCESSABLE` + "`" + ` if the recorded entries would have a negative sum.
+  budget, and in each later month, the sum of the recorded entries must not become negative. Otherwise the error is
+  ` + "`" + `UNPROCESSABLE` + "`" + `.
   """
   credits: Credits!
   "When they were used, exact to the millisecond."
@@ -7234,7 +7240,7 @@ type Webhook {
   failingSince: DateTime
   "The time until which messages are also signed with the previous secret; null if that secret has expired."
   previousSecretUntil: DateTime
-  "The messages to it, newest first. The last 1,000 are stored, for 30 days."
+  "The messages to it, newest first, stored for 30 days: all that wait, up to 100,000, and the last 1,000 others."
   deliveries(
     "Only deliveries in this state."
     status: WebhookDeliveryStatus
@@ -7261,7 +7267,7 @@ enum WebhookDeliveryStatus {
   Pending
   "The address answered with a 2xx status."
   Delivered
-  "All attempts failed."
+  "All attempts failed, or more than 100,000 newer messages waited."
   Failed
 }
 
@@ -7269,7 +7275,7 @@ enum WebhookDeliveryStatus {
 type WebhookDelivery {
   "The id, also in the header ` + "`" + `webhook-id` + "`" + ` of all attempts."
   id: ID!
-  "The ` + "`" + `type` + "`" + ` of the message: that of an event, or ` + "`" + `webhook.ping` + "`" + ` for a test."
+  "The ` + "`" + `type` + "`" + ` of the message: the type of an event, or ` + "`" + `webhook.ping` + "`" + ` for a test."
   type: String!
   "The message as sent: ` + "`" + `type` + "`" + `, ` + "`" + `timestamp` + "`" + ` and ` + "`" + `data` + "`" + `."
   payload: JSONObject!
@@ -7277,7 +7283,7 @@ type WebhookDelivery {
   status: WebhookDeliveryStatus!
   "The last 20 attempts, oldest first."
   attempts: [WebhookAttempt!]!
-  "The earliest time of the next attempt; null if there is none."
+  "The earliest time of the next attempt; null if there is none. A time in the past means that the message waits for its turn, or until its webhook is enabled."
   nextAttemptAt: DateTime
   "When the event happened."
   createdAt: DateTime!
@@ -7317,7 +7323,7 @@ type WebhookDeliveryEdge {
 
 "A new webhook."
 input CreateWebhookInput {
-  "The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it."
+  "The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it. The server looks the host up at the first delivery."
   url: String!
   "Its purpose, at most 500 characters."
   description: String! = ""
@@ -7369,6 +7375,8 @@ type DeleteWebhookPayload {
 input RotateWebhookSecretInput {
   "Its id."
   webhookId: ID!
+  "Whether a previous secret that is still valid ends now, for example because a secret has leaked."
+  replacePrevious: Boolean! = false
 }
 
 "The new secret."
@@ -7419,7 +7427,8 @@ extend type Mutation {
   deleteWebhook("The webhook." input: DeleteWebhookInput!): DeleteWebhookPayload @requires(scope: admin)
   """
   Gives a webhook a new secret. For 24 hours, messages also have a signature with the previous secret, so receivers can
-  switch secrets without losing messages. Older secrets are no longer valid. Access tokens cannot do this.
+  switch secrets without losing messages. Returns ` + "`" + `CONFLICT` + "`" + ` while an earlier secret is valid, unless ` + "`" + `replacePrevious` + "`" + `
+  ends that one. Access tokens cannot do this.
   """
   rotateWebhookSecret("The webhook." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload @requires(scope: admin, keyOnly: true)
   "Sends a ` + "`" + `webhook.ping` + "`" + ` to a webhook, even if the webhook receives no such events. Returns ` + "`" + `UNPROCESSABLE` + "`" + ` if the webhook is disabled."

@@ -1145,7 +1145,11 @@ func (ec *executionContext) unmarshalInputRotateWebhookSecretInput(ctx context.C
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"webhookId"}
+	if _, present := asMap["replacePrevious"]; !present {
+		asMap["replacePrevious"] = false
+	}
+
+	fieldsInOrder := [...]string{"webhookId", "replacePrevious"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1159,6 +1163,13 @@ func (ec *executionContext) unmarshalInputRotateWebhookSecretInput(ctx context.C
 				return it, err
 			}
 			it.WebhookID = data
+		case "replacePrevious":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("replacePrevious"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReplacePrevious = data
 		}
 	}
 	return it, nil

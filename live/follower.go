@@ -83,10 +83,10 @@ func (f *Follower[E]) Next(ctx context.Context) (*Event, error) {
 	var retry time.Duration
 	for ctx.Err() == nil {
 		if len(f.page) > 0 {
-			kept := f.page[0]
+			stored := f.page[0]
 			f.page[0] = Stored[E]{}
-			f.page, f.at = f.page[1:], kept.At
-			return &Event{value: kept.Value, at: kept.At, isStored: true}, nil
+			f.page, f.at = f.page[1:], stored.At
+			return &Event{value: stored.Value, at: stored.At, isStored: true}, nil
 		}
 		f.at = max(f.at, f.upTo)
 		event, known, isBehind, err := f.takeEvent()

@@ -158,13 +158,13 @@ func (a *Agent) Update(in UpdateAgentInput, now time.Time) error {
 		a.Tags = in.Tags
 	}
 	if in.Fields != nil {
-		a.Fields = derefAll(in.Fields)
+		a.Fields = Values(in.Fields)
 	}
 	if in.ClassificationTags != nil {
-		a.ClassificationTags = derefAll(in.ClassificationTags)
+		a.ClassificationTags = Values(in.ClassificationTags)
 	}
 	if in.ExtractedValues != nil {
-		a.ExtractedValues = derefAll(in.ExtractedValues)
+		a.ExtractedValues = Values(in.ExtractedValues)
 	}
 	err := a.Validate() // before repeated tags are removed, so that faults have the positions in the input
 	a.Tags = Unique(a.Tags)
@@ -305,14 +305,6 @@ func setText(field **string, given *string) {
 	}
 }
 
-func derefAll[T any](given []*T) []T {
-	all := make([]T, len(given))
-	for i, v := range given {
-		all[i] = *v
-	}
-	return all
-}
-
 // Trying returns a copy of the agent with the draft prompt. Nothing is saved. Without a draft it returns the agent
 // itself.
 func (a *Agent) Trying(draft *string) *Agent {
@@ -322,19 +314,6 @@ func (a *Agent) Trying(draft *string) *Agent {
 	tried := *a
 	tried.Prompt = *draft
 	return &tried
-}
-
-// Unique returns the distinct values, in the order of their first appearance.
-func Unique[T comparable](given []T) []T {
-	all := make([]T, 0, len(given))
-	seen := make(map[T]bool, len(given))
-	for _, v := range given {
-		if !seen[v] {
-			seen[v] = true
-			all = append(all, v)
-		}
-	}
-	return all
 }
 
 // ChatID is the id of the connected knowledge base chat, or empty if there is none.

@@ -71,7 +71,7 @@ type AgentTestRow struct {
 	TagExpected         string               `bun:",nullzero"`
 }
 
-// SimulationTest lets a simulated contact talk to the agent and judges each success criterion.
+// SimulationTest is a test in which a simulated contact talks to the agent. Each success criterion is judged.
 type SimulationTest struct{ *AgentTestRow }
 
 // ClassificationTest expects a tag for a given conversation.
@@ -113,7 +113,7 @@ func NewAgentTestFilter(folderID *string, atRoot bool, kind *AgentTestKind,
 	return f, faults.Err()
 }
 
-// AgentTestFailure says when a test started to fail.
+// AgentTestFailure describes when a test started to fail.
 type AgentTestFailure struct {
 	// Run is the first failed run after the last passed run. LastPassed is that passed run, or nil.
 	Run        *AgentTestRun
@@ -190,7 +190,7 @@ func (t *SimulationTest) Update(in UpdateSimulationTestInput, now time.Time) err
 	t.apply(in)
 	var faults Fields
 	if in.Rows != nil {
-		t.Rows = faults.rows("rows", derefAll(in.Rows))
+		t.Rows = faults.rows("rows", Values(in.Rows))
 	}
 	t.check(&faults)
 	faults.judgeSights("judgeSees", in.JudgeSees)
@@ -212,7 +212,7 @@ func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
 		t.PassAt = in.PassAt
 	}
 	if in.Checks != nil {
-		t.Checks = derefAll(in.Checks)
+		t.Checks = Values(in.Checks)
 	}
 	if in.JudgeSees != nil {
 		t.JudgeSees = Unique(in.JudgeSees)
@@ -224,7 +224,7 @@ func (t *SimulationTest) apply(in UpdateSimulationTestInput) {
 		t.ContactSays = in.ContactSays
 	}
 	if in.ConversationContext != nil || t.ConversationMessages == nil {
-		t.ConversationMessages = derefAll(in.ConversationContext)
+		t.ConversationMessages = Values(in.ConversationContext)
 	}
 	if in.Variables != nil {
 		t.Variables = in.Variables.withoutNulls()
@@ -288,7 +288,7 @@ func (t *ClassificationTest) Update(in UpdateClassificationTestInput, now time.T
 
 	var faults Fields
 	if in.Rows != nil {
-		t.Rows = faults.rows("rows", derefAll(in.Rows))
+		t.Rows = faults.rows("rows", Values(in.Rows))
 	}
 	faults.name("name", t.Name, 255)
 	faults.text("tagExpected", t.TagExpected, 1, 100)

@@ -64,8 +64,8 @@ func CheckTestIDs(ids []string) ([]string, error) {
 	return Unique(ids), faults.Err()
 }
 
-// Copy returns a copy of the test for the target in the input. mocked lists the sub-agents that the test mocks, and own
-// lists those of the target agent. Mocks move to the target's sub-agents with the same technical names.
+// Copy returns a copy of the test for the target in the input. mocked lists the sub-agents that the test mocks. own
+// lists the sub-agents of the target agent. Mocks move to the target's sub-agents with the same technical names.
 func (t *AgentTestRow) Copy(in CopyAgentTestsInput, mocked, own []*SubAgent, now time.Time) *AgentTestRow {
 	test := *t
 	test.ID, test.CreatedAt, test.UpdatedAt = NewID("test"), now, now

@@ -83,7 +83,7 @@ type ExtractsExpectation struct {
 	Matches *string `json:"matches,omitempty"`
 }
 
-// CheckResult says whether a check holds.
+// CheckResult is the result of a check.
 type CheckResult struct {
 	Check TestCheck `json:"check"`
 	// Filled is the description of the check with its placeholders filled; empty if it has none.

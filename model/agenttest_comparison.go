@@ -246,10 +246,7 @@ func (d difference) needsRuns() bool {
 
 // differences returns the difference that each of the distributions shows, corrected for their number.
 func (c AgentTestCorrection) differences(distributions []passDistribution) []difference {
-	turned := make([]passDistribution, len(distributions))
-	for i, s := range distributions {
-		turned[i] = s.turned()
-	}
+	turned := Map(distributions, func(s passDistribution) passDistribution { return s.turned() })
 	falls, rises := c.corrected(distributions), c.corrected(turned)
 	canFall, canRise := decidable(distributions), decidable(turned)
 	all := make([]difference, len(distributions))

@@ -106,7 +106,7 @@ func TestConclusionsFollowFromCounts(t *testing.T) {
 			}, BaseCounts: test.base, HeadCounts: test.head}
 			conclude(c.Correction, c)
 			require.Equal(t, test.conclusion, c.Tests[0].Conclusion)
-			require.Equal(t, test.conclusion, c.Conclusion, "the conclusion for all tests is that of the only test")
+			require.Equal(t, test.conclusion, c.Conclusion, "all tests have the conclusion of the only test")
 			judged := test.base != nil && test.head != nil && test.base.Judged() > 0 && test.head.Judged() > 0
 			require.Equal(t, judged, c.Tests[0].PValue != nil)
 			require.Equal(t, judged, c.Tests[0].AdjustedPValue != nil)

@@ -174,7 +174,7 @@ func (in StartAgentTestExecutionInput) NewExecution() *AgentTestExecution {
 		IsDraft:       in.Prompt != nil || in.Variants != nil, DraftPrompt: in.Prompt,
 	}
 	if in.Variants != nil {
-		execution.Tried = derefAll(in.Variants)
+		execution.Tried = Values(in.Variants)
 	}
 	return execution
 }

@@ -75,7 +75,7 @@ type AgentTestRun struct {
 	// instructions. Both are nil if no criterion needed a judge.
 	JudgeModel  *string
 	JudgePrompt *string
-	// IsDoubtful says whether people should check the verdict. Nil in runs that an older version of the program stored
+	// IsDoubtful is true if people should check the verdict. It is nil in runs that an older version of the program stored
 	// without their judge.
 	IsDoubtful *bool
 	// Version is the execution's version at the last change.

@@ -21,15 +21,15 @@ const (
 	timesChecked = 1_000
 )
 
-// AgentTestSchedule starts executions of tests at fixed times, and after changes of a prompt.
+// AgentTestSchedule starts test executions at fixed times, and after changes of a prompt.
 type AgentTestSchedule struct {
 	bun.BaseModel `bun:"table:agent_test_schedules,alias:agent_test_schedule"`
 	Owned
 
 	ID   string `bun:",pk"`
 	Name string
-	// AgentID is the agent of all tests. Nil when the tests have several agents. The tests are those of FolderID or
-	// TestIds if one is set, and otherwise all tests of the agent.
+	// AgentID is the agent of all tests. Nil when the tests have several agents. FolderID or TestIds selects the tests. If
+	// neither is set, all tests of the agent run.
 	AgentID     *string
 	FolderID    *string
 	TestIds     []string `bun:"type:jsonb,nullzero"`

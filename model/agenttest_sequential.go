@@ -2,8 +2,8 @@ package model
 
 import "math"
 
-// StopRepeating says when an execution stops repeating a test. Without rates, it stops when a run fails. With both
-// rates, it stops when Wald's sequential probability ratio test calls the test good.
+// StopRepeating determines when an execution stops repeating a test. Without rates, it stops when a run fails. With
+// both rates, it stops when Wald's sequential probability ratio test calls the test good.
 type StopRepeating struct {
 	Good *float64 `json:"good,omitempty"`
 	Bad  *float64 `json:"bad,omitempty"`

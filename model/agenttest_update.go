@@ -11,7 +11,7 @@ func (in *UpdateAgentTestInput) OfSimulation() (UpdateSimulationTestInput, error
 	faults.foreign("conversationContext", in.ConversationContext != nil, AgentTestKindClassification)
 	faults.foreign("tagExpected", in.TagExpected != nil, AgentTestKindClassification)
 	// The messages are checked here, because they have another name in the input of a simulation test.
-	faults.startingMessages("conversationMessages", derefAll(in.ConversationMessages))
+	faults.startingMessages("conversationMessages", Values(in.ConversationMessages))
 	return UpdateSimulationTestInput{
 		TestID: in.TestID, ExpectedUpdatedAt: in.ExpectedUpdatedAt, Name: in.Name, MayRepeatName: in.MayRepeatName,
 		FolderID: in.FolderID, Scenario: in.Scenario, Criteria: in.Criteria, CriteriaWeights: in.CriteriaWeights,

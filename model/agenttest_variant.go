@@ -131,10 +131,7 @@ func checkLabels(base, head *AgentTestExecution) error {
 
 // labelsOf returns the sorted labels of variants.
 func labelsOf(variants []TestVariant) []string {
-	labels := make([]string, len(variants))
-	for i, v := range variants {
-		labels[i] = v.Label
-	}
+	labels := Map(variants, func(v TestVariant) string { return v.Label })
 	slices.Sort(labels)
 	return labels
 }
@@ -337,9 +334,6 @@ func durationsOf(runs []*AgentTestRun) *Percentiles {
 		return nil
 	}
 	slices.Sort(took)
-	at := make([]float64, len(Ranks))
-	for i, rank := range Ranks {
-		at[i] = took[max(0, int(math.Ceil(rank*float64(len(took))))-1)]
-	}
+	at := Map(Ranks, func(rank float64) float64 { return took[max(0, int(math.Ceil(rank*float64(len(took))))-1)] })
 	return NewPercentiles(at)
 }

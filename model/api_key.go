@@ -78,10 +78,7 @@ func (f *Fields) scopes(scopes []APIKeyScope) {
 
 // scopeNames lists all scopes.
 func scopeNames() string {
-	names := make([]string, len(AllAPIKeyScope))
-	for i, scope := range AllAPIKeyScope {
-		names[i] = string(scope)
-	}
+	names := Map(AllAPIKeyScope, func(scope APIKeyScope) string { return string(scope) })
 	return strings.Join(names, ", ")
 }
 

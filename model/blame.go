@@ -220,9 +220,5 @@ func endsWith(text, gap string) bool {
 func bySuspicion(changes []*PromptChange) []int32 {
 	sorted := slices.SortedStableFunc(slices.Values(changes),
 		func(a, b *PromptChange) int { return cmp.Compare(b.Suspicion, a.Suspicion) })
-	numbers := make([]int32, len(sorted))
-	for i, c := range sorted {
-		numbers[i] = c.Number
-	}
-	return numbers
+	return Map(sorted, func(c *PromptChange) int32 { return c.Number })
 }

@@ -146,10 +146,7 @@ func (c *Campaign) become(status *CampaignStatus) error {
 	}
 	next := campaignStatuses[c.Status]
 	if !slices.Contains(next, *status) {
-		names := make([]string, len(next))
-		for i, n := range next {
-			names[i] = n.String()
-		}
+		names := Map(next, func(n CampaignStatus) string { return n.String() })
 		return Errorf(Conflict, "campaign %q is %s: its status can change to %s, but not to "+
 			"%s", c.ID, c.Status, strings.Join(names, ", "),
 			*status)

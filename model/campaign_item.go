@@ -143,6 +143,16 @@ func (c *Campaign) NewItems(in AddCampaignItemsInput, agent *Agent, now time.Tim
 // inE164 matches an international number of ITU-T E.164: a country code and a national number, 7 to 15 digits in total.
 var inE164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
+// invisible are characters that programs put around numbers which are copied, such as marks of the direction of text.
+// punctuation are the characters that phonenumbers ignores between digits, and others that people write there, for a
+// character class. The hyphen is first, so it does not form a range. digits are all digits that phonenumbers parses.
+const (
+	invisible   = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+	punctuation = "\\-.\u2010-\u2015\u2212\uff0d \u00a0\u2000-\u200a\u202f\u205f\u3000" + invisible + "/~'_\u00b7\u2018" +
+		"\u2019\u2022\u2219\u30fb\u30fc\uff0e\uff0f\uff08\uff09\uff3b\uff3d\u2053\u223c\uff5e"
+	digits = "0-9\u0660-\u0669\u06f0-\u06f9\uff10-\uff19"
+)
+
 var invisibles = regexp.MustCompile("[" + invisible + "]")
 
 // phoneNumber returns a number in E.164 form, and records a fault when it is not valid.

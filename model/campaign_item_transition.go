@@ -112,7 +112,7 @@ func (f *Fields) result(path string, in *CampaignItemResultInput) {
 }
 
 // Advance applies a valid report and returns the new events. tags are the agent's tags. A result's tag is a system tag
-// if the agent has a system tag of the same name, or if its name is that of noAnswer. Advance returns CONFLICT and
+// if the agent has a system tag of the same name, or if it has the name of noAnswer. Advance returns CONFLICT and
 // changes nothing if the item is archived or cannot make this transition. It also returns CONFLICT if the report names
 // another claim, or starts a call although the campaign is paused, completed or archived.
 func (i *CampaignItem) Advance(in AdvanceCampaignItemInput, c *Campaign, tags []ClassificationTag,

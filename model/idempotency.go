@@ -20,11 +20,11 @@ type IdempotentRequest struct {
 	// Until is the time when the row expires: the end of the lease of a request in progress, or of the lifetime of its
 	// response.
 	Until time.Time
-	// IsOver says that the time Until has passed. Reads compute it.
+	// IsOver is set if the time Until has passed. Reads compute it.
 	IsOver bool `bun:",scanonly"`
 	// CarriedOutAt is when the mutation was committed, if a later statement stores its response.
 	CarriedOutAt *time.Time
-	// IsLost says that CarriedOutAt is so long ago that the response will never be stored. Reads compute it.
+	// IsLost is set if CarriedOutAt is so long ago that the response will never be stored. Reads compute it.
 	IsLost bool `bun:",scanonly"`
 	StoredResponse
 }

@@ -244,10 +244,10 @@ func toShares(counts []float64) {
 }
 
 // correctedRate returns the share of good runs in the first execution and its 95 % interval. The other executions show
-// how often the judge errs. With labeled runs of the first execution alone, the share is that of double sampling
-// (Tenenbein 1970). With labeled runs of others alone, it is that of Rogan and Gladen (1978). The interval has the
-// rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988). Few labels make it wider, by the
-// t-distribution of Student (1908).
+// how often the judge errs. With labeled runs of the first execution alone, the share comes from double sampling
+// (Tenenbein 1970). With labeled runs of others alone, it is the estimate of Rogan and Gladen (1978). The interval has
+// the rates whose profile likelihood is high enough, as in Venzon and Moolgavkar (1988). Few labels make it wider, by
+// the t-distribution of Student (1908).
 func correctedRate(runs []judgedRuns) (float64, RateInterval) {
 	search, labeled := searchIn(grouped(runs))
 	side := studentSide(max(1, labeled-1))

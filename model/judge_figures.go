@@ -131,7 +131,7 @@ func majority(labels []*CriterionLabel) *bool {
 	return new(balance > 0)
 }
 
-// JudgeFigures says how well a judge agrees with people.
+// JudgeFigures measures how well a judge agrees with people.
 type JudgeFigures struct {
 	JudgeModel, JudgePrompt *string
 	// Criterion is nil for all criteria together.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The kappas are those of the examples in Cohen (1960) and in Fleiss, Levin and Paik (2003), and one by definition.
+// The kappas come from the examples in Cohen (1960) and in Fleiss, Levin and Paik (2003), and one by definition.
 func TestKappa(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -32,9 +32,9 @@ func TestKappa(t *testing.T) {
 	require.Nil(t, meanKappa(map[string]*ratedPairs{"b": {{10, 0}, {0, 0}}}))
 }
 
-// If the labeled runs are the execution's own and the judge is binary, the rate is that of Tenenbein (1970): the shares
-// of the verdicts, times the shares of good runs among the labeled ones. If all labeled runs are of other executions,
-// the rate is that of Rogan and Gladen (1978). Neither estimate has priors, so the rates differ a little.
+// If the labeled runs are the execution's own and the judge is binary, the rate is Tenenbein's (1970): the shares of
+// the verdicts, times the shares of good runs among the labeled ones. If all labeled runs are of other executions, the
+// rate is Rogan and Gladen's (1978). Neither estimate has priors, so the rates differ a little.
 func TestCorrectedRateEqualsKnownEstimates(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

@@ -135,8 +135,8 @@ func (s *McpServer) Offer(name string) *McpOffer {
 	return nil
 }
 
-// Fill sets a new tool's parameters to those of the server's offer, and its description unless the input has one. It
-// returns BAD_INPUT when the server does not have the offer, or when no tool can use it.
+// Fill sets a new tool's parameters to the parameters of the server's offer, and its description unless the input has
+// one. It returns BAD_INPUT when the server does not have the offer, or when no tool can use it.
 func (s *McpServer) Fill(in *UpdateToolInput) error {
 	var faults Fields
 	offer := s.Offer(*in.McpName)
@@ -191,10 +191,7 @@ func (s *McpServer) Refresh(offers []McpOffer, failure *string, tools []*Tool,
 	before := *s
 	s.Offers, s.RefreshedAt = append([]McpOffer{}, offers...), &now
 	slices.SortFunc(s.Offers, func(a, b McpOffer) int { return strings.Compare(a.Name, b.Name) })
-	names := map[string]bool{}
-	for _, offer := range slices.Concat(before.Offers, s.Offers) {
-		names[offer.Name] = true
-	}
+	names := MapOf(slices.Concat(before.Offers, s.Offers), func(offer McpOffer) (string, bool) { return offer.Name, true })
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		change := &McpChange{Name: name, Kind: McpChangeKindChanged, ToolIds: []string{}}
 		old, current := before.Offer(name), s.Offer(name)

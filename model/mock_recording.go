@@ -273,7 +273,7 @@ func (r *mockRecorder) mock(name string, calls []recordedCall) (Mock, bool) {
 		calls = others
 	}
 	if n := len(mock.Rules); n > maxRules {
-		r.warn("the calls of %s need %d rules, but a mock has at most %d: the first ones are left out", name, n, maxRules)
+		r.warn("the calls of %s need %d rules, but a mock has at most %d: the first rules are left out", name, n, maxRules)
 		mock.Rules = mock.Rules[n-maxRules:]
 	}
 	return mock, true

@@ -263,7 +263,7 @@ type CallCoverage struct {
 	Effect CallEffect `json:"effect"`
 }
 
-// A call of a tool, outside of any conversation.
+// A tool call, outside of any conversation.
 type CallToolInput struct {
 	// The tool.
 	ToolID string `json:"toolId"`
@@ -357,13 +357,15 @@ type CampaignItemFilter struct {
 	PhoneNumberPrefix *string `json:"phoneNumberPrefix,omitempty"`
 	// Only items with a result whose tag has exactly this name.
 	Tag *string `json:"tag,omitempty"`
+	// Only items that changed after this version. To read the changes since the last time, pass the `itemVersion` that the campaign had then.
+	AfterVersion *int32 `json:"afterVersion,omitempty"`
 }
 
 // A contact to add.
 type CampaignItemInput struct {
 	// A valid number of at most 40 characters, with `+` and the country code unless the campaign has a default region. Only Web agents do not need it.
 	PhoneNumber string `json:"phoneNumber"`
-	// Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them.
+	// Strings for the campaign's fields, by name: at most 200, each of at most 10,000 characters. Null values count as absent. Mandatory fields need a value unless the platform fills them. Names that no field has are saved too.
 	DataBag JSONObject `json:"dataBag,omitempty"`
 }
 
@@ -640,7 +642,7 @@ type CreateAgentTestInput struct {
 	Classification *CreateClassificationTestInput `json:"classification,omitempty"`
 }
 
-// A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options are those of `startAgentTestExecution`, except `prompt` and `variants`.
+// A new schedule. It runs exactly one of a list of tests, all tests of a folder, or all tests of an agent. The options of `startAgentTestExecution` apply, except `prompt` and `variants`.
 type CreateAgentTestScheduleInput struct {
 	// 1 to 100 characters.
 	Name string `json:"name"`
@@ -850,7 +852,7 @@ type CreateSimulationTestPayload struct {
 	AgentTest *SimulationTest `json:"agentTest"`
 }
 
-// A simulated chat from which to create a simulation test, and the parts of the test that the chat does not contain. The bounds are those of `CreateSimulationTestInput`.
+// A simulated chat from which to create a simulation test, and the parts of the test that the chat does not contain. The bounds of `CreateSimulationTestInput` apply.
 type CreateTestFromSimulationChatInput struct {
 	// The chat. The test belongs to its agent.
 	SimulationChatID string `json:"simulationChatId"`
@@ -907,7 +909,7 @@ type CreateToolPayload struct {
 
 // A new webhook.
 type CreateWebhookInput struct {
-	// The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it.
+	// The address for messages: an absolute http or https address without credentials, 1 to 2,000 characters. As with tools, it must be public, or the operator must allow it. The server looks the host up at the first delivery.
 	URL string `json:"url"`
 	// Its purpose, at most 500 characters.
 	Description string `json:"description"`
@@ -1493,7 +1495,7 @@ type RejudgeAgentTestExecutionPayload struct {
 	Execution *AgentTestExecution `json:"execution"`
 }
 
-// How to judge the conversations of a test again. If a field is absent or null, `RejudgeAgentTestExecutionInput.criteria` determines its value. The bounds are those of `CreateSimulationTestInput`.
+// How to judge the conversations of a test again. If a field is absent or null, `RejudgeAgentTestExecutionInput.criteria` determines its value. The bounds of `CreateSimulationTestInput` apply.
 type RejudgedTestInput struct {
 	// The test, which must be in the execution.
 	TestID string `json:"testId"`
@@ -1613,6 +1615,8 @@ type RevokeAPIKeyPayload struct {
 type RotateWebhookSecretInput struct {
 	// Its id.
 	WebhookID string `json:"webhookId"`
+	// Whether a previous secret that is still valid ends now, for example because a secret has leaked.
+	ReplacePrevious bool `json:"replacePrevious"`
 }
 
 // The new secret.
@@ -1857,7 +1861,7 @@ type TurnStarted struct {
 
 func (TurnStarted) IsSimulationChatEvent() {}
 
-// Changes to an agent. Fields that are absent or null keep their values; an empty string clears a welcome message; a new list replaces the old list. The bounds are those of `CreateAgentInput`.
+// Changes to an agent. Fields that are absent or null keep their values; an empty string clears a welcome message; a new list replaces the old list. The bounds of `CreateAgentInput` apply.
 type UpdateAgentInput struct {
 	// The agent.
 	AgentID string `json:"agentId"`
@@ -1922,7 +1926,7 @@ type UpdateAgentPromptPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
-// Changes to a folder. Fields that are absent or null keep their values. The bounds are those of `CreateAgentTestFolderInput`.
+// Changes to a folder. Fields that are absent or null keep their values. The bounds of `CreateAgentTestFolderInput` apply.
 type UpdateAgentTestFolderInput struct {
 	// The folder.
 	FolderID string `json:"folderId"`
@@ -1942,7 +1946,7 @@ type UpdateAgentTestFolderPayload struct {
 	Folder *AgentTestFolder `json:"folder"`
 }
 
-// Changes to a test of either kind. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. Fields of the other kind must be absent. The bounds are those of the input that creates the test.
+// Changes to a test of either kind. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. Fields of the other kind must be absent. The bounds of the input that creates the test apply.
 type UpdateAgentTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -2034,7 +2038,7 @@ type UpdateAgentTestSchedulePayload struct {
 	Schedule *AgentTestSchedule `json:"schedule"`
 }
 
-// Changes to a campaign. Fields that are absent or null keep their values; an empty string clears the region. The bounds are those of `CreateCampaignInput`.
+// Changes to a campaign. Fields that are absent or null keep their values; an empty string clears the region. The bounds of `CreateCampaignInput` apply.
 type UpdateCampaignInput struct {
 	// The campaign.
 	CampaignID string `json:"campaignId"`
@@ -2058,7 +2062,7 @@ type UpdateCampaignPayload struct {
 	Campaign *Campaign `json:"campaign"`
 }
 
-// Changes to a classification test. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. The bounds are those of `CreateClassificationTestInput`.
+// Changes to a classification test. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. The bounds of `CreateClassificationTestInput` apply.
 type UpdateClassificationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -2084,8 +2088,7 @@ type UpdateClassificationTestPayload struct {
 	AgentTest *ClassificationTest `json:"agentTest"`
 }
 
-// Changes to a dataset. Fields that are absent or null keep their values; `parserConfig` merges key by key. The bounds are
-// those of `CreateDatasetInput`. When the chunking or the language changes, all documents are indexed again.
+// Changes to a dataset. Fields that are absent or null keep their values; `parserConfig` merges key by key. The bounds of `CreateDatasetInput` apply. When the chunking or the language changes, all documents are indexed again.
 type UpdateDatasetInput struct {
 	// The dataset.
 	DatasetID string `json:"datasetId"`
@@ -2163,7 +2166,7 @@ type UpdatePromptVersionPayload struct {
 	PromptVersion *PromptVersion `json:"promptVersion"`
 }
 
-// Changes to a simulation test. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. The bounds are those of `CreateSimulationTestInput`.
+// Changes to a simulation test. Fields that are absent or null keep their values; an empty `folderId` moves the test to the root. The bounds of `CreateSimulationTestInput` apply.
 type UpdateSimulationTestInput struct {
 	// The test.
 	TestID string `json:"testId"`
@@ -2209,7 +2212,7 @@ type UpdateSimulationTestPayload struct {
 	AgentTest *SimulationTest `json:"agentTest"`
 }
 
-// Changes to an edge. Fields that are absent or null keep their values. The bounds are those of `AddSubAgentInput`.
+// Changes to an edge. Fields that are absent or null keep their values. The bounds of `AddSubAgentInput` apply.
 type UpdateSubAgentInput struct {
 	// The id of the edge.
 	SubAgentID string `json:"subAgentId"`
@@ -2229,7 +2232,7 @@ type UpdateSubAgentPayload struct {
 	Agent *Agent `json:"agent"`
 }
 
-// Changes to a tool. Fields that are absent or null keep their values. The bounds are those of `CreateToolInput`.
+// Changes to a tool. Fields that are absent or null keep their values. The bounds of `CreateToolInput` apply.
 type UpdateToolInput struct {
 	// The tool.
 	ToolID string `json:"toolId"`
@@ -2294,7 +2297,8 @@ type UsageEntryInput struct {
 	// The channel.
 	Channel Channel `json:"channel"`
 	// The number of credits, between -1,000,000 and 1,000,000. A negative entry corrects an earlier one. In a month with a
-	// budget, and in each later month, the error is `UNPROCESSABLE` if the recorded entries would have a negative sum.
+	// budget, and in each later month, the sum of the recorded entries must not become negative. Otherwise the error is
+	// `UNPROCESSABLE`.
 	Credits Credits `json:"credits"`
 	// When they were used, exact to the millisecond.
 	At time.Time `json:"at"`
@@ -2992,6 +2996,10 @@ const (
 	AuditActionChangeRetention AuditAction = "ChangeRetention"
 	// Erased a contact, whose number is not recorded. The target is the company.
 	AuditActionEraseContact AuditAction = "EraseContact"
+	// Began to export the company into an archive. The target is the company.
+	AuditActionExportCompany AuditAction = "ExportCompany"
+	// Imported the company from an archive or a v1 server. The target is the company.
+	AuditActionImportCompany AuditAction = "ImportCompany"
 	// Recorded usage with a negative number of credits. The target is the company.
 	AuditActionCorrectUsage AuditAction = "CorrectUsage"
 	// Deleted an agent and everything that belongs to it.
@@ -3004,7 +3012,7 @@ const (
 	AuditActionUpdateMcpServer AuditAction = "UpdateMcpServer"
 	// Disconnected an MCP server.
 	AuditActionDeleteMcpServer AuditAction = "DeleteMcpServer"
-	// Approved or denied a call of a tool. The target is the chat.
+	// Approved or denied a tool call. The target is the chat.
 	AuditActionAnswerToolApproval AuditAction = "AnswerToolApproval"
 	// Removed a sub-agent from an agent.
 	AuditActionDeleteSubAgent AuditAction = "DeleteSubAgent"
@@ -3054,6 +3062,8 @@ var AllAuditAction = []AuditAction{
 	AuditActionChangePlan,
 	AuditActionChangeRetention,
 	AuditActionEraseContact,
+	AuditActionExportCompany,
+	AuditActionImportCompany,
 	AuditActionCorrectUsage,
 	AuditActionDeleteAgent,
 	AuditActionDeleteTool,
@@ -3082,7 +3092,7 @@ var AllAuditAction = []AuditAction{
 
 func (e AuditAction) IsValid() bool {
 	switch e {
-	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionChangeRetention, AuditActionEraseContact, AuditActionCorrectUsage, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
+	case AuditActionCreateAPIKey, AuditActionRevokeAPIKey, AuditActionCreateAccessToken, AuditActionRevokeAccessToken, AuditActionCreateAgent, AuditActionUpdateAgent, AuditActionUpdatePrompt, AuditActionUpdateTool, AuditActionChangePlan, AuditActionChangeRetention, AuditActionEraseContact, AuditActionExportCompany, AuditActionImportCompany, AuditActionCorrectUsage, AuditActionDeleteAgent, AuditActionDeleteTool, AuditActionCreateMcpServer, AuditActionUpdateMcpServer, AuditActionDeleteMcpServer, AuditActionAnswerToolApproval, AuditActionDeleteSubAgent, AuditActionDeleteKnowledgeBaseChat, AuditActionDeleteDataset, AuditActionDeleteDocument, AuditActionDeleteAgentTest, AuditActionDeleteAgentTestFolder, AuditActionDeleteCampaignItem, AuditActionDeleteCampaign, AuditActionDeleteSimulationChat, AuditActionDeleteAgentTestExecution, AuditActionCreateWebhook, AuditActionUpdateWebhook, AuditActionRotateWebhookSecret, AuditActionDeleteWebhook, AuditActionCreateAgentTestSchedule, AuditActionUpdateAgentTestSchedule, AuditActionDeleteAgentTestSchedule:
 		return true
 	}
 	return false
@@ -4938,7 +4948,7 @@ func (e SubscriptionField) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// Whether real calls of a tool need a person. Mocked calls never do.
+// Whether real tool calls need a person. Mocked calls never do.
 type ToolApproval string
 
 const (
@@ -5132,7 +5142,7 @@ const (
 	WebhookDeliveryStatusPending WebhookDeliveryStatus = "Pending"
 	// The address answered with a 2xx status.
 	WebhookDeliveryStatusDelivered WebhookDeliveryStatus = "Delivered"
-	// All attempts failed.
+	// All attempts failed, or more than 100,000 newer messages waited.
 	WebhookDeliveryStatusFailed WebhookDeliveryStatus = "Failed"
 )
 

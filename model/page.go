@@ -225,11 +225,7 @@ func TrimExtra[R any](rows []R, args PageArgs) []R {
 
 // Edges returns the nodes of the page with their cursors.
 func (p *Page[T]) Edges() []*Edge[T] {
-	edges := make([]*Edge[T], len(p.Nodes))
-	for i, node := range p.Nodes {
-		edges[i] = &Edge[T]{Node: node, args: p.args}
-	}
-	return edges
+	return Map(p.Nodes, func(node T) *Edge[T] { return &Edge[T]{Node: node, args: p.args} })
 }
 
 // TotalCount returns the number of rows in all pages.

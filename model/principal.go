@@ -78,7 +78,7 @@ func (p Principal) Viewer() *Viewer {
 	return v
 }
 
-// includedScopes maps each scope to the scopes that it includes. The scope admin includes all but mutate.
+// includedScopes maps each scope to the scopes that it includes. The scope admin includes all scopes except mutate.
 var includedScopes = map[APIKeyScope][]APIKeyScope{
 	APIKeyScopeRead:        {APIKeyScopeBrowse, APIKeyScopePrompts, APIKeyScopeContacts, APIKeyScopeConsumption},
 	APIKeyScopePrompts:     {APIKeyScopeBrowse},

@@ -56,7 +56,7 @@ func (e PromptEdits) Apply(prompt string) (string, error) {
 	return prompt, faults.Err()
 }
 
-// afterOthers says that an edit applies to the result of others, or nothing for the first edit.
+// afterOthers is the part of a message that mentions earlier edits, or "" for the first edit.
 func afterOthers(i int) string {
 	if i == 0 {
 		return ""

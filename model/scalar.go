@@ -106,9 +106,9 @@ func (o *JSONObject) UnmarshalJSON(text []byte) error {
 // MarshalGQL writes the text.
 func (o JSONObject) MarshalGQL(w io.Writer) { _, _ = w.Write(o.text()) }
 
-// Spelled is the key of a map that encodes an object or a number of an object literal without loss. The map has no
-// other key. A list as its value encodes an object: each element is a map of at most one key, in the order of the
-// object. A string as its value encodes a number in this spelling.
+// Spelled is the only key of a map that stands in for an object or a number of a literal, so that the order of the
+// members and the spelling of the number are preserved. For an object, the value is a list of maps with at most one
+// member each. For a number, the value is its spelling.
 const Spelled = ""
 
 // UnmarshalGQL decodes an object, and preserves the order of its keys.

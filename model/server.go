@@ -28,8 +28,8 @@ type ServerModel struct {
 	MessagePrice, InputPrice, CachedPrice, OutputPrice Credits
 }
 
-// Choose returns BAD_INPUT when the input names a model that the server does not have. The error also has every bound
-// that the input breaks. An empty name means the default.
+// Choose returns BAD_INPUT when the input names a model that the server does not have. The error also lists all other
+// faults of the input. An empty name means the default.
 func (in CreateAgentInput) Choose(models []string) error {
 	err := checkModel(in.Model, models)
 	if err != nil {

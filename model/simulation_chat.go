@@ -114,7 +114,7 @@ func (f *Fields) opening(path string, messages []*TestMessage) {
 	if !f.list(path, len(messages), maxOpening) {
 		return
 	}
-	f.messages(path, derefAll(messages))
+	f.messages(path, Values(messages))
 	bytes := 0
 	for i, m := range messages {
 		if bytes += len(m.Text); i > 0 && m.Role == messages[i-1].Role {

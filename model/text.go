@@ -108,8 +108,8 @@ func Quote(text string) string {
 
 var technicalName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// technicalName records a fault if a name is not valid as a function name for language models, or is that of a built-in
-// tool.
+// technicalName records a fault if a name is not valid as a function name for language models, or is the name of a
+// built-in tool.
 func (f *Fields) technicalName(path, value string) {
 	if !technicalName.MatchString(value) {
 		f.Add(path, "must have 1 to 64 lower-case letters, digits and _, and begin with a letter")

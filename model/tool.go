@@ -18,7 +18,7 @@ import (
 // MaxConnections is the maximum number of tools, and of sub-agents, of one agent.
 const MaxConnections = 128
 
-// MaxToolTimeout is the longest that a call of a tool may wait for the response.
+// MaxToolTimeout is the longest that a tool call may wait for the response.
 const MaxToolTimeout = time.Minute
 
 // maxHeaders is the maximum number of headers of a tool's endpoint.

@@ -24,7 +24,7 @@ type ToolMocking struct {
 	MockCallTransfer bool             `json:"mockCallTransfer"`
 	// CallTransferFailure is how the mocked transfer fails, or nil if it succeeds.
 	CallTransferFailure *CallTransferFailure `json:"callTransferFailure,omitempty"`
-	// SideEffects says whether unmocked calls are allowed. Empty means Allow.
+	// SideEffects allows or denies unmocked calls. Empty means Allow.
 	SideEffects SideEffects `json:"sideEffects"`
 }
 
@@ -192,14 +192,8 @@ func (f *Fields) condition(path string, c MockCondition) {
 // Check returns UNPROCESSABLE if a target of a mock is not among the tools and sub-agents, or is mocked twice. The
 // error lists the connected ones.
 func (m *ToolMocking) Check(tools []*Tool, subAgents []*SubAgent) error {
-	connectedTools := make([]connection, len(tools))
-	for i, t := range tools {
-		connectedTools[i] = connection{t.ID, t.TechnicalName}
-	}
-	connectedSubAgents := make([]connection, len(subAgents))
-	for i, s := range subAgents {
-		connectedSubAgents[i] = connection{s.ID, s.TechnicalName}
-	}
+	connectedTools := Map(tools, func(t *Tool) connection { return connection{t.ID, t.TechnicalName} })
+	connectedSubAgents := Map(subAgents, func(s *SubAgent) connection { return connection{s.ID, s.TechnicalName} })
 	var faults Fields
 	var sentences []string
 	checkTarget := func(path, typeName string, connected []connection, id string, seen map[string]bool) {

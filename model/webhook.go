@@ -16,9 +16,11 @@ import (
 const (
 	// MaxWebhooks is the maximum number of webhooks of a company.
 	MaxWebhooks = 20
-	// MaxDeliveries is the maximum number of stored messages of a webhook, and DeliveryDays how long they are stored.
-	MaxDeliveries = 1_000
-	DeliveryDays  = 30
+	// MaxDeliveries is the maximum number of stored messages of a webhook that no longer wait, and MaxWaitingDeliveries of
+	// those that wait. DeliveryDays is how long both are stored.
+	MaxDeliveries        = 1_000
+	MaxWaitingDeliveries = 100_000
+	DeliveryDays         = 30
 	// SecretOverlap is how long the previous secret also signs messages after a rotation.
 	SecretOverlap = 24 * time.Hour
 
@@ -114,8 +116,13 @@ func (w *Webhook) Update(in UpdateWebhookInput, now time.Time) error {
 	return faults.Err()
 }
 
-// Rotate sets a new secret and returns it. The previous secret remains valid for SecretOverlap.
-func (w *Webhook) Rotate(now time.Time, seal Seal) (string, error) {
+// Rotate sets a new secret and returns it. The previous secret remains valid for SecretOverlap. It returns CONFLICT
+// while an earlier secret is still valid, unless the input ends that one.
+func (w *Webhook) Rotate(in RotateWebhookSecretInput, now time.Time, seal Seal) (string, error) {
+	if until := w.PreviousSecretUntil; until != nil && now.Before(*until) && !in.ReplacePrevious {
+		return "", Errorf(Conflict, "the previous secret of webhook %q is valid until %s: rotate the secret after that, or "+
+			"end it now with replacePrevious: true", w.ID, until.UTC().Format(time.RFC3339))
+	}
 	before := w.SealedSecret
 	secret, err := w.renewSecret(seal)
 	if err != nil {
@@ -221,8 +228,9 @@ func (d *WebhookDelivery) Again(now time.Time) {
 }
 
 // Record records an attempt, and its effect on the webhook. After a failure it schedules the next attempt, if there is
-// one. spread is a random number from 0 to 1 that spreads the attempts of many messages.
-func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, now time.Time) {
+// one, in retryAfter at the earliest. spread is a random number from 0 to 1 that spreads the attempts of many messages.
+func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, retryAfter time.Duration, spread float64,
+	now time.Time) {
 	if d.Attempts = append(d.Attempts, a); len(d.Attempts) > savedAttempts {
 		d.Attempts = d.Attempts[len(d.Attempts)-savedAttempts:]
 	}
@@ -232,7 +240,8 @@ func (d *WebhookDelivery) Record(w *Webhook, a WebhookAttempt, spread float64, n
 	}
 	if int(d.Failures) < len(retries) {
 		wait := retries[d.Failures]
-		d.NextAttemptAt = new(now.Add(wait - wait/10 + time.Duration(spread*float64(wait/5))))
+		wait += -wait/10 + time.Duration(spread*float64(wait/5))
+		d.NextAttemptAt = new(now.Add(max(wait, min(retryAfter, retries[len(retries)-1]))))
 	} else {
 		d.Status, d.NextAttemptAt = WebhookDeliveryStatusFailed, nil
 	}

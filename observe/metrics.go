@@ -68,9 +68,9 @@ func newMetrics(version string) *metrics {
 		modelTokens: counters("model_tokens_total", "Tokens, as providers report them. The type is input, "+
 			"cached (a part of input) or output.", "model", "type"),
 
-		toolCalls: counters("tool_calls_total", "Calls of tools and call transfers, except mocked ones. The outcome is "+
+		toolCalls: counters("tool_calls_total", "Tool calls and call transfers, except mocked ones. The outcome is "+
 			"ok, or the cause of the failure.", "outcome"),
-		toolDuration: histogram("tool_call_duration_seconds", "Duration of calls of tools and of call transfers.",
+		toolDuration: histogram("tool_call_duration_seconds", "Duration of tool calls and call transfers.",
 			modelBounds),
 		retrievals: counters("retrievals_total", "Searches in knowledge bases. The outcome is found, nothing or "+
 			"failed.", "outcome"),
@@ -113,7 +113,8 @@ const maxNames = 200
 // otherName is the label of all further names. Clients can invent any number of them.
 const otherName = "other"
 
-// names are the operation names with their own label: those of stored operations, and the first ones that clients use.
+// names are the operation names with their own label: the names of stored operations, and the first ones that clients
+// use.
 type names struct {
 	mu     sync.Mutex
 	labels map[string]bool

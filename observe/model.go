@@ -204,7 +204,7 @@ func outcomeOf(err error) string {
 	return "other"
 }
 
-// Calls returns a function that watches real calls of tools and transfers. It returns nil if nothing is watched.
+// Calls returns a function that watches real tool calls and transfers. It returns nil if nothing is watched.
 func (o *Observer) Calls() func(ctx context.Context, technicalName string) (context.Context, func(error)) {
 	if o.metrics == nil && o.traces == nil {
 		return nil

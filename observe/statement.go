@@ -121,11 +121,12 @@ func (s *statements) endTrip(ctx context.Context) {
 	}
 }
 
-// withoutContent returns the error without Postgres's message, which can quote values.
+// withoutContent returns the error with the name of the function in Postgres that reported it, instead of Postgres's
+// message, which can quote values.
 func withoutContent(err error) error {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {
-		return &pgconn.PgError{Severity: answer.Severity, Code: answer.Code}
+		return &pgconn.PgError{Severity: answer.Severity, Code: answer.Code, Message: answer.Routine}
 	}
 	return err
 }

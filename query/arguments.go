@@ -202,8 +202,8 @@ func runsThat(r *argumentParser) pg.Filter {
 
 func itemsThat(r *argumentParser) pg.Filter {
 	more := filterOf[model.CampaignItemFilter](r)
-	if more != nil && more.PhoneNumberPrefix != nil {
-		r.check(errUnplanned) // a generic plan of Postgres does not know the prefix, and would read all items
+	if more != nil && (more.PhoneNumberPrefix != nil || more.AfterVersion != nil) {
+		r.check(errUnplanned) // a generic plan of Postgres does not know the value, and would read all items
 	}
 	return db.ItemsMatching(text[model.CampaignItemStatus](r, "runningStatus"),
 		optional(r, "isArchived", graphql.UnmarshalBoolean), more)

@@ -74,6 +74,7 @@ func TestArgumentsBecomeFilters(t *testing.T) {
 		"runs by statuses":      {runsThat, arguments{"statuses": []any{"Passed", "Failed"}}, nil, true},
 		"items":                 {itemsThat, arguments{"runningStatus": "Pending"}, db.ItemsMatching(&pending, nil, nil), false},
 		"items by number":       {itemsThat, arguments{"filter": object{"phoneNumberPrefix": "+1"}}, nil, true},
+		"items by version":      {itemsThat, arguments{"filter": object{"afterVersion": 3}}, nil, true},
 		"a folder and the root": {testsThat, arguments{"folderId": "f", "atRoot": true}, nil, true},
 		"not a boolean":         {itemsThat, arguments{"isArchived": object{}}, nil, true},
 	} {

@@ -80,10 +80,7 @@ func optionalTime(value []byte) *time.Time {
 }
 
 func (c computation) writer(r *read) writeRow {
-	at := make([]int, len(c.columns))
-	for i, column := range c.columns {
-		at[i] = r.column(column)
-	}
+	at := model.Map(c.columns, func(column string) int { return r.column(column) })
 	return func(a *response, dst []byte, row int) []byte {
 		rows := &a.lookups[r.index].rows
 		return c.write(dst, func(column int) []byte { return rows.value(row, at[column]) })

@@ -165,10 +165,7 @@ func One[R any](ctx context.Context, row any) (R, error) {
 	cacheKey := loaderKey{source: r.identity(), columns: strings.Join(columns, " ")}
 	return load(l, row, cacheKey, r.keyOf, func(keys []string) (finder[R], error) {
 		found, err := l.tenant().Find(l.ctx, r.rows, keys, columns...)
-		byID := make(map[string]R, len(found))
-		for _, row := range found {
-			byID[row.(model.Node).Cursor().ID] = row.(R)
-		}
+		byID := model.MapOf(found, func(row model.Row) (string, R) { return row.(model.Node).Cursor().ID, row.(R) })
 		return func(key string) (R, error) {
 			row, ok := byID[key]
 			if !ok {

@@ -63,9 +63,5 @@ func (l *loaders) nodes(ids []string) ([]model.Node, error) {
 		}
 		found[company.ID] = company
 	}
-	nodes := make([]model.Node, len(ids))
-	for i, id := range ids {
-		nodes[i] = found[id]
-	}
-	return nodes, nil
+	return model.Map(ids, func(id string) model.Node { return found[id] }), nil
 }

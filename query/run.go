@@ -74,7 +74,7 @@ func (a *response) release() {
 	responses.Put(a)
 }
 
-// fallBack lets the generated executor answer the operation.
+// fallBack answers the operation with the generated executor.
 func (a *response) fallBack(dst []byte) []byte {
 	a.isFallback = true
 	return dst

@@ -36,7 +36,7 @@ func (p *queryPlan) recordRead(bytes int) {
 	}
 }
 
-// readShared reads everything on a shared connection. It returns nil if the response needs a connection for itself.
+// readShared reads everything on a shared connection. It returns nil if the response needs its own connection.
 func (p *queryPlan) readShared(ctx context.Context, tenant *db.Tenant, variables map[string]any) (*response, error) {
 	a := newResponse(p, model.MemoryBudgetOf(ctx), variables)
 	a.tenant = tenant

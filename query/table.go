@@ -324,7 +324,7 @@ func (t *Table) check(name string, r relation) error {
 	}
 	target := t.target(definition.Type, r.shape)
 	if row, known := rowTypes[target]; !known || reflect.TypeOf(row) != r.row() {
-		return fmt.Errorf("plan queries: %s is of the type %q, and its rows are %s", name, target, r.row())
+		return fmt.Errorf("plan queries: %s has the type %q in the schema, but its rows are %s", name, target, r.row())
 	}
 	return nil
 }

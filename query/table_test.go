@@ -20,10 +20,10 @@ func TestTableMustMatchTheSchema(t *testing.T) {
 		name string
 		r    relation
 	}{
-		"has no field Agent.nothing":    {"Agent.nothing", many(db.ToolsOfAgents)},
-		`is of the type "Tool"`:         {"Agent.tools", many(db.SubAgentsOfAgents)},
-		`is of the type "CampaignItem"`: {"Campaign.items", page(db.RunsOfTests)},
-		`is of the type ""`:             {"Agent.tools", page(db.AgentsOfTools)},
+		"has no field Agent.nothing":  {"Agent.nothing", many(db.ToolsOfAgents)},
+		`has the type "Tool"`:         {"Agent.tools", many(db.SubAgentsOfAgents)},
+		`has the type "CampaignItem"`: {"Campaign.items", page(db.RunsOfTests)},
+		`has the type ""`:             {"Agent.tools", page(db.AgentsOfTools)},
 		`returns the column "a"`: {"Agent.knowledgeBaseChatName",
 			one("knowledge_base_chat_id", db.KnowledgeBaseChatRows).returning("a")},
 	} {

@@ -32,7 +32,7 @@ func (r *mutationResolver) DeleteWebhook(ctx context.Context, input model.Delete
 }
 
 func (r *mutationResolver) RotateWebhookSecret(ctx context.Context, input model.RotateWebhookSecretInput) (*model.RotateWebhookSecretPayload, error) {
-	webhook, secret, err := r.tenant(ctx).RotateWebhookSecret(ctx, input.WebhookID)
+	webhook, secret, err := r.tenant(ctx).RotateWebhookSecret(ctx, input)
 	return &model.RotateWebhookSecretPayload{Webhook: webhook, Secret: secret}, err
 }
 

@@ -81,6 +81,6 @@ func TestKnowledgeCommandEvaluatesRetrieval(t *testing.T) {
 	require.Equal(t, 4, shown["saved"].Asked, "as large as a file may be")
 	large := evaluate(strings.Repeat("\n", most+1), "-")
 	require.Equal(t, 2, large.code)
-	require.Contains(t, large.log, "- has more than 8388608 bytes")
+	require.Contains(t, large.log, "-: has more than 8388608 bytes")
 	require.Contains(t, evaluate("", "--dataset", "Garden").log, "--dataset must be one of House")
 }

@@ -23,7 +23,6 @@ import (
 
 //go:generate go run -C generate .
 
-// newProgram returns the root command.
 func newProgram() *cobra.Command { return program.New(version()) }
 
 // streams are the input and outputs of a command. Nil for in means no input. Output goes to out. Errors and the log go

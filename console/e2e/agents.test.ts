@@ -68,7 +68,7 @@ journeys("agents and chats", () => {
       assert.doesNotMatch(drawing, / class=|var\(|tabindex/);
     }));
 
-  test("text from right to left begins at the right, line by line, also while it is edited", async () => {
+  test("text from right to left begins at the right, line by line, even while it is edited", async () => {
     const text = "مرحبا، أريد إرجاع Model X-200 (الأزرق)!";
     const { startSimulationChat } = await gateway.ask<{ startSimulationChat: { simulationChat: { id: string } } }>(
       "mutation($input: StartSimulationChatInput!) { startSimulationChat(input: $input) { simulationChat { id } } }",

@@ -189,6 +189,16 @@ test("the menu of a telephone keeps the focus inside, until Escape", { skip: noB
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate(() => document.activeElement?.closest("main")), null);
   }
+  // Escape in a dialog closes the dialog only.
+  const dialog = page.getByRole("dialog");
+  for (const [list, entry] of [[], ["Help and documentation", "Keyboard shortcuts"]]) {
+    if (list) await page.getByLabel(list).press("Enter");
+    await page.getByRole("button", { name: entry ?? "Search" }).press("Enter");
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    assert.equal(await menu.getAttribute("aria-expanded"), "true");
+  }
   await page.keyboard.press("Escape");
   await focused(page, "Menu");
   assert.ok(await page.locator("main").isVisible());

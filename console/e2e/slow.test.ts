@@ -69,7 +69,7 @@ journeys("a slow gateway", () => {
     });
   });
 
-  test("a message is seen once, also while its sending is not confirmed", async () => {
+  test("a message is seen once, even while its sending is not confirmed", async () => {
     await visit(`chats/${await newChat()}`, async (page) => {
       const release = await hold(page, "Send");
       await page.getByText("Live", { exact: true }).waitFor();

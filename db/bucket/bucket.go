@@ -53,9 +53,9 @@ var (
 //
 //	s3://bucket/prefix?endpoint=https://minio.example.com&region=eu-west-1
 //
-// The endpoint is Amazon S3 by default, and the region us-east-1. The credentials are those of the AWS variables
-// (AWS_ACCESS_KEY_ID), or of the file that AWS_SHARED_CREDENTIALS_FILE names, by default ~/.aws/credentials. Errors do
-// not repeat the address, because it may contain a secret by mistake.
+// The endpoint is Amazon S3 by default, and the region us-east-1. The credentials come from the AWS variables
+// (AWS_ACCESS_KEY_ID), or from the file that AWS_SHARED_CREDENTIALS_FILE names, by default ~/.aws/credentials. Errors
+// do not repeat the address, because it may contain a secret by mistake.
 func Parse(address string) (*Bucket, error) {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "s3" {

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Gate admits a limited number of waiters at a time. One tenant has at most a share of the slots, so that it alone does
-// not take all. A slot that becomes free goes to the waiting tenant with the fewest slots and, among equals, to the one
-// that has waited longest.
+// Gate admits a limited number of waiters at a time. One tenant has at most a share of the slots, so that it never
+// takes all of them. A slot that becomes free goes to the waiting tenant with the fewest slots and, among equals, to
+// the one that has waited longest.
 type Gate struct {
 	mu    sync.Mutex
 	free  int
@@ -40,22 +40,22 @@ func (g *Gate) Enter(ctx context.Context, tenant string) error {
 		return nil
 	}
 	g.arrived++
-	e := &waiter{g.arrived, make(chan struct{})}
-	g.waiting[tenant] = append(g.waiting[tenant], e)
+	w := &waiter{g.arrived, make(chan struct{})}
+	g.waiting[tenant] = append(g.waiting[tenant], w)
 	g.mu.Unlock()
 
 	select {
-	case <-e.admitted:
+	case <-w.admitted:
 		return nil
 	case <-ctx.Done():
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
-	case <-e.admitted: // it was admitted at the same time
+	case <-w.admitted: // it was admitted at the same time
 		g.releaseSlot(tenant)
 	default:
-		g.removeWaiter(tenant, e)
+		g.removeWaiter(tenant, w)
 	}
 	return ctx.Err()
 }
@@ -91,10 +91,10 @@ func (g *Gate) releaseSlot(tenant string) {
 	}
 	// Until now, no waiting tenant could take a free slot. So the slot that is freed here admits at most one waiter.
 	if next, ok := g.next(); ok {
-		e := g.waiting[next][0]
-		g.removeWaiter(next, e)
+		w := g.waiting[next][0]
+		g.removeWaiter(next, w)
 		g.takeSlot(next)
-		close(e.admitted)
+		close(w.admitted)
 	}
 }
 
@@ -112,8 +112,8 @@ func (g *Gate) next() (next string, ok bool) {
 	return next, ok
 }
 
-func (g *Gate) removeWaiter(tenant string, e *waiter) {
-	rest := slices.DeleteFunc(g.waiting[tenant], func(other *waiter) bool { return other == e })
+func (g *Gate) removeWaiter(tenant string, w *waiter) {
+	rest := slices.DeleteFunc(g.waiting[tenant], func(other *waiter) bool { return other == w })
 	if g.waiting[tenant] = rest; len(rest) == 0 {
 		delete(g.waiting, tenant)
 	}

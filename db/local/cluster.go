@@ -326,10 +326,10 @@ var (
 // reason returns the last error that this start logged, or the path of the log.
 func (c *cluster) reason() string {
 	text, _ := os.ReadFile(c.logFile()) // no file means that nothing was logged
-	said := complaint.FindAllSubmatch(text, -1)
-	for i := len(said) - 1; i >= 0; i-- {
-		if !refusal.Match(said[i][1]) {
-			return string(said[i][1])
+	complaints := complaint.FindAllSubmatch(text, -1)
+	for i := len(complaints) - 1; i >= 0; i-- {
+		if !refusal.Match(complaints[i][1]) {
+			return string(complaints[i][1])
 		}
 	}
 	return "see " + c.logFile()

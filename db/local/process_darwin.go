@@ -19,7 +19,8 @@ func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true}
 }
 
-// serversIn lists the Postgres and initdb processes whose working directory is dir, like that of all our servers.
+// serversIn lists the Postgres and initdb processes whose working directory is dir. All our servers run in their data
+// directory.
 func serversIn(ctx context.Context, dir string) ([]int, error) {
 	out, err := exec.CommandContext(ctx, "lsof", "-a", "-c", "postgres", "-c", "initdb", "-d", "cwd", "-F", "pn").Output()
 	var none *exec.ExitError

@@ -19,7 +19,8 @@ func attributes(user *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: user, Setsid: true, Pdeathsig: syscall.SIGINT}
 }
 
-// serversIn lists the Postgres and initdb processes whose working directory is dir, like that of all our servers.
+// serversIn lists the Postgres and initdb processes whose working directory is dir. All our servers run in their data
+// directory.
 func serversIn(_ context.Context, dir string) ([]int, error) {
 	names, err := filepath.Glob("/proc/[0-9]*/comm")
 	if err != nil {

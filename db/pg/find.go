@@ -106,11 +106,7 @@ func (s Scope) rows(ctx context.Context, nilRow any, q *bun.SelectQuery) ([]mode
 }
 
 func castRows[R any](rows []model.Row) []R {
-	typed := make([]R, len(rows))
-	for i, row := range rows {
-		typed[i] = row.(R)
-	}
-	return typed
+	return model.Map(rows, func(row model.Row) R { return row.(R) })
 }
 
 // JoinBatch joins the rows that one statement read into one batch.

@@ -122,19 +122,12 @@ func BindWant(w Want) Bound {
 
 // Wanted returns the rows of queries that BindWant made, after the queries have run.
 func (s Scope) Wanted(queries []Bound) [][]model.Row {
-	all := make([][]model.Row, len(queries))
-	for i, b := range queries {
-		all[i] = JoinBatch(s.db.modelRows(b.rows))
-	}
-	return all
+	return model.Map(queries, func(b Bound) []model.Row { return JoinBatch(s.db.modelRows(b.rows)) })
 }
 
 // FindTogether reads rows by prepared statements, in one round trip and from one snapshot.
 func (r Reads) FindTogether(ctx context.Context, wants ...Want) ([][]model.Row, error) {
-	queries := make([]Bound, len(wants))
-	for i, want := range wants {
-		queries[i] = BindWant(want)
-	}
+	queries := model.Map(wants, BindWant)
 	if err := r.scope.Query(ctx, queries...); err != nil {
 		return nil, err
 	}
@@ -192,13 +185,4 @@ func (c *cachedStatement) scan(rows reflect.Value, values [][]byte) error {
 	}
 	rows.Set(reflect.Append(rows, row))
 	return nil
-}
-
-// Values returns copies of the structs that the rows point to.
-func Values[R any](rows []*R) []R {
-	all := make([]R, len(rows))
-	for i, row := range rows {
-		all[i] = *row
-	}
-	return all
 }

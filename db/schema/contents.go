@@ -39,7 +39,7 @@ type Contents struct {
 	FoldsCase bool
 	// MaxConnections is how many connections the server allows to users who are not superusers.
 	MaxConnections int
-	// Others lists the tables and views of other programs, by name, except those of extensions.
+	// Others lists the tables and views of other programs, by name, without the tables and views of extensions.
 	Others []string
 	// conflicts lists the names in Others that the program needs for its own tables.
 	conflicts []string

@@ -10,7 +10,7 @@ import (
 	"github.com/agentgraph/agentgraph/db/pg"
 )
 
-// indexes has a statement for each index that the migrations create, except those of River's tables.
+// indexes has a statement for each index that the migrations create, except on River's tables.
 //
 //go:embed indexes.sql
 var indexes string

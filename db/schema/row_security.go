@@ -27,7 +27,7 @@ const (
 
 // views are read by searches. With row-level security, Postgres uses an index before the policy only for leakproof
 // operators. The operators of full-text search, arrays and JSON are not leakproof. The views have the company in their
-// condition instead. Their columns are those of the table, or some of them.
+// condition instead. They have all or some columns of the table.
 var views = []struct{ table, columns string }{
 	{"agents", "*"},
 	{"campaign_items", "*"},

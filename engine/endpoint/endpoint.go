@@ -1,5 +1,5 @@
-// Package endpoint makes the HTTP calls of agents: to the endpoints of tools, to the telephony provider, and to
-// webhooks. It connects only to public addresses, and to others that are explicitly allowed. Start reading at [Caller].
+// Package endpoint makes the HTTP calls of agents: to tool endpoints, to the telephony provider, and to webhooks. It
+// connects only to public addresses, and to others that are explicitly allowed. Start reading at [Caller].
 package endpoint
 
 import (

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"syscall"
+	"time"
 
 	"code.dny.dev/ssrf"
 )
@@ -44,7 +45,12 @@ type Error struct {
 	excerpt string
 	// Err is the underlying error, only for the log because it may contain addresses. It may be nil.
 	Err error
+	// retryAfter is how long the server wants no further request, at most a day, or 0.
+	retryAfter time.Duration
 }
+
+// RetryAfter returns how long the server wants no further request, at most a day, or 0.
+func (e *Error) RetryAfter() time.Duration { return e.retryAfter }
 
 func (e *Error) Error() string { return e.Message }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/html/charset"
 
 	"github.com/agentgraph/agentgraph/engine/content"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 const (
@@ -55,6 +56,7 @@ func (x *exchange) readBody(ctx context.Context, res *http.Response) (string, er
 	if res.StatusCode < 200 || res.StatusCode > 299 {
 		failure := x.newError(Status, nil, "%s answered %s", x.callee,
 			strings.TrimSpace(fmt.Sprint(res.StatusCode, " ", http.StatusText(res.StatusCode))))
+		failure.retryAfter = read.RetryAfter(res.Header)
 		// A status 1xx has no body. Reading one would block forever.
 		if !encoded && res.StatusCode >= 200 {
 			// An incomplete excerpt is better than none, so an error of the read does not matter.

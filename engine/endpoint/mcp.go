@@ -107,6 +107,8 @@ func (c *Caller) connect(ctx context.Context, e model.ToolEndpoint, headers map[
 	if err != nil && s.isSilent && ctx.Err() == nil {
 		if s, err = c.connectBy(ctx, e, headers, limit, olderVersion); err == nil {
 			c.silent.Put(e.URL, time.Now())
+		} else if ctx.Err() == nil { // a server that was starting may know only newer versions
+			s, err = c.connectBy(ctx, e, headers, limit, "")
 		}
 	}
 	return s, err

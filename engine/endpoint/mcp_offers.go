@@ -117,6 +117,12 @@ func (s *mcpSession) newOffer(text json.RawMessage, nth int) (offer model.McpOff
 var structural = []string{"type", "enum", "const", "required", "dependentRequired", "dependencies", "format", "pattern",
 	"$ref", "$schema", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "contentEncoding", "contentMediaType"}
 
+// samples are keywords of JSON Schema whose values are data. named are those whose members have names, not keywords.
+var (
+	samples = []string{"default", "examples", "enum", "const"}
+	named   = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
+)
+
 // redactSchema replaces the secrets in the texts of a schema. keyword is the keyword of value.
 func (s *mcpSession) redactSchema(keyword string, value any) any {
 	switch v := value.(type) {
@@ -130,11 +136,16 @@ func (s *mcpSession) redactSchema(keyword string, value any) any {
 		}
 	case ordered.Object:
 		for i, m := range v {
-			name := m.Name
-			if _, isList := m.Value.([]any); isList && (keyword == "dependentRequired" || keyword == "dependencies") {
-				name = keyword // the list names properties
+			of := m.Name
+			_, isList := m.Value.([]any)
+			switch {
+			case slices.Contains(samples, keyword),
+				isList && (keyword == "dependentRequired" || keyword == "dependencies"): // the list names properties
+				of = keyword
+			case slices.Contains(named, keyword):
+				of = ""
 			}
-			v[i].Value = s.redactSchema(name, m.Value)
+			v[i].Value = s.redactSchema(of, m.Value)
 		}
 	}
 	return value

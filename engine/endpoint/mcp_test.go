@@ -414,7 +414,8 @@ func TestOffersHideHeaders(t *testing.T) {
 func TestHiddenHeadersKeepSchemas(t *testing.T) {
 	t.Parallel()
 	schema := `{"type":"object","properties":{"region":{"enum":["europe","asia"]},"kind":{"const":"europe"},` +
-		`"europe":{"type":"string"}},"dependentRequired":{"kind":["europe"]}}`
+		`"europe":{"type":"string"},"place":{"enum":[{"name":"europe"}]},"default":{"pattern":"europe"}},` +
+		`"dependentRequired":{"kind":["europe"]}}`
 	address := listing(t, false, func(string) string {
 		return `{"tools":[{"name":"order","inputSchema":` + schema + `}]}`
 	})
@@ -422,6 +423,20 @@ func TestHiddenHeadersKeepSchemas(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, offers[0].Fault)
 	require.Equal(t, schema, string(offers[0].Parameters))
+}
+
+// Defaults and examples are data: a secret is hidden in them, also under a name that is a keyword of schemas.
+func TestHeadersAreHiddenInSamples(t *testing.T) {
+	t.Parallel()
+	address := listing(t, false, func(string) string {
+		return `{"tools":[{"name":"order","inputSchema":{"type":"object","properties":{"a":{"default":{"type":"token-1"},` +
+			`"examples":["token-1",{"enum":["token-1"],"b":{"pattern":"token-1"}}]}}}}]}`
+	})
+	offers, err := local(t).OffersOf(t.Context(), mcpAt(address), map[string]string{"X-Key": "token-1"})
+	require.NoError(t, err)
+	require.Nil(t, offers[0].Fault)
+	require.Equal(t, `{"type":"object","properties":{"a":{"default":{"type":"[hidden]"},`+
+		`"examples":["[hidden]",{"enum":["[hidden]"],"b":{"pattern":"[hidden]"}}]}}}`, string(offers[0].Parameters))
 }
 
 // Some servers never answer methods that they do not know.
@@ -481,6 +496,35 @@ func TestSilentMcpServersMayBeReplaced(t *testing.T) {
 	c := local(t)
 	c.silent.Put(address, time.Now())
 	offers, err := c.OffersOf(t.Context(), mcpAt(address), nil)
+	require.NoError(t, err)
+	require.Len(t, offers, 1)
+}
+
+// A server that is starting can miss the first server/discover, and know only newer versions.
+func TestMcpServersMayStartSlowly(t *testing.T) {
+	t.Parallel()
+	server := mcp.NewServer(&mcp.Implementation{Name: "new", Version: "1"}, nil)
+	server.AddTool(&mcp.Tool{Name: "order", InputSchema: anything{"type": "object"}}, nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
+		&mcp.StreamableHTTPOptions{Stateless: true})
+	var discovers atomic.Int32
+	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		switch {
+		case bytes.Contains(body, []byte(`"initialize"`)):
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		case bytes.Contains(body, []byte("server/discover")) && discovers.Add(1) == 1:
+			<-r.Context().Done()
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})
+	endpoint := mcpAt(address)
+	endpoint.TimeoutSeconds = 6
+	offers, err := local(t).OffersOf(t.Context(), endpoint, nil)
 	require.NoError(t, err)
 	require.Len(t, offers, 1)
 }

@@ -135,7 +135,8 @@ func (s secrets) find(text string) (ends []int32) {
 }
 
 // unescape returns a text in lower case without the escapes of JSON strings, and the position of each of its bytes and
-// of its end. The positions are those of the text, or those of an earlier text that the text's own positions lead to.
+// of its end. The positions refer to the text or, if the text has positions itself, to the earlier text that these
+// refer to.
 func unescape(text string, earlier []int32) (string, []int32) {
 	plain, positions := make([]byte, 0, len(text)), make([]int32, 0, len(text)+1)
 	for at := 0; at < len(text); {

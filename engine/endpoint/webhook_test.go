@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
@@ -44,6 +45,7 @@ func TestOnlyStatus2xxAcceptsAMessage(t *testing.T) {
 	address := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		requests++
 		w.Header().Set("Location", "/elsewhere")
+		w.Header().Set("Retry-After", "20")
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_, _ = fmt.Fprintf(w, "not JSON, and long: %05000d", 0) // the body is ignored if the message is accepted
@@ -63,6 +65,9 @@ func TestOnlyStatus2xxAcceptsAMessage(t *testing.T) {
 		require.Equal(t, 1, requests, "redirects are not followed")
 		require.Contains(t, failure.Message, fmt.Sprint("the webhook answered ", status))
 		require.Less(t, len(failure.Message), 600)
+		if status >= http.StatusBadRequest {
+			require.Equal(t, 20*time.Second, failure.RetryAfter())
+		}
 	}
 	_, err := c.Deliver(t.Context(), "http://127.0.0.2:1/", message)
 	require.Equal(t, "the address of the webhook is in a network that may not be reached", fails(t, err, Refused).

@@ -153,7 +153,7 @@ func (n *needs) addExpression(text *string, isUnwanted bool) {
 
 // needed records which of the needs a text has, and where.
 type needed struct {
-	// hasText and hasWord say which of the texts and words it has.
+	// hasText and hasWord report which of the texts and words it has.
 	hasText, hasWord []bool
 	spans            []read.Span
 }

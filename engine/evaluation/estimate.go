@@ -16,10 +16,7 @@ func (v *Evaluator) EstimateOfExecution(ctx context.Context, t *db.Tenant,
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, len(tests))
-	for i, test := range tests {
-		ids[i] = test.ID
-	}
+	ids := model.Map(tests, func(test *model.AgentTestRow) string { return test.ID })
 	measured, err := t.MeasuredTests(ctx, ids)
 	if err != nil {
 		return nil, err

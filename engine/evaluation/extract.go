@@ -69,10 +69,7 @@ func extractedSchema(values []model.ExtractedValue) json.RawMessage {
 
 // readExtracted parses the extractor's answer. Blank values become null.
 func readExtracted(text string, values []model.ExtractedValue) (*model.JSONObject, error) {
-	names := make([]string, len(values))
-	for i, value := range values {
-		names[i] = value.Name
-	}
+	names := model.Map(values, func(value model.ExtractedValue) string { return value.Name })
 	var given map[string]json.RawMessage
 	if err := readObject(objectIn(text), &given, names...); err != nil {
 		return nil, err

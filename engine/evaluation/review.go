@@ -40,10 +40,10 @@ type performance struct {
 	Conversation transcript `json:"conversation"`
 }
 
-// review asks the judge once whether the contact played its part in the conversation of a run. The first messages, as
-// many as givenCount says, come from the test. The error is a *rules.Fault of the contact if it did not play its part.
-// It is a *rules.Fault of the judge if the judge cannot decide that, or ctx's error once ctx has ended. A contact that
-// only says the test's words is not reviewed.
+// review asks the judge once whether the contact played its part in the conversation of a run. The first givenCount
+// messages come from the test. The error is a *rules.Fault of the contact if it did not play its part. It is a
+// *rules.Fault of the judge if the judge cannot decide that, or ctx's error once ctx has ended. A contact that only
+// says the test's words is not reviewed.
 func (t *tester) review(ctx context.Context, run *model.AgentTestRun, givenCount int, end ending,
 	values content.Values) error {
 	test := run.Snapshot.Test

@@ -53,10 +53,7 @@ var (
 func namingError(text, scenario string) error {
 	person := namesIn(scenario)
 	found := words().FindAllStringIndex(text, -1)
-	all := make([]string, len(found))
-	for i, at := range found {
-		all[i] = strings.ToLower(text[at[0]:at[1]])
-	}
+	all := model.Map(found, func(at []int) string { return strings.ToLower(text[at[0]:at[1]]) })
 	for i := range all {
 		if !person[stem(all[i])] || i > 0 && person[all[i-1]] {
 			continue
@@ -102,7 +99,7 @@ func stem(word string) string {
 	return word
 }
 
-// isSpokenTo reports whether a name is that of the listener. The name must follow a greeting, and a punctuation mark
+// isSpokenTo reports whether a name addresses the listener. The name must follow a greeting, and a punctuation mark
 // must follow the name. A name with a title can also follow a comma, or begin a sentence. A name at the end is a
 // signature, unless it has a title.
 func isSpokenTo(before, after string, isTitled bool) bool {

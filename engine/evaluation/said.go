@@ -43,8 +43,8 @@ var (
 )
 
 // wantsSaid reports whether a criterion holds only if the agent says something. Evidence for such a criterion must be
-// from a message, because the contact does not see results of tools. wantsSaid goes by the verbs of the criterion and
-// their subjects.
+// from a message, because the contact does not see tool results. wantsSaid goes by the verbs of the criterion and their
+// subjects.
 func wantsSaid(criterion string) bool {
 	subject, isCondition := "", false
 	text := strings.ToLower(strings.ReplaceAll(criterion, "’", "'"))

@@ -29,8 +29,8 @@ type passage struct {
 	Text     string `json:"text"`
 }
 
-// addContext adds the material that the test lets the judge see. givenCount says how many of the run's first messages
-// are the test's.
+// addContext adds the material that the test shows to the judge. givenCount is the number of the run's first messages
+// that come from the test.
 func (t *transcript) addContext(run *model.AgentTestRun, givenCount int, values content.Values) {
 	test := run.Snapshot.Test
 	if test.Sees(model.JudgeSightDate) {

@@ -16,13 +16,13 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// tester runs tests of agents. It reads no rows: a run comes with everything it needs.
+// tester runs agent tests. It reads no rows: a run comes with everything it needs.
 type tester struct {
 	modelRoles
 	// reviewsContact makes the judge check after each conversation whether the contact played its part.
 	reviewsContact bool
-	// reply lets the agent answer the contact's last message. It also returns the calls, even with an error. The error
-	// is UPSTREAM_FAILED if the language model failed.
+	// reply returns the agent's answer to the contact's last message, and the calls, even with an error. The error is
+	// UPSTREAM_FAILED if the language model failed.
 	reply func(context.Context, engine.Situation) (*engine.Reply, []*model.ToolCall, error)
 	// opener returns the first message of an agent without a welcome message, or "".
 	opener func() (string, error)
@@ -40,7 +40,7 @@ type tester struct {
 	size       int
 }
 
-// simulate lets the contact and the agent of the run's snapshot talk, and then checks and judges the conversation. It
+// simulate runs a conversation of the contact with the agent of the run's snapshot, and then checks and judges it. It
 // sets the outcome in the run and replaces all of it: messages, calls, turns, end reason, results, score, error and
 // status. The status is Passed, Failed or Error. The returned error is the cause of the status Error, only for the log.
 // Once ctx has ended, simulate returns ctx's error, keeps the status, and sets no results.
@@ -150,7 +150,7 @@ func (t *tester) tagOf(run *model.AgentTestRun) func(context.Context) (*string, 
 	}
 }
 
-// classify lets the agent's classifier choose a tag for the test's conversation, and sets the outcome like simulate.
+// classify asks the agent's classifier for the tag of the test's conversation, and sets the outcome like simulate.
 func (t *tester) classify(ctx context.Context, run *model.AgentTestRun) error {
 	test := run.Snapshot.Test
 	run.Messages, run.ToolCalls, run.TurnCount, run.EndReason = slices.Clone(test.ConversationContext.Messages),

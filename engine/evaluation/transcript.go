@@ -82,8 +82,8 @@ type ending struct {
 	Reason string `json:"reason"`
 }
 
-// transcriptOf returns the transcript of a run. givenCount says how many of the first messages are the test's. A call
-// belongs to the answer that it was made for.
+// transcriptOf returns the transcript of a run. givenCount is the number of the first messages that come from the test.
+// A call belongs to the answer that it was made for.
 func transcriptOf(run *model.AgentTestRun, givenCount int, end ending) transcript {
 	names := map[string]string{}
 	made := map[int][]transcriptCall{}

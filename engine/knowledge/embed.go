@@ -17,10 +17,7 @@ func (b *Base) embed(ctx context.Context, d *model.Document, chunks []*model.Chu
 	if b.embedder == nil || len(chunks) == 0 {
 		return nil
 	}
-	texts := make([]string, len(chunks))
-	for i, c := range chunks {
-		texts[i] = c.Content
-	}
+	texts := model.Map(chunks, func(c *model.Chunk) string { return c.Content })
 	vectors, err := b.embedder.Embed(ctx, texts)
 	if err != nil {
 		return fmt.Errorf("embed a document: %w", err)

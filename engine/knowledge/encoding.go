@@ -130,7 +130,7 @@ func utf16WithoutMark(content []byte) (from encoding.Encoding) {
 			}
 		}
 		isText := blanks*100 > letters || kana*10 > letters
-		// In the right order, the high bytes are those of few scripts.
+		// In the right order, the high bytes belong to few scripts.
 		if isText && strange <= letters/50 && letters*2 > len(part)/2 && len(high) < least {
 			from, least = candidate, len(high)
 		}

@@ -84,6 +84,20 @@ func (b *Base) ReadVocabularies(ctx context.Context, companyID string) (leave fu
 	return func() { b.vocabularies.gate.Leave(companyID) }, b.vocabularies.gate.Enter(ctx, companyID)
 }
 
+// TakeGuesses takes all slots in which questions of the company guess words. It returns the function that releases
+// them.
+func (b *Base) TakeGuesses(companyID string) (leave func()) {
+	taken := 0
+	for b.guesses.TryEnter(companyID) {
+		taken++
+	}
+	return func() {
+		for range taken {
+			b.guesses.Leave(companyID)
+		}
+	}
+}
+
 // ReadFile waits for a slot to read a file of the company. It returns the function that releases the slot.
 func (b *Base) ReadFile(ctx context.Context, companyID string) (leave func(), err error) {
 	return func() { b.files.Leave(companyID) }, b.files.Enter(ctx, companyID)

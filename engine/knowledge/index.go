@@ -32,12 +32,13 @@ const (
 	// awayDelay is a document's first wait if the database does not answer. The wait doubles each time.
 	awayDelay = time.Second
 	// releaseTimeout bounds the attempts to release a document, and releasePause is the wait between them. When the
-	// database is back, it should get the release before another worker assumes that this one died.
+	// database is back, the release should arrive before another worker assumes that this worker died.
 	releaseTimeout, releasePause = 10 * time.Second, 100 * time.Millisecond
 )
 
-// busyError says what a document waits for that the process does for one document at a time. Waiting for minutes would
-// block the worker, so the document is postponed.
+// busyError is returned when a step can run for only one document of the process at a time, and another document is in
+// it. Its text says what the document waits for. The document is postponed, because waiting for minutes would block the
+// worker.
 type busyError string
 
 func (e busyError) Error() string { return string(e) }
@@ -202,15 +203,15 @@ func chunksOf(ctx context.Context, pieces []Piece) ([]*model.Chunk, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		kept := content.Clean(p.Content)
-		words := slices.Concat(allWordsOf(kept), wholes(codesOf(kept)), charactersOf(kept))
+		cleaned := content.Clean(p.Content)
+		words := slices.Concat(allWordsOf(cleaned), wholes(codesOf(cleaned)), charactersOf(cleaned))
 		for _, word := range words {
 			distinct[maphash.String(seed, word.Folded)] = struct{}{}
 		}
 		if len(distinct) > maxDistinct {
 			return nil, unreadable(fmt.Sprintf("the text has more than %d different words; split the file", maxDistinct))
 		}
-		chunks[i] = &model.Chunk{Content: kept, Tokens: int32(p.Tokens), Words: words}
+		chunks[i] = &model.Chunk{Content: cleaned, Tokens: int32(p.Tokens), Words: words}
 	}
 	return chunks, nil
 }

@@ -133,7 +133,7 @@ func separator(source string) rune {
 	return best
 }
 
-// isTitleOfCSV reports whether a row of one cell has no separator other than those of running text, such as ", ".
+// isTitleOfCSV reports whether a row of one cell has no separator other than in running text, such as ", ".
 func isTitleOfCSV(cell string) bool {
 	for i := range len(cell) - 1 {
 		if strings.IndexByte(csvSeparators, cell[i]) >= 0 && cell[i+1] != ' ' {

@@ -50,7 +50,7 @@ type docxStyle struct {
 
 var headingName = lazyregexp.New(`(?i)^heading ([1-9])$`)
 
-// readStyles reads the styles. Those of headings have the same names in every language, or an outline level.
+// readStyles reads the styles. Styles of headings have the same names in every language, or an outline level.
 func (d *docx) readStyles() error {
 	id := ""
 	return d.visitElements("word/styles.xml", func(element xml.StartElement) {

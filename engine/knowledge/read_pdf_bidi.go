@@ -65,7 +65,7 @@ func hasVowelSigns(blocks []Block) bool {
 	return marks > 0 && marks*20 >= all
 }
 
-// inOrder returns a row of PDFium in logical order. at is the index of its first character among those of the page.
+// inOrder returns a row of PDFium in logical order. at is the index of the row's first character on the page.
 func (p bidiPage) inOrder(at int, row string) string {
 	toLeft, toRight := lettersByDirection(row)
 	if toLeft == 0 {
@@ -82,15 +82,17 @@ func (p bidiPage) inOrder(at int, row string) string {
 		}
 		return cmp.Compare(a.x, b.x)
 	})
-	var ends []bool
+	var areToLeft []bool
 	for _, g := range glyphs {
 		if isToLeft(g.class) || g.class == bidi.L {
-			ends = append(ends, isToLeft(g.class))
+			areToLeft = append(areToLeft, isToLeft(g.class))
 		}
 	}
+	// A line is right-to-left if its first letter, its last letter and most of its letters are. On a right-to-left page,
+	// one of the three is enough.
 	order := fromLeft
-	if first := ends[0]; first == ends[len(ends)-1] && first == (toLeft > toRight) && first || p.isRightToLeft &&
-		(first || ends[len(ends)-1] || toLeft > toRight) {
+	first, last, most := areToLeft[0], areToLeft[len(areToLeft)-1], toLeft > toRight
+	if first && last && most || p.isRightToLeft && (first || last || most) {
 		order = fromRight
 	}
 	var b strings.Builder

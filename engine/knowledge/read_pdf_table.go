@@ -2,7 +2,7 @@ package knowledge
 
 import "slices"
 
-// tablePart says how a line belongs to a table.
+// tablePart is the role of a line in a table.
 type tablePart int
 
 const (

@@ -67,10 +67,7 @@ func (b *Base) reranked(ctx context.Context, name, question string,
 	if len(found) < 2 {
 		return found
 	}
-	documents := make([]string, len(found))
-	for i, f := range found {
-		documents[i] = f.Content
-	}
+	documents := model.Map(found, func(f *model.RetrievedChunk) string { return f.Content })
 	ranks, err := b.rerank.rank(ctx, name, question, documents)
 	if err != nil {
 		b.log.WarnContext(ctx, "could not rerank chunks", "model", name, "error", err)

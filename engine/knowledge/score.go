@@ -147,7 +147,7 @@ func (t token) closest(words []string) []string {
 	return words[:maxMeant]
 }
 
-// replaceTerms replaces the terms of a token with those of other words.
+// replaceTerms replaces the terms of a token with the terms of other words.
 func (t *token) replaceTerms(words []db.Token, credit float64) {
 	t.Terms, t.credit = nil, credit
 	for _, word := range words {
@@ -289,11 +289,7 @@ func normalizeVector(vector []float32) []float32 {
 	if length == 0 || math.IsInf(length, 0) || math.IsNaN(length) {
 		return make([]float32, len(vector))
 	}
-	scaled := make([]float32, len(vector))
-	for i, x := range vector {
-		scaled[i] = float32(float64(x) / length)
-	}
-	return scaled
+	return model.Map(vector, func(x float32) float32 { return float32(float64(x) / length) })
 }
 
 // cosine is the cosine of two unit vectors, at least 0. It is 0 if their lengths differ.

@@ -34,17 +34,14 @@ func (s *search) nearest(ctx context.Context) ([]string, error) {
 	return best.ids(), nil
 }
 
-// compare computes the cosines of the found and the near chunks. It returns the nearest of the near ones with cosines
-// above 0, up to the window.
+// compare computes the cosines of the found and the near chunks. It returns the nearest of the near chunks, up to the
+// window. Chunks with a cosine of 0 or less are dropped.
 func (s *search) compare(ctx context.Context, found, near []string) ([]string, error) {
 	chunks, err := s.tenant.VectorsOfChunks(ctx, model.Unique(slices.Concat(found, near)))
 	if err != nil {
 		return nil, err
 	}
-	isNear := make(map[string]bool, len(near))
-	for _, id := range near {
-		isNear[id] = true
-	}
+	isNear := model.MapOf(near, func(id string) (string, bool) { return id, true })
 	best := nearestFirst{limit: s.base.window}
 	s.cosines = make(map[string]float64, len(chunks))
 	for _, c := range chunks {
@@ -66,7 +63,7 @@ type nearestFirst struct {
 	limit int
 	// kept has the best chunks so far, and some newer ones that are not sorted yet.
 	kept []near
-	// least is the smallest cosine that the last sorting kept, or 0 before.
+	// least is the smallest cosine after the last sort, or 0 before the first one.
 	least float64
 }
 
@@ -91,11 +88,7 @@ func (f *nearestFirst) sort() {
 
 func (f *nearestFirst) ids() []string {
 	f.sort()
-	ids := make([]string, len(f.kept))
-	for i, n := range f.kept {
-		ids[i] = n.chunk.ID
-	}
-	return ids
+	return model.Map(f.kept, func(n near) string { return n.chunk.ID })
 }
 
 // sizeOf returns the memory of chunks with their vectors, in bytes.

@@ -130,8 +130,8 @@ func (c *vocabularyCache) load(
 	var known []*vocabulary
 	var missing, names []string
 	for i, id := range datasetIDs {
-		if kept, isCached := c.known.Get(id); isCached && kept.version == versions[i] {
-			known = append(known, kept)
+		if cached, isCached := c.known.Get(id); isCached && cached.version == versions[i] {
+			known = append(known, cached)
 			continue
 		}
 		missing, names = append(missing, id), append(names, id+" "+versions[i])

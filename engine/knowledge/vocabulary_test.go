@@ -2,9 +2,12 @@ package knowledge_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -145,4 +148,37 @@ func TestVocabulariesOfOneCompanyDoNotDelayOthers(t *testing.T) {
 	giveUp()
 	others.Wait()
 	leave()
+}
+
+// A company guesses the words of a bounded number of questions at a time. Questions of known words do not wait for it.
+func TestGuessesWaitForASlot(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), shop[:3])
+	leave := l.base.TakeGuesses(l.tenant.CompanyID())
+	require.NotEmpty(t, l.ask("refunded"))
+	waiting, giveUp := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer giveUp()
+	_, err := l.base.Retrieve(waiting, l.tenant, l.chat, "refnuded")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	leave()
+	require.NotEmpty(t, l.ask("refnuded"))
+}
+
+// A question with many long unknown words compares only some of them with the known words.
+func TestGuessesCompareABoundedNumberOfLetters(t *testing.T) {
+	t.Parallel()
+	word := func(n int) string { return strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%060b", n)) }
+	last := strings.Repeat("z", 50)
+	rows, unknown := []string{last}, make([]string, 25)
+	for i := range 600 {
+		rows = append(rows, word(i))
+	}
+	for i := range unknown {
+		unknown[i] = word(1<<50 - 1 - i)
+	}
+	misspelled := last[1:] + "x"
+	l := newLibrary(t, knowledge.Options{}, dbtest.New(t), []string{strings.Join(rows, "\n")})
+	l.chat.PromptSettings.SimilarityThreshold = 0.001
+	require.Len(t, l.ask(strings.Join(unknown[:5], " ")+" "+misspelled), 1)
+	require.Empty(t, l.ask(strings.Join(unknown, " ")+" "+misspelled))
 }

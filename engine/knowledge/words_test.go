@@ -108,7 +108,8 @@ func TestWordsOfRandomTextAreValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		words := knowledge.WordsOf(text)
-		require.Equal(t, words, knowledge.WordsOf(text+" — "+text), "repeated text adds no words")
+		// After a space, marks at the beginning of the text would belong to that space.
+		require.Equal(t, words, knowledge.WordsOf(text+"\n"+text), "repeated text adds no words")
 		for _, word := range words {
 			require.NotEmpty(t, word.Folded)
 			require.True(t, utf8.ValidString(word.Folded+word.Written))

@@ -18,7 +18,7 @@ type Quote struct {
 	head, tail string
 }
 
-// NewQuote returns a quote to find. isLoose must be the same as that of the passage.
+// NewQuote returns a quote to find. isLoose must be the same as for the passage.
 func NewQuote(quote string, isLoose bool) Quote {
 	f := NewPassage(strings.TrimFunc(quote, isSpace), isLoose)
 	text := strings.TrimRight(f.Text, outerPunctuation)

@@ -40,8 +40,8 @@ func LowerFirst(text string) string {
 	return string(unicode.ToLower(first)) + text[size:]
 }
 
-// sentenceEnd is a period, question mark or exclamation mark before a space, or the end of a line. Those of Chinese and
-// Japanese need no space.
+// sentenceEnd is a period, question mark or exclamation mark before a space, or the end of a line. Chinese and Japanese
+// marks need no space.
 var sentenceEnd = lazyregexp.New(`([.!?؟۔।])\s+|([。！？｡])\s*|\s*\n+\s*`)
 
 // sentenceGap matches the text between two sentences: the end mark, then a quotation mark, a citation, white space.

@@ -25,7 +25,7 @@ type claim struct {
 	// position is first or last if only the first or last message of the speaker counts.
 	position    class
 	hasPosition bool
-	// order says whether the claim comes before or after another.
+	// order is the position of the claim, before or after another one.
 	order        class
 	relatedClaim *claim
 	// isUnsure is set if the part has words that the parser does not know. isStartKnown is set if all of these words
@@ -199,7 +199,7 @@ func (r *claimParser) readObject(t token) {
 		return
 	}
 	r.object = t.class
-	isWord := !strings.ContainsAny(t.text, " .,!?") // names of tools have none of these
+	isWord := !strings.ContainsAny(t.text, " .,!?") // tool names have none of these
 	if r.object == quotation && (r.kind == callVerb || r.kind == callNoun && r.isPassive) && isWord {
 		r.object = nameToken
 	}

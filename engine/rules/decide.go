@@ -310,10 +310,7 @@ func (claim *claim) subject() string {
 }
 
 func (claim *claim) argumentsText() string {
-	texts := make([]string, len(claim.arguments))
-	for i, a := range claim.arguments {
-		texts[i] = strings.TrimPrefix(a.name+" = "+a.value, " = ")
-	}
+	texts := model.Map(claim.arguments, func(a argument) string { return strings.TrimPrefix(a.name+" = "+a.value, " = ") })
 	return strings.Join(texts, ", ")
 }
 

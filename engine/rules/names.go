@@ -6,7 +6,7 @@ import (
 	"github.com/agentgraph/agentgraph/engine/read"
 )
 
-// targetNames are the names of targets, in lower case, with those of their parameters.
+// targetNames are the names of targets and of their parameters, in lower case.
 type targetNames map[string]*parameterNames
 
 type parameterNames struct {

@@ -15,11 +15,11 @@ const (
 	filler
 	agentWord
 	contactWord
-	// callVerb, sayVerb, transferVerb and endVerb are what a speaker does. useVerb is a call of a tool, or a word that is
-	// said. callNoun is a call of a tool if there is no other verb.
+	// callVerb, sayVerb, transferVerb and endVerb are what a speaker does. useVerb is a tool call, or a word that is said.
+	// callNoun is a tool call if there is no other verb.
 	callVerb
 	useVerb
-	// startVerb is a call of a tool. Unlike useVerb, it never means that something is said: a text "starts with" another.
+	// startVerb is a tool call. Unlike useVerb, it never means that something is said: a text "starts with" another.
 	startVerb
 	sayVerb
 	transferVerb

@@ -43,7 +43,7 @@ func telling(parts []string) string {
 	return parts[0]
 }
 
-// choice returns the value of an enum that shares most words with the text. If two values share as many words, the
+// choice returns the value of an enum that shares the most words with the text. If two values share as many words, the
 // earlier one wins.
 func (p Property) choice(text string, asked bool) (any, bool) {
 	words := read.Words(text)

@@ -137,7 +137,7 @@ func newMutateTool(one *sdk.Tool, about string) *sdk.Tool {
 	return &changed
 }
 
-// call answers a call of a tool. Every error is a result, so that the assistant reads what to do next.
+// call answers a tool call. Every error is a result, so that the assistant reads what to do next.
 func (t *Transport) call(ctx context.Context, r *sdk.CallToolRequest, one *readyTool) *sdk.CallToolResult {
 	principal, _ := model.PrincipalOf(ctx)
 	if scope := missingScope(principal, one.scopes); scope != "" {

@@ -18,7 +18,7 @@ import (
 
 // resource is a kind of object that clients can read by its address.
 type resource struct {
-	// template is the address, whose {variables} are those of the operation.
+	// template is the address. Its {variables} are variables of the operation.
 	template, name, about, operation, result string
 }
 

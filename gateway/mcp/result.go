@@ -20,7 +20,7 @@ import (
 // maxAnswer bounds the JSON of an answer, in bytes.
 const maxAnswer = 100_000
 
-// advice says for each code of an error what to do next.
+// advice maps each error code to a sentence that says what to do next.
 var advice = map[model.Code]string{
 	model.BadInput: "Correct the arguments, and call the tool again.",
 	model.NotFound: "Find the right id with find_agents, find_tests, find_results, find_tools, find_knowledge or " +

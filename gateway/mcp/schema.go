@@ -166,10 +166,7 @@ func (t *Transport) operationOf(ctx context.Context, input map[string]any) (*gra
 // validate checks a document and its variables, as before an execution.
 func (t *Transport) validate(ctx context.Context, input map[string]any) *sdk.CallToolResult {
 	_, errs := t.operationOf(withNewBuffer(ctx), input)
-	faults := []string{}
-	for _, err := range errs[:min(len(errs), stored.MaxFaults)] {
-		faults = append(faults, err.Error())
-	}
+	faults := model.Map(errs[:min(len(errs), stored.MaxFaults)], func(err *gqlerror.Error) string { return err.Error() })
 	result, _ := json.Marshal(map[string]any{"isValid": len(errs) == 0, "errors": faults}) // texts always encode
 	return jsonResult(result)
 }

@@ -19,7 +19,7 @@ type tool struct {
 	// reads the outcome. Their variables are filled by name, from the tool's input and from the operation's result.
 	// continueTool names the tool that continues to wait.
 	follow, followResult, answer, answerResult, continueTool string
-	// suspends is set if the operation lets an agent answer, and therefore waits if a call of the agent waits for a
+	// suspends is set if the operation waits for an agent's answer, and therefore waits if a call of the agent waits for a
 	// person's approval. The input then has waitSeconds.
 	suspends bool
 	// link is a path of the console. Members of the answer or of the input replace {member}, and {member?} if it may
@@ -44,7 +44,7 @@ var tools = []tool{
 		about: "Lists the company's agents by name, with their ids. Start here: most other tools need an agent's id."},
 	{name: "get_agent", title: "Read an agent", operation: "GetAgent", result: "agent", link: "/agents/{id}",
 		about: "Reads one agent with everything around it: the prompt and its version, fields, tools, sub-agents, " +
-			"knowledge base, its newest 20 tests with their last results, and its last executions of tests. A prompt is " +
+			"knowledge base, its newest 20 tests with their last results, and its last test executions. A prompt is " +
 			"long: pass withPrompt: false if you do not need it."},
 	{name: "create_agent", title: "Create an agent", operation: "CreateAgent", result: "createAgent.agent",
 		link: "/agents/{id}",
@@ -118,7 +118,7 @@ var tools = []tool{
 			"can still be running, or wait for a person in pendingApprovals."},
 
 	{name: "find_tests", title: "Find tests", operation: "FindTests", result: "agentTests", link: "/tests",
-		about: "Lists tests of agents with their last results. For red tests, pass lastRunStatuses [\"Failed\", " +
+		about: "Lists agent tests with their last results. For red tests, pass lastRunStatuses [\"Failed\", " +
 			"\"Error\"]. Then explain_red_test says why one is red."},
 	{name: "get_test", title: "Read a test", operation: "GetTest", result: "agentTest",
 		link: "/tests?agent={agent.id}&edit={id}",
@@ -159,7 +159,7 @@ var tools = []tool{
 			"with its first 20 red runs."},
 	{name: "find_results", title: "Find results of tests", operation: "FindResults", result: "agentTestExecutions",
 		link:  "/tests",
-		about: "Lists executions of tests, newest first, with their verdicts. compare_results compares two."},
+		about: "Lists test executions, newest first, with their verdicts. compare_results compares two."},
 	{name: "get_run", title: "Read a run of a test", operation: "GetRun", result: "agentTestRun", link: "/runs/{id}",
 		about: "Reads one run of a test: the conversation, the agent's calls, and the verdict on each check and " +
 			"criterion with quotes. Use it to see what a red run did."},
@@ -181,10 +181,10 @@ var tools = []tool{
 			"explain_red_test returns restoredPrompt on request. It is the prompt of " +
 			"blame.search.badVersion with the cause restored; try it with run_tests. If " +
 			"agent.promptVersion is newer than badVersion, run the test again and search again."},
-	{name: "compare_results", title: "Compare executions of tests", operation: "CompareResults",
+	{name: "compare_results", title: "Compare test executions", operation: "CompareResults",
 		result: "compareAgentTestExecutions",
 		link:   "/compare?base={baseId}&head={headId}&baseVariant={baseVariant?}&headVariant={headVariant?}",
-		about: "Compares two executions of tests, such as before and after a change, and says whether the " +
+		about: "Compares two test executions, such as before and after a change, and says whether the " +
 			"difference is more than chance. Ship the change unless conclusion is Regressed. If an execution has " +
 			"variants, name one as baseVariant or headVariant."},
 	{name: "get_usage", title: "Explain usage", operation: "GetUsage", result: "consumptionBreakdown",

@@ -19,7 +19,7 @@ const (
 	maxWait      = 50
 )
 
-// waitBounds are the bounds of waitSeconds in the input schema, and pageBounds those of the size of a page.
+// waitBounds are the bounds of waitSeconds in the input schema. pageBounds are the bounds of the page size.
 var waitBounds, pageBounds = boundsOf(0, maxWait), boundsOf(1, 100)
 
 func boundsOf(least, most int) ast.DirectiveList {
@@ -51,8 +51,9 @@ const waitsForPerson = "a call of the agent waits for a person's approval, and t
 	"person to approve or deny the call in the console. Then read the answer with get_chat. Until then, get_chat lists " +
 	"the call in pendingApprovals. Do not send the message again."
 
-// runOrSuspend runs an operation that lets an agent answer. It ends the operation once a call waits for a person and
-// the time limit is over. When the server drains, the limit is 0. The gateway then continues after the person's answer.
+// runOrSuspend runs an operation that waits for an agent's answer. It ends the operation once a call waits for a person
+// and the time limit is over. When the server drains, the limit is 0. The gateway then continues after the person's
+// answer.
 func (t *Transport) runOrSuspend(ctx context.Context, r *sdk.CallToolRequest, o *stored.Operation,
 	input map[string]any, limit time.Duration) (json.RawMessage, *model.Error) {
 	if t.awaitsApproval(ctx, input) { // another message would give up the call

@@ -46,11 +46,7 @@ func Routes(schema *ast.Schema) ([]Route, error) {
 	if err != nil {
 		return nil, err
 	}
-	described := make([]Route, len(endpoints))
-	for i, e := range endpoints {
-		described[i] = e.describe()
-	}
-	return described, nil
+	return model.Map(endpoints, func(e *endpoint) Route { return e.describe() }), nil
 }
 
 // Exports returns all paths that stream rows.

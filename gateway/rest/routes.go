@@ -21,7 +21,7 @@ type route struct {
 	// operation is the name of the stored operation. result is the path of the response body in its data.
 	operation string
 	result    string
-	// about has a description of the route, if it differs from that of the route's field in the schema.
+	// about has a description of the route, if it differs from the description of the route's field in the schema.
 	about string
 	// status is the status of a success; 0 means 200. A 204 has no body.
 	status int

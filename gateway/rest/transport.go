@@ -80,11 +80,7 @@ func New(schema *ast.Schema, o Options) (*Transport, error) {
 
 // Operations returns the names of the stored operations.
 func (t *Transport) Operations() []string {
-	names := make([]string, len(t.endpoints))
-	for i, e := range t.endpoints {
-		names[i] = e.operation.Name
-	}
-	return names
+	return model.Map(t.endpoints, func(e *endpoint) string { return e.operation.Name })
 }
 
 func newEndpoints(schema *ast.Schema, all *ast.QueryDocument, table []route) ([]*endpoint, error) {

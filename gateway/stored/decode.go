@@ -117,10 +117,7 @@ func (d *Decoder) knownNames(fields ast.FieldList) string {
 }
 
 func fieldNames(fields ast.FieldList) string {
-	names := make([]string, len(fields))
-	for i, field := range fields {
-		names[i] = field.Name
-	}
+	names := model.Map(fields, func(field *ast.FieldDefinition) string { return field.Name })
 	return strings.Join(names, ", ")
 }
 

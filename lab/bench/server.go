@@ -38,7 +38,8 @@ const (
 	stopPatience  = 10 * time.Second
 )
 
-// start starts a server on the database behind the socket in the directory, and returns when it answers.
+// start starts a server and returns when it answers. The server reads the Postgres whose socket is in the directory
+// socket.
 func (b *bench) start(ctx context.Context, s spec, socket string) (*server, error) {
 	address, err := freeAddress(ctx)
 	if err != nil {
@@ -157,8 +158,8 @@ func freeAddress(ctx context.Context) (string, error) {
 func build(ctx context.Context, directory, pkg, program string) error {
 	command := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)
 	command.Dir = directory
-	if said, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("build %s: %w: %s", pkg, err, said)
+	if text, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w: %s", pkg, err, text)
 	}
 	return nil
 }

@@ -79,13 +79,13 @@ func (b *ledger) compare(ctx context.Context, address string) error {
 		if kind.query == "" {
 			continue
 		}
-		kept, err := counts(ctx, conn, kind.query)
+		recorded, err := counts(ctx, conn, kind.query)
 		if err != nil {
 			return fmt.Errorf("count %s: %w", kind.title, err)
 		}
 		for _, o := range b.operations {
 			if o.kind == kind.name {
-				o.recorded = kept[o.name]
+				o.recorded = recorded[o.name]
 			}
 		}
 	}
@@ -149,14 +149,14 @@ func counts(ctx context.Context, conn *pgx.Conn, query string) (map[string]int, 
 	if err != nil {
 		return nil, err
 	}
-	kept := map[string]int{}
+	byName := map[string]int{}
 	var name string
 	var n int
 	_, err = pgx.ForEachRow(rows, []any{&name, &n}, func() error {
-		kept[name] = n
+		byName[name] = n
 		return nil
 	})
-	return kept, err
+	return byName, err
 }
 
 // pause waits. It returns false if ctx ends first.

@@ -104,7 +104,7 @@ func (w *company) watch(ctx context.Context) *watchers {
 	return a
 }
 
-// finish lets each follower read all existing messages, and records in the ledger what it saw.
+// finish waits until each follower has read all existing messages, and records in the ledger what it saw.
 func (w *company) finish(ctx context.Context, a *watchers, address string) error {
 	conn, err := pgx.Connect(ctx, address)
 	if err != nil {

@@ -18,7 +18,7 @@ type provider struct {
 	*httptest.Server
 	// isFaulty makes two thirds of the requests fail, using the failures in turn.
 	isFaulty atomic.Bool
-	asked    atomic.Int64
+	requests atomic.Int64
 }
 
 func newProvider() *provider {
@@ -35,26 +35,26 @@ func (p *provider) answer(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if n := p.asked.Add(1); p.isFaulty.Load() && n%3 != 0 {
+	if n := p.requests.Add(1); p.isFaulty.Load() && n%3 != 0 {
 		modelFailures[int(n)%len(modelFailures)](w, r)
 		return
 	}
 	if !pause(r.Context(), answerTime) {
 		return
 	}
-	var asked struct {
+	var input struct {
 		Messages []struct{ Role, Content string }
 	}
-	_ = json.Unmarshal(body, &asked)
+	_ = json.Unmarshal(body, &input)
 	text := ""
-	switch said := string(body); {
-	case strings.Contains(said, `"json_schema"`):
+	switch request := string(body); {
+	case strings.Contains(request, `"json_schema"`):
 		text = `{"evidence":[{"messageIndex":1,"quote":"Heard"}],"rationale":"It was booked.","passed":true,` +
 			`"onRole":true,"loops":false,"leaked":false,"completed":true}`
-	case strings.Contains(said, "You play a person"):
+	case strings.Contains(request, "You play a person"):
 		text = "I want an appointment."
 	default:
-		for _, message := range asked.Messages {
+		for _, message := range input.Messages {
 			if message.Role == "user" {
 				text = "Heard " + message.Content
 			}

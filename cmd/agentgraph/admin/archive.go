@@ -22,17 +22,15 @@ import (
 // standard is the file name that means standard input or output.
 const standard = "-"
 
-// Export writes a company into an archive.
-type Export struct {
+type exportCommand struct {
 	companyFlag
 	BucketFlag
 	File          string
 	SealedHeaders bool
 }
 
-// NewExport returns the command "export".
-func NewExport() *cobra.Command {
-	c := &Export{}
+func newExport() *cobra.Command {
+	c := &exportCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "export", Short: "Write a company into one file: agents, documents, tests, campaigns, usage and " +
 			"history.",
@@ -47,7 +45,7 @@ func NewExport() *cobra.Command {
 }
 
 // Run writes the archive, and prints what it contains.
-func (c *Export) Run(cmd *cobra.Command) error {
+func (c *exportCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withBucket(ctx, c.DatabaseFlag, c.BucketFlag, func(store *db.Store) error {
 		tenant, err := c.tenant(ctx, store)
@@ -103,8 +101,7 @@ func writeFile(name string, stdout io.Writer, write func(io.Writer) error) (err 
 	return err
 }
 
-// Import creates a company from an archive.
-type Import struct {
+type importCommand struct {
 	DatabaseFlag
 	SecretKeyFlag
 	File   string
@@ -112,9 +109,8 @@ type Import struct {
 	fromV1
 }
 
-// NewImport returns the command "import".
-func NewImport() *cobra.Command {
-	c := &Import{}
+func newImport() *cobra.Command {
+	c := &importCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "import", Short: "Create a company from an archive or from a v1 server, and keep all ids. The import is " +
 			"one transaction.",
@@ -131,7 +127,7 @@ agentgraph import --from-v1 https://v1.example.com --company-name "Your company"
 }
 
 // Run imports the archive, and prints what it contained.
-func (c *Import) Run(cmd *cobra.Command) error {
+func (c *importCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	secretKey, err := c.Key()
 	if err != nil {

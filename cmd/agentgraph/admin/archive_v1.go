@@ -24,7 +24,6 @@ type fromV1 struct {
 	Archive           string
 }
 
-// Declare returns the flags.
 func (c *fromV1) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &c.FromV1, Name: "from-v1", Placeholder: "URL", Help: "Import the company from the v1 server at this " +

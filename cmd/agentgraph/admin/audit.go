@@ -12,11 +12,6 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 )
 
-// NewAudit returns the command "audit".
-func NewAudit() *cobra.Command {
-	return cli.Group("audit", "Export who changed what in a company.", newAuditExport())
-}
-
 type auditExport struct {
 	companyFlag
 	Since time.Time
@@ -43,7 +38,6 @@ func (c *auditExport) Validate() error {
 	return c.DatabaseFlag.Validate()
 }
 
-// Run prints the events.
 func (c *auditExport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {

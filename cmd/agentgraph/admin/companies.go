@@ -18,12 +18,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// NewCompanies returns the command "companies".
-func NewCompanies() *cobra.Command {
-	return cli.Group("companies", "Create, list and delete companies.", newCompaniesCreate(), newCompaniesList(),
-		newCompaniesDelete())
-}
-
 type companiesCreate struct {
 	DatabaseFlag
 	Name string
@@ -39,7 +33,6 @@ func newCompaniesCreate() *cobra.Command {
 	})
 }
 
-// Run prints the id of the new company.
 func (c *companiesCreate) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseFlag, db.Options{}, func(store *db.Store) error {
@@ -76,7 +69,6 @@ type companyShown struct {
 	Bytes     *int64    `json:"bytes,omitempty"`
 }
 
-// Run prints one line for each company.
 func (c *companiesList) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withStore(ctx, c.DatabaseFlag, db.Options{}, func(store *db.Store) error {
@@ -176,7 +168,6 @@ type companyCommand struct {
 	do func(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error
 }
 
-// Run runs the command.
 func (c *companyCommand) Run(cmd *cobra.Command) error {
 	return c.withTenant(cmd.Context(), nil, func(tenant *db.Tenant) error {
 		return c.do(cmd.Context(), cmd, tenant, c.OutputFlag)
@@ -194,7 +185,6 @@ func (f companyFlag) withTenant(ctx context.Context, secretKey []byte, do func(*
 	})
 }
 
-// tenant finds the company.
 func (f companyFlag) tenant(ctx context.Context, store *db.Store) (*db.Tenant, error) {
 	companies, err := store.Companies(ctx)
 	if err != nil {

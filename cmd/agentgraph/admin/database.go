@@ -9,10 +9,35 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/spf13/cobra"
+
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
+
+// Commands returns the commands on the database, in the order of the help.
+func Commands() []*cobra.Command {
+	return []*cobra.Command{
+		cli.Group("migrate", "Migrate the schema of the database up or down, or show its migrations.",
+			newMigrateUp(), newMigrateDown(), newMigrateStatus()),
+		newDistribute(),
+		cli.Group("companies", "Create, list and delete companies.",
+			newCompaniesCreate(), newCompaniesList(), newCompaniesDelete()),
+		cli.Group("keys", "Create, import, list and revoke the API keys of a company.",
+			newKeysCreate(), newKeysImport(), newKeysList(), newKeysRevoke()),
+		cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget. "+
+			"Estimate the size of an installation.",
+			newPlanSet(), newPlanShow(), newPlanList(), newPlanClear(), newPlanSize()),
+		cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.",
+			newRetentionSet(), newRetentionShow()),
+		cli.Group("documents", "Move document contents between Postgres and a bucket.", newDocumentsMove()),
+		newErase(),
+		cli.Group("audit", "Export who changed what in a company.", newAuditExport()),
+		newExport(),
+		newImport(),
+	}
+}
 
 // DatabaseFlag names the database.
 type DatabaseFlag struct {
@@ -62,7 +87,7 @@ type SecretKeyFlag struct {
 func (f *SecretKeyFlag) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.SecretKey, Name: "secret-key", Env: "AGENTGRAPH_SECRET_KEY", Placeholder: "BASE64", Secret: true,
-			Help: "32 bytes in base64 that encrypt the header values of tools and the secrets of webhooks, and sign API keys " +
+			Help: "32 bytes in base64 that encrypt tool header values and webhook secrets, and sign API keys " +
 				"and access tokens. Without it tools have no headers, there are no webhooks, and credentials have no signature."},
 	}
 }
@@ -92,7 +117,7 @@ func CheckSchema(ctx context.Context, f DatabaseFlag, migrate bool, progress fun
 	})
 }
 
-// withBucket is withStore for commands that use the contents of documents.
+// withBucket is withStore for commands that use document contents.
 func withBucket(ctx context.Context, f DatabaseFlag, bucket BucketFlag, do func(*db.Store) error) error {
 	var o db.Options
 	if err := bucket.Use(&o); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// BucketFlag names the bucket with the contents of documents.
+// BucketFlag names the bucket with document contents.
 type BucketFlag struct {
 	DocumentBucket string
 }
@@ -23,7 +23,7 @@ type BucketFlag struct {
 func (f *BucketFlag) Declare() cli.Flags {
 	return cli.Flags{
 		{Into: &f.DocumentBucket, Name: "document-bucket", Env: "AGENTGRAPH_DOCUMENT_BUCKET", Placeholder: "URL",
-			Help: "S3-compatible bucket for the contents of documents: " +
+			Help: "S3-compatible bucket for document contents: " +
 				"s3://bucket/prefix?endpoint=URL&region=NAME. Without it, they are in Postgres. The credentials " +
 				"come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or from AWS_SHARED_CREDENTIALS_FILE.",
 			Docs: "See [documents in a bucket](../guides/production.md#documents-in-a-bucket)."},
@@ -51,11 +51,6 @@ func (f BucketFlag) Use(o *db.Options) error {
 	return err
 }
 
-// NewDocuments returns the command "documents".
-func NewDocuments() *cobra.Command {
-	return cli.Group("documents", "Move the contents of documents between Postgres and a bucket.", newDocumentsMove())
-}
-
 type documentsMove struct {
 	DatabaseFlag
 	BucketFlag
@@ -77,13 +72,11 @@ agentgraph documents move --document-bucket "s3://documents?endpoint=https://min
 	})
 }
 
-// Validate refuses a missing bucket.
 func (c *documentsMove) Validate() error {
 	return errors.Join(c.DatabaseFlag.Validate(), cli.Refuse(c.DocumentBucket == "",
 		"--document-bucket or AGENTGRAPH_DOCUMENT_BUCKET must name a bucket"))
 }
 
-// Run moves the contents, and prints how many were moved.
 func (c *documentsMove) Run(cmd *cobra.Command) error {
 	var moved struct {
 		Documents int64 `json:"documents"`

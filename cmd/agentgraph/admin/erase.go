@@ -15,17 +15,15 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// Erase erases a contact.
-type Erase struct {
+type eraseCommand struct {
 	companyFlag
 	cli.OutputFlag
 	Phone, Confirm string
 	DryRun         bool
 }
 
-// NewErase returns the command "erase".
-func NewErase() *cobra.Command {
-	c := &Erase{}
+func newErase() *cobra.Command {
+	c := &eraseCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "erase", Short: "Erase a contact: the campaign items with its phone number, the simulated chats that contain " +
 			"the number, and the number in other items and in test runs. The command asks for the number again.",
@@ -42,7 +40,7 @@ agentgraph erase --company "Your company" --phone +4930123456`,
 }
 
 // Run erases the contact, and prints what was erased and which tables still contain the number.
-func (c *Erase) Run(cmd *cobra.Command) error {
+func (c *eraseCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
 		in := model.EraseContactInput{PhoneNumber: c.Phone, IsDryRun: c.DryRun}
@@ -66,7 +64,7 @@ func (c *Erase) Run(cmd *cobra.Command) error {
 }
 
 // confirm returns an error unless --confirm or the answer to a prompt has the number. Numbers match in any format.
-func (c *Erase) confirm(cmd *cobra.Command, number string) (err error) {
+func (c *eraseCommand) confirm(cmd *cobra.Command, number string) (err error) {
 	if c.Confirm == "" {
 		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "This erases the contact %s permanently. \"--dry-run\" counts the affected "+
 			"rows.\nType the number again to continue: ", c.Phone)
@@ -81,7 +79,7 @@ func (c *Erase) confirm(cmd *cobra.Command, number string) (err error) {
 	return nil
 }
 
-func (c *Erase) table(erased model.Erasure) [][]string {
+func (c *eraseCommand) table(erased model.Erasure) [][]string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	rows := [][]string{
 		{"campaign items deleted", number(erased.Items)},
@@ -94,7 +92,10 @@ func (c *Erase) table(erased model.Erasure) [][]string {
 		{"earlier versions of prompts from which the number was removed", number(erased.PromptVersions)},
 	}
 	for _, left := range erased.Left {
-		rows = append(rows, []string{"still has the number: " + left.Table, number(left.Rows)})
+		rows = append(rows, []string{"may still have the number: " + left.Table, number(left.Rows)})
+		for _, id := range left.IDs {
+			rows = append(rows, []string{"may still have the number: " + left.Table, id})
+		}
 	}
 	if c.DryRun {
 		for _, name := range slices.Sorted(maps.Keys(erased.IDs)) {

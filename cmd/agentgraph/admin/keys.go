@@ -3,7 +3,6 @@ package admin
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -14,12 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// NewKeys returns the command "keys".
-func NewKeys() *cobra.Command {
-	return cli.Group("keys", "Create, import, list and revoke the API keys of a company.", newKeysCreate(),
-		newKeysImport(), newKeysList(), newKeysRevoke())
-}
 
 type keysCreate struct {
 	companyFlag
@@ -110,16 +103,13 @@ func newKeysImport() *cobra.Command {
 	})
 }
 
-// maxSecretInput bounds how much is read to find a secret, in bytes.
+// maxSecretInput bounds the input that contains a secret, in bytes.
 const maxSecretInput = 4096
 
 // Run prints the id of the key and the first characters of its secret.
 func (c *keysImport) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
-	text, err := io.ReadAll(io.LimitReader(cli.Interruptible(ctx, cmd.InOrStdin()), maxSecretInput))
-	if err == nil {
-		text, err = cli.DecodeText(text)
-	}
+	text, err := cli.ReadText(cli.Interruptible(ctx, cmd.InOrStdin()), maxSecretInput)
 	if err != nil {
 		return fmt.Errorf("read the secret: %w", err)
 	}
@@ -155,7 +145,6 @@ type keyShown struct {
 	RevokedAt  *time.Time          `json:"revokedAt"`
 }
 
-// listKeys prints one line for each key.
 func listKeys(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error {
 	keys, err := tenant.APIKeys(ctx)
 	if err != nil {
@@ -192,7 +181,6 @@ func newKeysRevoke() *cobra.Command {
 	}, &c.companyFlag)
 }
 
-// Run revokes the key.
 func (c *keysRevoke) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {

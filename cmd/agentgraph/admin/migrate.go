@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,12 +15,6 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
-
-// NewMigrate returns the command "migrate".
-func NewMigrate() *cobra.Command {
-	return cli.Group("migrate", "Migrate the schema of the database up or down, or show its migrations.", newMigrateUp(),
-		newMigrateDown(), newMigrateStatus())
-}
 
 type migrateUp struct {
 	DatabaseFlag
@@ -39,7 +34,6 @@ agentgraph migrate up --plan`,
 	})
 }
 
-// Run applies all missing migrations, or prints the locks that they would take.
 func (c *migrateUp) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
@@ -95,13 +89,11 @@ func newMigrateDown() *cobra.Command {
 	})
 }
 
-// Validate refuses to run without --yes.
 func (c *migrateDown) Validate() error {
 	return errors.Join(cli.Refuse(!c.Yes, "this would drop tables with all their data: add --yes to confirm"),
 		c.DatabaseFlag.Validate())
 }
 
-// Run reverts the newest migration.
 func (c *migrateDown) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
@@ -141,7 +133,6 @@ type migrationShown struct {
 	AppliedAt *time.Time `json:"appliedAt"`
 }
 
-// Run prints the status.
 func (c *migrateStatus) Run(cmd *cobra.Command) error {
 	return withMigrator(cmd.Context(), c.DatabaseFlag, func(m *schema.Migrator) error {
 		return printStatus(cmd.Context(), m, cmd, c.OutputFlag)
@@ -182,16 +173,11 @@ func printStatus(ctx context.Context, m *schema.Migrator, cmd *cobra.Command, ou
 		return err
 	}
 	for _, fault := range faults {
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "index %s; run in psql: %s\n", fault, fault.Repair); err != nil {
-			return err
-		}
+		fmt.Fprintf(cmd.OutOrStdout(), "index %s; run in psql: %s\n", fault, fault.Repair)
 	}
 	if len(local) > 0 {
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",
+		fmt.Fprintf(cmd.OutOrStdout(), "tables that are not distributed: %s; run \"agentgraph distribute\"\n",
 			strings.Join(local, ", "))
-		if err != nil {
-			return err
-		}
 	}
 	return printVersion(ctx, m, cmd)
 }
@@ -219,4 +205,62 @@ func printVersion(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) e
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "schema version %d of %d\n", schema.Current, schema.Wanted)
 	return err
+}
+
+type distributeCommand struct {
+	DatabaseFlag
+	cli.OutputFlag
+	Shards int
+	Plan   bool
+}
+
+func newDistribute() *cobra.Command {
+	c := &distributeCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "distribute", Short: "Shard the tables of a Citus cluster by company. Run it again after migrate up.",
+		Example: `agentgraph distribute --plan
+agentgraph distribute --shards 32`,
+	}, nil, &c.DatabaseFlag, &c.OutputFlag, cli.Flags{
+		{Into: &c.Shards, Name: "shards", Default: "32", Help: "How many shards each table has: several for each " +
+			"node of the largest cluster that you expect. Running the command again cannot change the number."},
+		{Into: &c.Plan, Name: "plan", Help: "Print the steps without doing them."},
+	})
+}
+
+// Run distributes the tables that are not distributed yet, or prints the plan.
+func (c *distributeCommand) Run(cmd *cobra.Command) error {
+	ctx := cmd.Context()
+	return withMigrator(ctx, c.DatabaseFlag, func(m *schema.Migrator) error {
+		if c.Plan {
+			return c.printPlan(ctx, m, cmd)
+		}
+		var failed error
+		err := m.Distribute(ctx, c.Shards, func(done string) {
+			_, failed = fmt.Fprintln(cmd.OutOrStdout(), done)
+		})
+		err = client.Cancelled(ctx, err, "run the command again for the remaining tables")
+		return cmp.Or(err, failed)
+	})
+}
+
+func (c *distributeCommand) printPlan(ctx context.Context, m *schema.Migrator, cmd *cobra.Command) error {
+	d, err := m.Distribution(ctx)
+	if err != nil {
+		return err
+	}
+	table := [][]string{}
+	for _, name := range d.Reference {
+		table = append(table, []string{name, "on every node"})
+	}
+	for _, step := range d.Steps {
+		how := "sharded by company"
+		for _, cut := range step.Cut {
+			how += fmt.Sprintf("; drops %s of %s during this step", cut.Name, cut.Table)
+		}
+		table = append(table, []string{strings.Join(step.Tables, ", "), how})
+	}
+	for _, name := range d.Local {
+		table = append(table, []string{name, "remains on the coordinator"})
+	}
+	return c.Print(cmd.OutOrStdout(), d, table)
 }

@@ -13,12 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// NewPlan returns the command "plan".
-func NewPlan() *cobra.Command {
-	return cli.Group("plan", "Set, show and clear the plan of a company: its monthly credits and its budget. "+
-		"Estimate the size of an installation.", newPlanSet(), newPlanShow(), newPlanList(), newPlanClear(), newPlanSize())
-}
-
 type planSet struct {
 	companyFlag
 	cli.OutputFlag
@@ -57,7 +51,6 @@ func (c *planSet) setBudget(text string) error {
 	return err
 }
 
-// Run sets the plan and shows it.
 func (c *planSet) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	return c.withTenant(ctx, nil, func(tenant *db.Tenant) error {
@@ -103,7 +96,6 @@ type planShown struct {
 	Budget    *model.Credits `json:"budget"`
 }
 
-// planOf returns the plan, or nil if there is none.
 func planOf(s *model.CompanySubscription) *planShown {
 	if s == nil {
 		return nil

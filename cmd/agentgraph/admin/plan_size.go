@@ -65,7 +65,6 @@ func newPlanSize() *cobra.Command {
 	})
 }
 
-// Validate refuses numbers that are out of bounds.
 func (c *planSize) Validate() error {
 	const most = 1_000_000_000
 	var err error
@@ -116,7 +115,6 @@ func (c *planSize) estimate() sizeEstimate {
 	return need
 }
 
-// Run prints the estimate.
 func (c *planSize) Run(cmd *cobra.Command) error {
 	need := c.estimate()
 	end := "never: nothing grows"

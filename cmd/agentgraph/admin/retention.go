@@ -13,12 +13,6 @@ import (
 	"github.com/agentgraph/agentgraph/model"
 )
 
-// NewRetention returns the command "retention".
-func NewRetention() *cobra.Command {
-	return cli.Group("retention", "Set and show how long a company's chats, executions and campaign items are kept.",
-		newRetentionSet(), newRetentionShow())
-}
-
 type retentionSet struct {
 	companyFlag
 	cli.OutputFlag
@@ -57,7 +51,6 @@ func (c *retentionSet) set(kind model.RetentionKind) func(string) error {
 	}
 }
 
-// Validate refuses a command line that would set nothing.
 func (c *retentionSet) Validate() error {
 	return errors.Join(c.companyFlag.Validate(), cli.Refuse(len(c.days) == 0,
 		"name a kind of data with its number of days, such as --chats 365"))
@@ -92,7 +85,6 @@ func newRetentionShow() *cobra.Command {
 	}, nil, &c.companyFlag, &c.OutputFlag)
 }
 
-// showRetention prints one line for each kind of data.
 func showRetention(ctx context.Context, cmd *cobra.Command, tenant *db.Tenant, output cli.OutputFlag) error {
 	retentions, err := tenant.Retentions(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package agenttest is "agentgraph test": a client that runs tests of agents on a server over GraphQL, follows them,
+// Package agenttest is "agentgraph test": a client that runs agent tests on a server over GraphQL, follows them,
 // reports them, and ends with an exit code for their outcome. Start reading at Commands.
 package agenttest
 
@@ -16,10 +16,11 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Commands returns the commands that run and show tests of agents on a server.
+// Commands returns the commands that run and show agent tests on a server.
 func Commands() []*cobra.Command {
 	return []*cobra.Command{newRunCommand(), newRejudgeCommand(), newBlameCommand(), newCompareCommand(), newListCommand(),
-		newExecutionsCommand(), newShowCommand(), newLabelsCommand()}
+		newExecutionsCommand(), newShowCommand(), cli.Group("labels", "Compare the judge with people who labeled its "+
+			"verdicts.", newLabelsShow(), newLabelsExport(), newLabelsImport())}
 }
 
 // namedRef is anything that is shown with its name.
@@ -160,8 +161,13 @@ func showTests(out io.Writer, tests []listedTest) error {
 }
 
 func orDash[T any](value *T) string {
+	return formatted(value, func(v T) string { return fmt.Sprint(v) })
+}
+
+// formatted returns a value as text, or "-" for nil.
+func formatted[T any](value *T, format func(T) string) string {
 	if value == nil {
 		return "-"
 	}
-	return fmt.Sprint(*value)
+	return format(*value)
 }

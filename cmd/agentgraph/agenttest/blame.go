@@ -45,7 +45,6 @@ agentgraph test blame "Says where to park" --repeat 10 --yes`,
 	}, &c.OutputFlag)
 }
 
-// Validate refuses numbers and times out of bounds, and a report that cannot be written.
 func (c *blameCommand) Validate() error {
 	return cmp.Or(
 		cli.Refuse(c.Repeat < 4 || c.Repeat > 20, "--repeat must be 4 to 20"),
@@ -202,7 +201,6 @@ func (c *blameCommand) follow(ctx context.Context, server *client.Client, id str
 	}
 }
 
-// outcome returns the error with the exit code of a finished search.
 func (s *searchShown) outcome() error {
 	switch {
 	case s.Status == "Cancelled":

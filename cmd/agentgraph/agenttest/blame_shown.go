@@ -105,7 +105,6 @@ const blameDocument = blameFields + `query ($id: ID!, $repeats: Int!, $all: Bool
 	search { ...search }
 } } }`
 
-// readBlame reads why a test is red.
 func readBlame(ctx context.Context, server *client.Client, id string, repeats int, all bool) (*blamedTest, error) {
 	var read struct {
 		AgentTest *struct {
@@ -127,7 +126,6 @@ func readBlame(ctx context.Context, server *client.Client, id string, repeats in
 
 func (t *blamedTest) title() string { return nameWithRow(t.Name, t.Blame.RowName, t.Blame.RowNumber) }
 
-// suspects returns the suspected changes, at most maxSuspects.
 func (b *blameShown) suspects() []changeShown { return b.Suspects[:min(len(b.Suspects), maxSuspects)] }
 
 // maxSuspects is how many suspected changes are shown.
@@ -241,7 +239,6 @@ func (r blamedRun) describeAnswer(when string, from int) string {
 	return text.String()
 }
 
-// step shows a step that has ended.
 func (s *searchShown) step(i int) string {
 	step := s.Steps[i]
 	return fmt.Sprintf("Step %d, restored %s: %d of %d passed\n", i+1, s.describeRestored(step.Restored), *step.Passed,
@@ -276,7 +273,6 @@ func formatNumbers(numbers []int) string {
 	return strings.Join(parts, " ")
 }
 
-// conclusion shows the result of a finished search.
 func (s *searchShown) conclusion(style client.Style) string {
 	var text strings.Builder
 	text.WriteString(s.describeVerdict() + "\n")
@@ -286,7 +282,6 @@ func (s *searchShown) conclusion(style client.Style) string {
 	return text.String()
 }
 
-// describeVerdict says the result of a search in words.
 func (s *searchShown) describeVerdict() string {
 	if s.Verdict == nil {
 		return s.Status + ": " + client.Printable(orDash(s.Error))

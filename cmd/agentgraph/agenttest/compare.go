@@ -44,7 +44,6 @@ func newCompareCommand() *cobra.Command {
 	}, &c.OutputFlag)
 }
 
-// Validate refuses values that the server would refuse.
 func (c *compareCommand) Validate() error {
 	return cli.Refuse(len(c.Base) > maxBases, "<base>: at most %d executions, not %d", maxBases, len(c.Base))
 }
@@ -109,12 +108,6 @@ func (e executionCompared) conversations() string {
 	return e.ID
 }
 
-// isSameConversations reports whether the head and a base judged the same conversations.
-func (c *comparisonShown) isSameConversations() bool {
-	return slices.ContainsFunc(c.Bases,
-		func(base executionCompared) bool { return base.conversations() == c.Head.conversations() })
-}
-
 type comparedShown struct {
 	TestID        string       `json:"testId"`
 	TestName      string       `json:"testName"`
@@ -159,7 +152,6 @@ const compareDocument = countsFields + `query ($base: ID!, $more: [ID!]!, $head:
 	}
 }`
 
-// compare compares the head with the bases.
 func (c *compareCommand) compare(ctx context.Context, server *client.Client) (*comparisonShown, error) {
 	variables := client.Variables{
 		"base": c.Base[0], "more": c.Base[1:], "head": c.With, "correction": corrections[c.Correction],
@@ -173,7 +165,6 @@ func (c *compareCommand) compare(ctx context.Context, server *client.Client) (*c
 	return read.CompareAgentTestExecutions, err
 }
 
-// baseIDs returns the ids of the baselines as a phrase.
 func (c *comparisonShown) baseIDs() string {
 	ids := make([]string, len(c.Bases))
 	for i, base := range c.Bases {
@@ -182,7 +173,6 @@ func (c *comparisonShown) baseIDs() string {
 	return strings.Join(ids, ", ")
 }
 
-// testsWithChange returns the names of the tests with the change.
 func (c *comparisonShown) testsWithChange(change string) (names []string) {
 	for _, test := range c.Tests {
 		if test.Change == change {
@@ -201,7 +191,6 @@ func (c *comparisonShown) isRegressed() bool {
 // isEmpty reports whether no test was judged on both sides.
 func (c *comparisonShown) isEmpty() bool { return c != nil && c.HeadCounts.judged() == 0 }
 
-// nothingInCommon says that the comparison is empty.
 func (c *comparisonShown) nothingInCommon() string {
 	return "nothing to compare: no test was judged both in " + c.baseIDs() + " and in " + c.Head.ID
 }
@@ -227,9 +216,9 @@ func (c *comparisonShown) isUndecided() bool {
 func (c *comparisonShown) summary(conclusion string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "Against %s: %s (%s before, %s now%s); %d newly failing, %d newly passing\n", c.baseIDs(),
-		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing,
-		c.NewlyPassing)
-	if c.isSameConversations() {
+		conclusion, c.BaseCounts.rate(), c.HeadCounts.rate(), pValue(c.Stratified), c.NewlyFailing, c.NewlyPassing)
+	isHeads := func(base executionCompared) bool { return base.conversations() == c.Head.conversations() }
+	if slices.ContainsFunc(c.Bases, isHeads) {
 		text.WriteString("  Both judged the same conversations. The statistics assume different ones, so they show only " +
 			"how the verdicts differ.\n")
 	}
@@ -266,7 +255,6 @@ var (
 
 func (c countsShown) judged() int { return c.Passed + c.Failed }
 
-// rate returns the share of the judged runs that passed, as text.
 func (c *countsShown) rate() string {
 	if c == nil {
 		return "none"

@@ -25,7 +25,7 @@ type executionsCommand struct {
 func newExecutionsCommand() *cobra.Command {
 	c := &executionsCommand{}
 	return cli.New(c, &cobra.Command{
-		Use: "executions", Short: "List executions of tests, newest first.",
+		Use: "executions", Short: "List test executions, newest first.",
 		Example: `agentgraph test executions --agent "Clinic reception"
 agentgraph test executions --status Running --status Queued`,
 	}, nil, &c.Flags, cli.Flags{
@@ -49,7 +49,6 @@ agentgraph test executions --status Running --status Queued`,
 	}, &c.OutputFlag)
 }
 
-// Validate refuses a limit below 1.
 func (c *executionsCommand) Validate() error {
 	return cli.Refuse(c.Limit < 1, "--limit must be at least 1")
 }
@@ -80,7 +79,6 @@ func (c *executionsCommand) Run(cmd *cobra.Command) error {
 	return c.Print(cmd.OutOrStdout(), executions, table)
 }
 
-// newestExecutions returns the newest executions that match the flags.
 func (c *executionsCommand) newestExecutions(ctx context.Context, server *client.Client) ([]executionShown, error) {
 	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
 	if err != nil {

@@ -53,7 +53,6 @@ func (f *judgingFlags) Declare() cli.Flags {
 	}
 }
 
-// Validate refuses values out of bounds, and reports that cannot be written.
 func (f *judgingFlags) Validate() error {
 	x := f.MinPassRate
 	return cmp.Or(
@@ -70,7 +69,6 @@ func (f *judgingFlags) Validate() error {
 	)
 }
 
-// checkDistinct refuses reports that would overwrite each other.
 func (f *judgingFlags) checkDistinct() error {
 	flags := map[string]string{}
 	for _, report := range []struct{ flag, path string }{
@@ -91,7 +89,6 @@ func (f *judgingFlags) checkDistinct() error {
 // errTimeout ends an execution that takes longer than --timeout.
 var errTimeout = errors.New("the time limit of --timeout was reached")
 
-// withTimeout returns a context that is cancelled after --timeout.
 func (f *judgingFlags) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if f.Timeout == 0 {
 		return ctx, func() {}
@@ -99,12 +96,17 @@ func (f *judgingFlags) withTimeout(ctx context.Context) (context.Context, contex
 	return context.WithTimeoutCause(ctx, f.Timeout, errTimeout)
 }
 
-// removeReports removes earlier reports.
-func (f *judgingFlags) removeReports() error {
-	if err := errors.Join(removeReport(f.JUnit), removeReport(f.JSON), removeReport(f.Markdown)); err != nil {
-		return client.Exit(client.ExitServer, err)
+// connect returns the server, and removes earlier reports.
+func (f *judgingFlags) connect(cmd *cobra.Command, to client.Flags) (*client.Client, error) {
+	server, err := to.Connect(cmd)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	server.RetryFor(f.Reconnect)
+	if err := errors.Join(removeReport(f.JUnit), removeReport(f.JSON), removeReport(f.Markdown)); err != nil {
+		return nil, client.Exit(client.ExitServer, err)
+	}
+	return server, nil
 }
 
 // followAndReport follows an execution to its end, compares and reports it, and returns its outcome as the exit code.
@@ -185,4 +187,60 @@ func exitUnstarted(ctx context.Context, err error) error {
 		return client.Exit(client.ExitCancelled, fmt.Errorf("cancelled before anything was run: %w", errTimeout))
 	}
 	return client.ExitWith(ctx, err)
+}
+
+type rejudgeCommand struct {
+	client.Flags
+	judgingFlags
+	Execution string
+	Model     *string
+	Criteria  string
+}
+
+func newRejudgeCommand() *cobra.Command {
+	c := &rejudgeCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "rejudge", Short: "Judge the conversations of a finished execution again, in a new execution. The first " +
+			"verdicts remain. The exit code tells the outcome.",
+		Example: `agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e
+agentgraph test rejudge execution_01m7z9685dexj96fa38g6xqx8e --model gpt-4.1 --criteria present`,
+	}, []cli.Argument{
+		{Into: &c.Execution, Name: "execution", Help: "The execution whose conversations are judged again. It must be " +
+			"finished."},
+	}, &c.Flags, &c.judgingFlags, cli.Flags{
+		{Into: &c.Model, Name: "model", Placeholder: "MODEL", Help: "One of the server's judges. Default: the " +
+			"server's default judge."},
+		{Into: &c.Criteria, Name: "criteria", Default: "as-run", Enum: []string{"as-run", "present"},
+			Help: "Which criteria, checks and weights to apply: those of the original execution (as-run), or the tests' " +
+				"current ones (present)."},
+	})
+}
+
+const rejudgeDocument = executionFields + `mutation ($input: RejudgeAgentTestExecutionInput!) {
+	rejudgeAgentTestExecution(input: $input) { execution { ...execution } }
+}`
+
+// Run judges the conversations of an execution again, follows the new execution to its end, and reports it. It returns
+// the outcome as the exit code.
+func (c *rejudgeCommand) Run(cmd *cobra.Command) error {
+	ctx, stop := c.withTimeout(cmd.Context())
+	defer stop()
+	server, err := c.connect(cmd, c.Flags)
+	if err != nil {
+		return err
+	}
+	input := client.Variables{
+		"executionId": c.Execution, "model": c.Model, "votes": c.Votes, "concurrency": c.Concurrency,
+		"criteria": map[string]string{"as-run": "AsRun", "present": "Present"}[c.Criteria],
+	}
+	var started struct {
+		RejudgeAgentTestExecution struct{ Execution executionShown }
+	}
+	if err := start(ctx, server, rejudgeDocument, input, &started); err != nil {
+		return exitUnstarted(ctx, err)
+	}
+	rejudged := started.RejudgeAgentTestExecution.Execution
+	return c.followAndReport(ctx, cmd, server, rejudged, func(context.Context) (*comparisonShown, error) {
+		return nil, nil
+	})
 }

@@ -15,11 +15,6 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-func newLabelsCommand() *cobra.Command {
-	return cli.Group("labels", "Compare the judge with people who labeled its verdicts.", newLabelsShow(),
-		newLabelsExport(), newLabelsImport())
-}
-
 // labelledAgent is the flag that names an agent.
 type labelledAgent struct {
 	client.Flags
@@ -31,7 +26,6 @@ func (c *labelledAgent) Declare() cli.Flags {
 		Complete: c.CompleteNames(client.Agents), Help: "The agent, by name or id."})
 }
 
-// find connects to the server and returns the id of the agent.
 func (c *labelledAgent) find(cmd *cobra.Command) (*client.Client, string, error) {
 	server, err := c.Connect(cmd)
 	if err != nil {
@@ -103,10 +97,7 @@ func (c *labelsShow) Run(cmd *cobra.Command) error {
 	table := [][]string{{"JUDGE", "LABELS", "AGREES", "KAPPA", "PEOPLE'S KAPPA", "FALSE PASSES", "FALSE FAILURES",
 		"CRITERION"}}
 	kappa := func(k *float64) string {
-		if k == nil {
-			return "-"
-		}
-		return fmt.Sprintf("%.2f", *k)
+		return formatted(k, func(k float64) string { return fmt.Sprintf("%.2f", k) })
 	}
 	for _, f := range figures {
 		criterion := "all"
@@ -145,7 +136,6 @@ agentgraph test labels export --agent "Clinic reception" --queue 50 --blind --pe
 	})
 }
 
-// Validate refuses a queue of a negative length, and one that is too long.
 func (c *labelsExport) Validate() error {
 	return cli.Refuse(c.Queue < 0 || c.Queue > 1000, "--queue must be 1 to 1000")
 }
@@ -187,7 +177,6 @@ type queuedShown struct {
 	Run                                   runShown
 }
 
-// Run prints the table.
 func (c *labelsExport) Run(cmd *cobra.Command) error {
 	server, agentID, err := c.find(cmd)
 	if err != nil {
@@ -265,7 +254,6 @@ func escapeFormula(cell string) string {
 	return cell
 }
 
-// unescapeFormula undoes escapeFormula.
 func unescapeFormula(cell string) string {
 	if isFormula(cell) {
 		return strings.TrimPrefix(cell, "'")

@@ -115,14 +115,8 @@ func (c *labelsImport) readLabels(in io.Reader) ([]labelLine, error) {
 		defer func() { _ = file.Close() }()
 		in = file
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxLabelsFile+1))
+	text, err := cli.ReadText(in, maxLabelsFile)
 	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxLabelsFile {
-		return nil, fmt.Errorf("has more than %d bytes", maxLabelsFile)
-	}
-	if text, err = cli.DecodeText(text); err != nil {
 		return nil, err
 	}
 	return parseLabels(cli.NewCSV(text))

@@ -104,7 +104,6 @@ func (r report) markdownFailed(run runShown, test *blamedTest) string {
 	return heading + markdownLine(run.TestName) + "\n\n" + r.markdownRows(run.Test.ID, neverPassed)
 }
 
-// failedRunLike returns the failed run of the row that a blame explains, or else the given run.
 func (r report) failedRunLike(run runShown, blame *blameShown) runShown {
 	for _, other := range r.Runs {
 		if other.ID == blame.BadRun.ID {
@@ -114,7 +113,6 @@ func (r report) failedRunLike(run runShown, blame *blameShown) runShown {
 	return run
 }
 
-// markdownUnmet lists what the run did not meet.
 func (r runShown) markdownUnmet() string {
 	var unmet []string
 	if r.ClassificationResult != nil {
@@ -128,7 +126,6 @@ func (r runShown) markdownUnmet() string {
 	return markdownList(unmet)
 }
 
-// markdownErrors lists the runs that ended with an error, with its cause.
 func (r report) markdownErrors() string {
 	var lines []string
 	for _, run := range r.Runs {
@@ -166,7 +163,6 @@ func markdownLine(text string) string {
 	return escapeMarkdown(text)
 }
 
-// markdownTable returns a table whose first row is the header.
 func markdownTable(rows [][]string) string {
 	var text strings.Builder
 	for i, row := range rows {
@@ -214,12 +210,10 @@ func (r report) markdownRows(testID string, neverPassed bool) string {
 	return text.String()
 }
 
-// markdown describes why a test is red, with a heading.
 func (t *blamedTest) markdown() string {
 	return fmt.Sprintf("### %s\n\n%s", escapeMarkdown(t.title()), t.markdownChanges())
 }
 
-// markdownChanges describes why a test is red.
 func (t *blamedTest) markdownChanges() string {
 	var text strings.Builder
 	b := t.Blame

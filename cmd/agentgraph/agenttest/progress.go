@@ -45,7 +45,6 @@ func newProgress(out io.Writer, execution executionShown) *progress {
 	return p
 }
 
-// changed shows a run whose status has changed.
 func (p *progress) changed(run runShown, counts countsShown) {
 	if run.isEnded() && run.Status != "Skipped" && (p.bar == nil || run.Status == "Failed" || run.Status == "Error") {
 		p.write(run.describe(p.style))
@@ -131,7 +130,6 @@ func (r runShown) title() string {
 	return fmt.Sprintf("%s [%d]", nameWithVariant(nameWithRow(r.TestName, r.RowName, r.RowNumber), r.Variant), r.Attempt)
 }
 
-// nameWithRow returns the name of a test, followed by the name or number of the row.
 func nameWithRow(testName string, rowName *string, rowNumber *int) string {
 	if label := rowLabel(rowName, rowNumber); label != "" {
 		testName += " (" + label + ")"
@@ -162,7 +160,6 @@ type verdict struct {
 	agreement *float64
 }
 
-// verdicts returns the verdicts of checks, then those on criteria.
 func (r runShown) verdicts() []verdict {
 	var all []verdict
 	for _, c := range r.CheckResults {
@@ -212,4 +209,83 @@ func (e *runErrorShown) String() string { return e.Cause + ": " + client.Printab
 
 func milliseconds(ms int) string {
 	return (time.Duration(ms) * time.Millisecond).Round(time.Millisecond).String()
+}
+
+type checkShown struct {
+	Check    describedCheck  `json:"check"`
+	Expected string          `json:"expected"`
+	Passed   bool            `json:"passed"`
+	Observed string          `json:"observed"`
+	Evidence []evidenceShown `json:"evidence"`
+}
+
+type describedCheck struct {
+	Description string `json:"description"`
+	Weight      *int   `json:"weight"`
+}
+
+type criterionShown struct {
+	Criterion string          `json:"criterion"`
+	Expected  string          `json:"expected"`
+	Weight    *int            `json:"weight"`
+	Passed    bool            `json:"passed"`
+	Applies   bool            `json:"applies"`
+	Agreement *float64        `json:"agreement,omitempty"`
+	Rationale string          `json:"rationale"`
+	Evidence  []evidenceShown `json:"evidence"`
+}
+
+type evidenceShown struct {
+	MessageIndex int    `json:"messageIndex"`
+	Quote        string `json:"quote"`
+	// Kind is Said, Called or Result. It is nil in verdicts of older versions, which did not store it.
+	Kind *string `json:"kind"`
+}
+
+// place returns where in the conversation the quote occurs.
+func (e evidenceShown) place() string {
+	switch {
+	case e.Kind != nil && *e.Kind == "Called":
+		return fmt.Sprintf("tool call before message %d", e.MessageIndex)
+	case e.Kind != nil && *e.Kind == "Result":
+		return fmt.Sprintf("tool result before message %d", e.MessageIndex)
+	}
+	return fmt.Sprintf("message %d", e.MessageIndex)
+}
+
+// writeMessages writes a conversation, each message with its index. The calls for an answer precede it.
+func writeMessages(text io.Writer, messages []messageShown, calls []callShown) {
+	for i, message := range messages {
+		for _, call := range calls {
+			if call.MessageSequence == i-1 {
+				_, _ = fmt.Fprintf(text, "      %s\n", call)
+			}
+		}
+		who := "contact"
+		if message.Role == "assistant" {
+			who = "agent"
+		}
+		_, _ = fmt.Fprintf(text, "[%d] %s: %s\n", i, who, client.Printable(message.Text))
+	}
+	// The calls of a failed turn have no answer after them.
+	for _, call := range calls {
+		if call.MessageSequence >= len(messages)-1 {
+			_, _ = fmt.Fprintf(text, "      %s\n", call)
+		}
+	}
+}
+
+func (c callShown) String() string {
+	outcome := "nothing"
+	switch {
+	case c.Error != nil:
+		outcome = "error: " + *c.Error
+	case c.Result != nil:
+		outcome = *c.Result
+	}
+	mocked := ""
+	if c.Mocked {
+		mocked = " (mocked)"
+	}
+	return client.Printable(fmt.Sprintf("%s %s%s → %s", c.TechnicalName, c.Arguments, mocked, outcome))
 }

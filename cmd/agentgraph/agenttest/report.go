@@ -218,7 +218,6 @@ func (r runShown) junit(class, suffix string) junitCase {
 	return c
 }
 
-// testID returns the id of the test, or of the run if the test was deleted.
 func (r runShown) testID() string {
 	if r.Test == nil {
 		return r.ID

@@ -3,6 +3,7 @@ package agenttest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -78,13 +79,14 @@ func (c *runCommand) Validate() (err error) {
 	if c.variants, err = parseVariants(c.Variant); err != nil {
 		return err
 	}
-	n := len(c.UntilDecided)
+	n, variants := len(c.UntilDecided), len(c.Variant)
 	return cmp.Or(
 		cli.Refuse(c.Repeat != nil && (*c.Repeat < 1 || *c.Repeat > model.MaxRepeats), "--repeat must be 1 to 20"),
 		cli.Refuse(n != 0 && n != 2, "--until-decided must be two pass rates, such as 0.9,0.5"),
 		cli.Refuse(c.UntilFailed && len(c.Baseline) > 0, "--until-failed and --baseline cannot be combined, because tests "+
 			"that stop at their first failure look worse than they are. Omit --until-failed"),
-		checkVariants(c.Variant),
+		cli.Refuse(variants == 1 || variants > model.MaxVariants, "--variant must be given 2 to %d times, not %d. "+
+			"The others are compared with the first, which can be only a label", model.MaxVariants, variants),
 		cli.Refuse(len(c.Baseline) > maxBases, "--baseline: at most %d executions, not %d", maxBases, len(c.Baseline)),
 		c.judgingFlags.Validate(),
 	)
@@ -92,15 +94,10 @@ func (c *runCommand) Validate() (err error) {
 
 // Run starts an execution, follows it to its end, reports it, and returns its outcome as the exit code.
 func (c *runCommand) Run(cmd *cobra.Command) error {
-	ctx := cmd.Context()
-	ctx, stop := c.withTimeout(ctx)
+	ctx, stop := c.withTimeout(cmd.Context())
 	defer stop()
-	server, err := c.Connect(cmd)
+	server, err := c.connect(cmd, c.Flags)
 	if err != nil {
-		return err
-	}
-	server.RetryFor(c.Reconnect)
-	if err := c.removeReports(); err != nil {
 		return err
 	}
 	started, err := c.begin(ctx, cmd, server)
@@ -154,7 +151,6 @@ func (c *runCommand) begin(ctx context.Context, cmd *cobra.Command,
 	return response.StartAgentTestExecution.Execution, err
 }
 
-// input returns the options of the execution.
 func (c *runCommand) input() client.Variables {
 	repeats, stop := c.repetition()
 	input := client.Variables{"repeats": repeats, "concurrency": c.Concurrency, "virtualTime": c.VirtualTime,
@@ -218,9 +214,84 @@ func (c *runCommand) checkBaseline(ctx context.Context, server *client.Client) e
 		}
 		if read.AgentTestExecution.IsDraft {
 			return client.Exit(client.ExitUsage, fmt.Errorf("--baseline: execution %q used an unsaved draft of the prompt; "+
-				"name one of a saved prompt",
-				id))
+				"name one of a saved prompt", id))
 		}
 	}
 	return nil
+}
+
+// testsDocument reads a page of tests.
+const testsDocument = `query ($agent: ID, $folder: ID, $after: String) {
+	page: agentTests(agentId: $agent, folderId: $folder, first: 100, after: $after) {
+		nodes { id kind name agent { id name } folder { id name } lastRunId lastRunStatus lastRunAt }
+		pageInfo { hasNextPage endCursor }
+	}
+}`
+
+// readTests reads the tests of one agent, in one folder, or both. An empty id means all.
+func readTests(ctx context.Context, server *client.Client, agentID, folderID string) ([]listedTest, error) {
+	with := client.Variables{}
+	if agentID != "" {
+		with["agent"] = agentID
+	}
+	if folderID != "" {
+		with["folder"] = folderID
+	}
+	return client.ReadAll[listedTest](ctx, server, testsDocument, with, 0)
+}
+
+// target returns the member of an execution's input that selects its tests. Several agents or folders are replaced by
+// the ids of their tests. If agents are given, only their folders and tests are searched.
+func (c *runCommand) target(ctx context.Context, server *client.Client) (name string, value any, err error) {
+	agents, err := server.FindAll(ctx, client.Agents, c.Agent)
+	if err != nil {
+		return "", nil, err
+	}
+	texts, ids, name := c.Agent, agents, "agentId"
+	switch {
+	case len(c.Folder) > 0:
+		texts, name = c.Folder, "folderId"
+		ids, err = server.FindAll(ctx, client.Folders, texts, agents...)
+	case len(c.Test) > 0:
+		ids, err = server.FindAll(ctx, client.Tests, c.Test, agents...)
+		return "testIds", ids, err
+	}
+	switch {
+	case err != nil:
+		return "", nil, err
+	case len(ids) == 0:
+		return "", nil, client.Exit(client.ExitUsage, errors.New("use --agent, --folder or --test to name the tests"))
+	case len(ids) == 1:
+		return name, ids[0], nil
+	}
+	var testIDs []string
+	for i, id := range ids {
+		agentID, folderID := id, ""
+		if name == "folderId" {
+			agentID, folderID = "", id
+		}
+		tests, err := readTests(ctx, server, agentID, folderID)
+		if err != nil {
+			return "", nil, err
+		}
+		if len(tests) == 0 {
+			return "", nil, client.NotFound(fmt.Sprintf("%q has no tests", texts[i]))
+		}
+		for _, test := range tests {
+			testIDs = append(testIDs, test.ID)
+		}
+	}
+	return "testIds", testIDs, nil
+}
+
+// nameEmpty replaces the server's error about an agent or a folder without tests. The new error has the name of that
+// agent or folder.
+func (c *runCommand) nameEmpty(err error) error {
+	switch {
+	case len(c.Agent) == 1 && err.Error() == "agentId has no tests":
+		return client.NotFound(fmt.Sprintf("agent %q has no tests", c.Agent[0]))
+	case len(c.Folder) == 1 && err.Error() == "folderId has no tests":
+		return client.NotFound(fmt.Sprintf("test folder %q has no tests", c.Folder[0]))
+	}
+	return err
 }

@@ -175,7 +175,6 @@ func (c *showCommand) showRun(ctx context.Context, server *client.Client) (whole
 	return read.Node, run.detail(c.style, run.Execution.ID), err
 }
 
-// writeFields writes names and values in two columns.
 func writeFields(text io.Writer, namesAndValues ...any) {
 	var table [][]string
 	for pair := range slices.Chunk(namesAndValues, 2) {
@@ -226,8 +225,7 @@ func (t testShown) lastRuns() [][]string {
 	table := [][]string{{"RUN", "STATUS", "TOOK", "FINISHED", "EXECUTION", "ROW"}}
 	for _, run := range t.Runs.Nodes {
 		table = append(table, []string{run.ID, run.Status, formatDuration(run.DurationMs), formatTime(run.FinishedAt),
-			run.Execution.ID,
-			rowLabel(run.RowName, run.RowNumber)})
+			run.Execution.ID, rowLabel(run.RowName, run.RowNumber)})
 	}
 	for i := range table {
 		if len(t.Rows) == 0 {
@@ -237,7 +235,6 @@ func (t testShown) lastRuns() [][]string {
 	return table
 }
 
-// state returns the status, with a mark for drafts.
 func (e executionShown) state() string {
 	if e.IsDraft {
 		return e.Status + " (draft)"
@@ -258,7 +255,6 @@ func (e executionShown) describe(runs []runShown) string {
 	return text.String()
 }
 
-// detail returns the run with its transcript and all verdicts.
 func (r runShown) detail(style client.Style, executionID string) string {
 	var text strings.Builder
 	testID := "deleted"
@@ -267,8 +263,7 @@ func (r runShown) detail(style client.Style, executionID string) string {
 	}
 	_, class := r.agentAndClass()
 	writeFields(&text, "Run", r.ID, "Test", fmt.Sprintf("%s (%s)", r.title(), testID), "Agent", class, "Execution",
-		executionID,
-		"Status", r.Status, "Took", formatDuration(r.DurationMs), "Prompt", promptOf(r))
+		executionID, "Status", r.Status, "Took", formatDuration(r.DurationMs), "Prompt", promptOf(r))
 	if transcript := r.transcript(); transcript != "" {
 		text.WriteString("\n" + transcript)
 	}
@@ -292,7 +287,6 @@ func (r runShown) detail(style client.Style, executionID string) string {
 	return text.String()
 }
 
-// promptOf returns which version of the prompt the run used.
 func promptOf(r runShown) string {
 	if r.IsDraft && r.Variant == nil {
 		return fmt.Sprintf("draft on version %d", r.PromptVersion)
@@ -300,23 +294,14 @@ func promptOf(r runShown) string {
 	return fmt.Sprintf("version %d", r.PromptVersion)
 }
 
-// transcript returns the conversation with its calls as lines.
 func (r runShown) transcript() string {
 	var text strings.Builder
 	writeMessages(&text, r.Messages, r.ToolCalls)
 	return text.String()
 }
 
-func formatDuration(ms *int) string {
-	if ms == nil {
-		return "-"
-	}
-	return milliseconds(*ms)
-}
+func formatDuration(ms *int) string { return formatted(ms, milliseconds) }
 
 func formatTime(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return t.UTC().Format(time.DateTime)
+	return formatted(t, func(t time.Time) string { return t.UTC().Format(time.DateTime) })
 }

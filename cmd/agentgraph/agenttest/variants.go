@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
-	"github.com/agentgraph/agentgraph/model"
 )
 
 // variantShown is a variant of an execution with its results, as the server sends it.
@@ -113,10 +111,7 @@ func parseVariant(text string) (client.Variables, error) {
 			if !isFile {
 				return nil, wrong("prompt must be @ and the path of a file")
 			}
-			prompt, err := os.ReadFile(file)
-			if err == nil {
-				prompt, err = cli.DecodeText(prompt)
-			}
+			prompt, err := cli.ReadFile(file)
 			if err != nil {
 				return nil, wrong("%w", err)
 			}
@@ -161,7 +156,6 @@ func parseSetting(name, text string) (any, error) {
 	return n, nil
 }
 
-// parseVariants returns the variants that flags describe, or nil without flags.
 func parseVariants(texts []string) (variants []client.Variables, err error) {
 	for _, text := range texts {
 		variant, err := parseVariant(text)
@@ -173,13 +167,6 @@ func parseVariants(texts []string) (variants []client.Variables, err error) {
 	return variants, nil
 }
 
-// checkVariants refuses a number of variants that the server would refuse.
-func checkVariants(texts []string) error {
-	return cli.Refuse(len(texts) == 1 || len(texts) > model.MaxVariants, "--variant must be given 2 to %d times, not %d. "+
-		"The others are compared with the first, which can be only a label", model.MaxVariants, len(texts))
-}
-
-// nameWithVariant appends the label of a variant to a name.
 func nameWithVariant(name string, label *string) string {
 	if label == nil {
 		return name
@@ -231,7 +218,6 @@ func variantsSummary(variants []variantShown) string {
 	return text.String()
 }
 
-// row describes the results of the variant.
 func (v variantShown) row() []string {
 	against := "–"
 	if v.Conclusion != nil {
@@ -251,7 +237,6 @@ func (v variantShown) row() []string {
 	return append(row, "–", "–")
 }
 
-// medianAnd95th returns the median and the 95th percentile, in seconds.
 func (p *percentiles) medianAnd95th() []string {
 	if p == nil {
 		return []string{"–", "–"}

@@ -11,17 +11,15 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Agents lists agents.
-type Agents struct {
+type agentsCommand struct {
 	client.Flags
 	outputFlag
 	Name    *string
 	Channel string
 }
 
-// NewAgents returns the command "agents".
-func NewAgents() *cobra.Command {
-	c := &Agents{}
+func newAgents() *cobra.Command {
+	c := &agentsCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "agents", Short: "List agents.",
 		Example: `agentgraph agents
@@ -48,8 +46,7 @@ type agentShown struct {
 	Tools, SubAgents  []struct{}
 }
 
-// Run prints the agents by name.
-func (c *Agents) Run(cmd *cobra.Command) error {
+func (c *agentsCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
 	if err != nil {
@@ -76,8 +73,7 @@ func (c *Agents) Run(cmd *cobra.Command) error {
 			return err
 		}
 		rows = append(rows, []string{
-			a.ID, truncate(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)),
-			fmt.Sprint(len(a.SubAgents)),
+			a.ID, truncate(client.Printable(a.Name), maxName), a.Channel, fmt.Sprint(len(a.Tools)), fmt.Sprint(len(a.SubAgents)),
 			client.Printable(strings.Join(a.Tags, ", ")),
 		})
 	}

@@ -8,9 +8,24 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
+
+// Commands returns the commands that call a server, in the order of the help.
+func Commands() []*cobra.Command {
+	return []*cobra.Command{newAgents(), newChat(),
+		cli.Group("knowledge", "Measure what agents find in their knowledge.", newKnowledgeEvaluate()),
+		newUsage(), newQuery(), newMCP()}
+}
+
+// Contexts returns the command "context".
+func Contexts() *cobra.Command {
+	return cli.Group("context", "Save servers with their keys under names.", newContextAdd(), newContextUse(),
+		newContextList(), newContextRemove())
+}
 
 // outputFlag selects JSON even on a terminal.
 type outputFlag struct {

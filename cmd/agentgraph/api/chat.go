@@ -18,8 +18,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Chat holds a simulated chat with an agent.
-type Chat struct {
+type chatCommand struct {
 	client.Flags
 	outputFlag
 	Agent string
@@ -27,9 +26,8 @@ type Chat struct {
 	Mock  bool
 }
 
-// NewChat returns the command "chat".
-func NewChat() *cobra.Command {
-	c := &Chat{}
+func newChat() *cobra.Command {
+	c := &chatCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "chat", Short: "Chat with an agent, and see its calls. Each line of standard input is a message.",
 		Example: `agentgraph chat "Clinic reception" --data clinicName=Harbour
@@ -99,7 +97,7 @@ const endTimeout = 5 * time.Second
 
 // Run holds a chat in which each line of standard input is a message. It ends at the end of the input, or when the
 // agent ends the conversation. Without a terminal, it fails if a message was not answered.
-func (c *Chat) Run(cmd *cobra.Command) error {
+func (c *chatCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
 	if err != nil {
@@ -303,9 +301,9 @@ type inputLine struct {
 // readLines returns a channel of the lines, which is closed at the end of the input. The first line has no byte order
 // mark. Reads cannot be interrupted, so the goroutine may live as long as the program.
 func readLines(in io.Reader) <-chan inputLine {
-	said := make(chan inputLine)
+	lines := make(chan inputLine)
 	go func() {
-		defer close(said)
+		defer close(lines)
 		reader := bufio.NewReader(in)
 		for n := 1; ; n++ {
 			line, err := reader.ReadString('\n')
@@ -313,12 +311,12 @@ func readLines(in io.Reader) <-chan inputLine {
 				line = strings.TrimPrefix(line, "\ufeff")
 			}
 			if line != "" {
-				said <- inputLine{strings.TrimRight(line, "\r\n"), cli.CheckLine(line, n)}
+				lines <- inputLine{strings.TrimRight(line, "\r\n"), cli.CheckLine(line, n)}
 			}
 			if err != nil {
 				return
 			}
 		}
 	}()
-	return said
+	return lines
 }

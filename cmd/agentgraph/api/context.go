@@ -18,12 +18,6 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// NewContext returns the command "context".
-func NewContext() *cobra.Command {
-	return cli.Group("context", "Save servers with their keys under names.", newContextAdd(), newContextUse(),
-		newContextList(), newContextRemove())
-}
-
 type contextAdd struct {
 	Name string
 	URL  string
@@ -122,7 +116,6 @@ func newContextUse() *cobra.Command {
 	})
 }
 
-// Run saves which context is current.
 func (c *contextUse) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {
@@ -190,7 +183,6 @@ func newContextRemove() *cobra.Command {
 	})
 }
 
-// Run removes the context.
 func (c *contextRemove) Run(cmd *cobra.Command) error {
 	contexts, err := client.ReadContexts()
 	if err != nil {

@@ -15,13 +15,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// NewKnowledge returns the command "knowledge".
-func NewKnowledge() *cobra.Command {
-	return cli.Group("knowledge", "Measure what agents find in their knowledge.", newKnowledgeEvaluate())
-}
-
-// KnowledgeEvaluate measures how well a chat answers labeled questions.
-type KnowledgeEvaluate struct {
+type knowledgeEvaluate struct {
 	client.Flags
 	outputFlag
 	File      string
@@ -33,7 +27,7 @@ type KnowledgeEvaluate struct {
 }
 
 func newKnowledgeEvaluate() *cobra.Command {
-	c := &KnowledgeEvaluate{}
+	c := &knowledgeEvaluate{}
 	return cli.New(c, &cobra.Command{
 		Use: "evaluate", Short: "Ask a knowledge base chat questions with known answers, and count the answers that it " +
 			"finds.",
@@ -80,7 +74,7 @@ type evaluatedQuestion struct {
 
 // Run adds the questions of the file, evaluates all questions with the saved settings and with the settings to try, and
 // prints both results.
-func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
+func (c *knowledgeEvaluate) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	questions, err := c.questions(cli.Interruptible(cmd.Context(), cmd.InOrStdin()))
 	if err != nil {
@@ -101,7 +95,7 @@ func (c *KnowledgeEvaluate) Run(cmd *cobra.Command) error {
 }
 
 // evaluate returns the figures for the saved settings and, if there are settings to try, for those too.
-func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
+func (c *knowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
 	questions []labelledQuestion) (saved, tried *evaluationFigures, err error) {
 	chat, err := findKnowledgeChat(ctx, server, c.Chat)
 	if err != nil {
@@ -125,8 +119,7 @@ func (c *KnowledgeEvaluate) evaluate(ctx context.Context, server *client.Client,
 	return saved, tried, err
 }
 
-// tried returns the settings to try.
-func (c *KnowledgeEvaluate) tried() client.Variables {
+func (c *knowledgeEvaluate) tried() client.Variables {
 	settings := client.Variables{}
 	if c.Threshold != nil {
 		settings["similarityThreshold"] = *c.Threshold
@@ -142,7 +135,7 @@ func (c *KnowledgeEvaluate) tried() client.Variables {
 
 // dataset returns the id of the named dataset. If no dataset is named, it returns the only dataset if isNeeded is set,
 // and nil otherwise.
-func (c *KnowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string, error) {
+func (c *knowledgeEvaluate) dataset(chat knowledgeChat, isNeeded bool) (*string, error) {
 	names := make([]string, len(chat.Datasets))
 	for i, d := range chat.Datasets {
 		if c.Dataset != "" && (d.ID == c.Dataset || strings.EqualFold(d.Name, c.Dataset)) {

@@ -21,14 +21,12 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// MCP passes messages of an assistant to a server.
-type MCP struct {
+type mcpCommand struct {
 	client.Flags
 }
 
-// NewMCP returns the command "mcp".
-func NewMCP() *cobra.Command {
-	c := &MCP{}
+func newMCP() *cobra.Command {
+	c := &mcpCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "mcp", Short: "Let an assistant on this computer use the server: MCP over standard input and output.",
 		Example: `agentgraph mcp --context production`,
@@ -40,7 +38,7 @@ const maxMessage = 16 << 20
 
 // Run passes each line of standard input to the server's /mcp, and each message of its responses to standard output.
 // Several messages may be in progress at once. It ends after the end of the input, once all are answered.
-func (c *MCP) Run(cmd *cobra.Command) error {
+func (c *mcpCommand) Run(cmd *cobra.Command) error {
 	server, err := c.Connect(cmd)
 	if err != nil {
 		return err

@@ -20,8 +20,7 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Query sends an operation to a server.
-type Query struct {
+type queryCommand struct {
 	client.Flags
 	File      string
 	Var       map[string]string
@@ -29,9 +28,8 @@ type Query struct {
 	Operation string
 }
 
-// NewQuery returns the command "query".
-func NewQuery() *cobra.Command {
-	c := &Query{}
+func newQuery() *cobra.Command {
+	c := &queryCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "query", Short: "Send a GraphQL operation, and print the response. A subscription prints a line for each event.",
 		Example: `agentgraph query '{ company { name } }'
@@ -50,7 +48,7 @@ echo '{ company { name } }' | agentgraph query -`,
 }
 
 // Run prints the response, indented on a terminal, otherwise as the server sent it, except for escapes.
-func (c *Query) Run(cmd *cobra.Command) error {
+func (c *queryCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	request, kind, err := c.request(cli.Interruptible(cmd.Context(), cmd.InOrStdin()))
 	if err != nil {
@@ -91,7 +89,7 @@ func (c *Query) Run(cmd *cobra.Command) error {
 }
 
 // request reads the document and its variables, and returns the kind of the operation.
-func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
+func (c *queryCommand) request(in io.Reader) (client.Request, ast.Operation, error) {
 	if c.File == "-" && c.Variables == "-" {
 		return client.Request{}, "", errors.New("the document and --variables cannot both be standard input: pass one " +
 			"of them as a file")
@@ -150,12 +148,11 @@ func (c *Query) request(in io.Reader) (client.Request, ast.Operation, error) {
 }
 
 // isInline reports whether the argument is the document itself. File names do not contain braces.
-func (c *Query) isInline() bool {
+func (c *queryCommand) isInline() bool {
 	return strings.Contains(c.File, "{") || strings.TrimSpace(c.File) == ""
 }
 
-// document returns the document.
-func (c *Query) document(in io.Reader) ([]byte, error) {
+func (c *queryCommand) document(in io.Reader) ([]byte, error) {
 	if _, err := os.Stat(c.File); err == nil || !c.isInline() {
 		return readText(c.File, in)
 	}
@@ -164,19 +161,14 @@ func (c *Query) document(in io.Reader) ([]byte, error) {
 
 // readText reads a text from a file, or from standard input for "-".
 func readText(path string, in io.Reader) ([]byte, error) {
-	content, err := readInput(path, in)
+	if path != "-" {
+		return cli.ReadFile(path)
+	}
+	content, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
 	}
 	return cli.DecodeText(content)
-}
-
-// readInput reads a file, or standard input for "-".
-func readInput(path string, in io.Reader) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(in)
-	}
-	return os.ReadFile(path)
 }
 
 // valueOf returns the value of a variable. It is text for String and ID; for other types the text is parsed as JSON.

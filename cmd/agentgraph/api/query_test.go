@@ -11,7 +11,7 @@ import (
 
 func TestVariablesMayBeNull(t *testing.T) {
 	t.Parallel()
-	c := &Query{File: "query ($a: Int) { agents(first: $a) { totalCount } }", Variables: "-", Var: map[string]string{"a": "1"}}
+	c := &queryCommand{File: "query ($a: Int) { agents(first: $a) { totalCount } }", Variables: "-", Var: map[string]string{"a": "1"}}
 	request, _, err := c.request(strings.NewReader("null"))
 	require.NoError(t, err)
 	require.Len(t, request.Variables, 1)
@@ -23,10 +23,10 @@ func TestVariablesMayBeNull(t *testing.T) {
 
 func TestDocumentsAndVariablesAreUTF8(t *testing.T) {
 	t.Parallel()
-	c := &Query{File: "{ agents(filter: {nameContains: \"Gr\xf6\xdfe\"}) { totalCount } }"}
+	c := &queryCommand{File: "{ agents(filter: {nameContains: \"Gr\xf6\xdfe\"}) { totalCount } }"}
 	_, _, err := c.request(strings.NewReader(""))
 	require.ErrorContains(t, err, "line 1 is not UTF-8")
-	c = &Query{File: "query ($a: String) { agents(filter: {nameContains: $a}) { totalCount } }",
+	c = &queryCommand{File: "query ($a: String) { agents(filter: {nameContains: $a}) { totalCount } }",
 		Var: map[string]string{"a": "Gr\xf6\xdfe"}}
 	_, _, err = c.request(strings.NewReader(""))
 	require.ErrorContains(t, err, "$a is not UTF-8")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,25 +30,24 @@ type labelledQuestion struct {
 }
 
 // questions reads the questions of the file, if one is given.
-func (c *KnowledgeEvaluate) questions(in io.Reader) ([]labelledQuestion, error) {
+func (c *knowledgeEvaluate) questions(in io.Reader) (found []labelledQuestion, err error) {
 	if c.File == "" {
 		return nil, nil
 	}
-	text, err := readInput(c.File, io.LimitReader(in, maxQuestionsBytes+1))
-	if err != nil {
-		return nil, err
+	if c.File != "-" {
+		file, err := os.Open(c.File)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = file.Close() }()
+		in = file
 	}
-	if len(text) > maxQuestionsBytes {
-		return nil, fmt.Errorf("%s has more than %d bytes", c.File, maxQuestionsBytes)
+	text, err := cli.ReadText(in, maxQuestionsBytes)
+	if err == nil && strings.EqualFold(filepath.Ext(c.File), ".csv") {
+		found, err = questionsOfCSV(text)
+	} else if err == nil {
+		found, err = questionsOfLines(text)
 	}
-	if text, err = cli.DecodeText(text); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.File, err)
-	}
-	questionsOf := questionsOfLines
-	if strings.EqualFold(filepath.Ext(c.File), ".csv") {
-		questionsOf = questionsOfCSV
-	}
-	found, err := questionsOf(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.File, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -13,17 +14,15 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
-// Usage shows what a company used.
-type Usage struct {
+type usageCommand struct {
 	client.Flags
 	outputFlag
 	From time.Time
 	To   time.Time
 }
 
-// NewUsage returns the command "usage".
-func NewUsage() *cobra.Command {
-	c := &Usage{}
+func newUsage() *cobra.Command {
+	c := &usageCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "usage", Short: "Show the credits used, and the plan.",
 		Example: `agentgraph usage
@@ -71,15 +70,12 @@ type usageShown struct {
 	}
 }
 
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// Validate refuses days in the wrong order.
-func (c *Usage) Validate() error {
+func (c *usageCommand) Validate() error {
 	return cli.Refuse(!c.To.IsZero() && c.To.Before(c.From), "--to must not be before --from")
 }
 
 // Run prints the credits by month, channel and agent, and the plan.
-func (c *Usage) Run(cmd *cobra.Command) error {
+func (c *usageCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	server, err := c.Connect(cmd)
 	if err != nil {
@@ -164,7 +160,7 @@ func (u usageShown) rows() [][]string {
 	}
 	// Align the decimal points.
 	for _, row := range rows[1:] {
-		if whole, _, _ := strings.Cut(row[1], "."); whole != "" && isDigit(whole[len(whole)-1]) {
+		if whole, _, _ := strings.Cut(row[1], "."); whole != "" && unicode.IsDigit(rune(whole[len(whole)-1])) {
 			row[1] = strings.Repeat(" ", most-len(whole)) + row[1]
 		}
 	}

@@ -20,6 +20,14 @@ import (
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/client"
 )
 
+// Commands returns the commands that manage a company as files, in the order of the help.
+func Commands() []*cobra.Command { return []*cobra.Command{newApply(), newDiff(), newPull()} }
+
+// TestCommands returns the subcommands of "test" that manage tests as files.
+func TestCommands() []*cobra.Command {
+	return []*cobra.Command{newTestExport(), newTestImport(), newTestDiff()}
+}
+
 // diffCodes documents the exit codes of diff.
 const diffCodes = "Exit codes: 0 if nothing differs, 6 if something differs, 1 if the files are invalid, 2 if the " +
 	"command line is invalid, 3 if the server cannot be reached or refuses the request."
@@ -100,25 +108,18 @@ func read(ctx context.Context, connected *client.Client, selectedKinds []*kind) 
 
 // planFor compares the files with the server.
 func (c *company) planFor(sources []*source, o options) (*changeSet, error) {
-	err := c.describe(sources)
-	var made *changeSet
-	if err == nil {
-		made, err = c.changes(o)
+	if err := c.describe(sources); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, client.Exit(client.ExitFailed, err)
-	}
-	return made, nil
+	return c.changes(o)
 }
 
-// Diff shows what apply would change.
-type Diff struct {
+type diffCommand struct {
 	compareFlags
 }
 
-// NewDiff returns the command "diff".
-func NewDiff() *cobra.Command {
-	c := &Diff{}
+func newDiff() *cobra.Command {
+	c := &diffCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "diff", Short: "Show what apply would change.",
 		Long:    diffCodes,
@@ -126,8 +127,7 @@ func NewDiff() *cobra.Command {
 	}, c.paths(), &c.compareFlags)
 }
 
-// Run prints the differences.
-func (c *Diff) Run(cmd *cobra.Command) error {
+func (c *diffCommand) Run(cmd *cobra.Command) error {
 	_, made, err := c.changeSet(cmd, true)
 	if err != nil {
 		return err
@@ -135,7 +135,6 @@ func (c *Diff) Run(cmd *cobra.Command) error {
 	return made.print(cmd.OutOrStdout(), c.JSON)
 }
 
-// print shows the change set. If it has changes, print returns an error with the exit code.
 func (p *changeSet) print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		if err := cli.WriteJSON(out, p.report()); err != nil {
@@ -150,17 +149,15 @@ func (p *changeSet) print(out io.Writer, asJSON bool) error {
 	return nil
 }
 
-// Apply changes a server to match files.
-type Apply struct {
+type applyCommand struct {
 	compareFlags
 	DryRun bool
 	Yes    bool
 	Schema bool
 }
 
-// NewApply returns the command "apply".
-func NewApply() *cobra.Command {
-	c := &Apply{}
+func newApply() *cobra.Command {
+	c := &applyCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "apply", Short: "Change a server's agents, tools, knowledge, tests and campaigns so that they match the files.",
 		Long: "The command checks everything before it writes anything. If it fails halfway, run it again.",
@@ -174,7 +171,7 @@ agentgraph apply company/`,
 }
 
 // Run compares the files with the server, and applies the differences.
-func (c *Apply) Run(cmd *cobra.Command) error {
+func (c *applyCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	if c.Schema {
 		_, err := cmd.OutOrStdout().Write(Schema)
@@ -249,8 +246,7 @@ func confirmDeletions(ctx context.Context, out io.Writer, changeset *changeSet, 
 	return nil
 }
 
-// Pull writes a company as files.
-type Pull struct {
+type pullCommand struct {
 	client.Flags
 	Directory string
 	File      string
@@ -258,9 +254,8 @@ type Pull struct {
 	Prune     bool
 }
 
-// NewPull returns the command "pull".
-func NewPull() *cobra.Command {
-	c := &Pull{}
+func newPull() *cobra.Command {
+	c := &pullCommand{}
 	return cli.New(c, &cobra.Command{
 		Use: "pull", Short: "Write a server's agents, tools, knowledge, tests and campaigns as files for apply.",
 		Long: "Pulling twice writes the same bytes. The values of tool headers are secrets, so the files contain " +
@@ -278,7 +273,7 @@ func NewPull() *cobra.Command {
 }
 
 // Validate requires exactly one directory, as the argument or the flag.
-func (c *Pull) Validate() error {
+func (c *pullCommand) Validate() error {
 	if (c.Directory == "") == (c.File == "") {
 		return errors.New("name one directory: agentgraph pull company/")
 	}
@@ -286,7 +281,7 @@ func (c *Pull) Validate() error {
 }
 
 // Run reads the server and writes the files.
-func (c *Pull) Run(cmd *cobra.Command) error {
+func (c *pullCommand) Run(cmd *cobra.Command) error {
 	ctx := cmd.Context()
 	c.Directory = cli.ExpandPath(cmp.Or(c.Directory, c.File))
 	server, current, err := connect(cmd, c.Flags, kinds)
@@ -323,7 +318,7 @@ func (c *Pull) Run(cmd *cobra.Command) error {
 
 // clear creates and opens the directory. It refuses YAML files that pull does not write, since apply would read them
 // too; with --prune it deletes them.
-func (c *Pull) clear(files []outputFile) (*os.Root, error) {
+func (c *pullCommand) clear(files []outputFile) (*os.Root, error) {
 	if err := os.MkdirAll(c.Directory, 0o755); err != nil {
 		return nil, err
 	}

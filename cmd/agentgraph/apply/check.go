@@ -78,8 +78,7 @@ func (c *company) checkTags(ch *change) {
 	checkTag := func(at path, tag, format string, args ...any) {
 		isTag := func(one any) bool { return one.(object).text("name") == tag }
 		if !slices.ContainsFunc(tags, isTag) {
-			c.faults.addFault(at, "agent %q has no classification tag %q"+format,
-				append([]any{t.agent.name(), tag}, args...)...)
+			c.faults.addFault(at, "agent %q has no classification tag %q"+format, append([]any{t.agent.name(), tag}, args...)...)
 		}
 	}
 	whole := t.whole()

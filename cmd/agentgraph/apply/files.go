@@ -158,27 +158,13 @@ func namesIn(place string) ([]string, error) {
 	return names, nil
 }
 
-// readSources reads and checks all files. It returns an error with an exit code.
+// readSources reads and checks all files. The error has an exit code. It lists every fault in the files, or is about
+// the first path that does not exist or has no YAML file.
 func readSources(places []string) ([]*source, error) {
-	sources, err := readAll(places)
-	if err != nil {
-		return nil, err
-	}
-	if !slices.ContainsFunc(sources, func(s *source) bool { return len(s.content) > 0 }) {
-		names := make([]string, len(sources))
-		for i, s := range sources {
-			names[i] = s.name
-		}
-		return nil, client.Exit(client.ExitUsage, fmt.Errorf("%s is empty", strings.Join(names, ", ")))
-	}
-	return sources, nil
-}
-
-// readAll reads and checks all files. The error lists every fault in them, or is about the first path that does not
-// exist or has no YAML file.
-func readAll(places []string) ([]*source, error) {
 	var sources []*source
 	var wrong faults
+	var all []string
+	hasContent := false
 	for _, place := range places {
 		names, err := namesIn(place)
 		if err == nil && len(names) == 0 {
@@ -188,7 +174,7 @@ func readAll(places []string) ([]*source, error) {
 			return nil, client.Exit(client.ExitUsage, err)
 		}
 		for _, name := range names {
-			if slices.ContainsFunc(sources, func(s *source) bool { return s.name == name }) {
+			if slices.Contains(all, name) {
 				continue
 			}
 			read, err := readSource(place, name)
@@ -197,11 +183,14 @@ func readAll(places []string) ([]*source, error) {
 				continue
 			}
 			wrong = append(wrong, checkSource(read)...)
-			sources = append(sources, read)
+			sources, all, hasContent = append(sources, read), append(all, name), hasContent || len(read.content) > 0
 		}
 	}
 	if err := wrong.err(); err != nil {
 		return nil, client.Exit(client.ExitFailed, err)
+	}
+	if !hasContent {
+		return nil, client.Exit(client.ExitUsage, fmt.Errorf("%s is empty", strings.Join(all, ", ")))
 	}
 	return sources, nil
 }

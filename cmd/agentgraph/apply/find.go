@@ -111,7 +111,6 @@ func (c *company) matchByID(w declaration) {
 	c.assign(known, w)
 }
 
-// isKnownID reports whether the server has the id that the files give.
 func (c *company) isKnownID(w declaration) bool { return c.byID[w.raw.text("id")] != nil }
 
 func idsOf(resources []*resource) string {
@@ -236,7 +235,6 @@ func (c *company) refuseHeldNames(ch *change, holders []*resource, isTest bool) 
 	}
 }
 
-// location describes where a resource is: in the files, or only on the server.
 func (t *resource) location() string {
 	if t.at.source != nil {
 		return "at " + t.at.String()

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -61,14 +60,8 @@ func (c *importedTests) readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
 	}
 	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxForeign+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%s cannot be read: %w", name, errors.Unwrap(err))
-	case len(text) > maxForeign:
-		return nil, fmt.Errorf("%s has more than %d MiB", name, maxForeign>>20)
-	}
-	if text, err = cli.DecodeText(text); err != nil {
+	text, err := cli.ReadText(file, maxForeign)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return text, nil
@@ -110,7 +103,6 @@ type importedTest struct {
 	label string
 }
 
-// owner returns the owner of the part that is being imported.
 func (t *importedTest) owner() string {
 	if t.label != "" {
 		return t.label
@@ -146,7 +138,6 @@ func (t *importedTest) addCheck(expectation string, value any, weight any) {
 	t.checks = append(t.checks, check)
 }
 
-// addCriterion adds a criterion, cut to the maximum length.
 func (t *importedTest) addCriterion(text string) {
 	if cut := truncate(text, 2000); cut != text {
 		t.noteApproximated("a criterion", "only its first 2,000 characters are kept")
@@ -179,8 +170,7 @@ func (c *importedTests) addTest(t *importedTest, at position) {
 	}
 	test = append(test, t.more...)
 	c.tests = append(c.tests, test)
-	parts := []string{client.Pluralize(len(t.checks), "check"),
-		client.Pluralize(len(t.criteria), "criterion", "criteria")}
+	parts := []string{client.Pluralize(len(t.checks), "check"), client.Pluralize(len(t.criteria), "criterion", "criteria")}
 	if rows := test.list("rows"); len(rows) > 0 {
 		parts = append(parts, client.Pluralize(len(rows), "row"))
 	}
@@ -214,8 +204,7 @@ func (t *importedTest) enforceLimits() {
 	}
 	if len(kept) < len(t.checks) {
 		t.noteLeftOut("checks", "of its %d checks, only %d are kept: a test has at most %d, with %d regular expressions and "+
-			"%d schemas",
-			len(t.checks), len(kept), maxChecks, maxExpressions, maxSchemas)
+			"%d schemas", len(t.checks), len(kept), maxChecks, maxExpressions, maxSchemas)
 		t.checks = kept
 	}
 	if len(t.criteria) > maxCriteria {
@@ -226,8 +215,7 @@ func (t *importedTest) enforceLimits() {
 	for i, row := range rows {
 		if size += len(asText(row)); size > maxRowBytes {
 			t.noteLeftOut("rows", "of its %d rows, only the first %d are kept: the rows of a test have at most %d bytes",
-				len(rows), i,
-				maxRowBytes)
+				len(rows), i, maxRowBytes)
 			t.more = t.more.with("rows", rows[:i])
 			break
 		}
@@ -294,7 +282,6 @@ func asText(value any) string {
 	return string(text)
 }
 
-// number returns a number of any kind.
 func number(value any) (float64, bool) {
 	switch v := value.(type) {
 	case int64:

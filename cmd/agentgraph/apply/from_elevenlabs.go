@@ -17,7 +17,7 @@ var elevenLabsKnown = []string{
 	"simulation_environment",
 }
 
-// fromElevenLabs imports tests of agents: simulations, and tests of the next reply or call.
+// fromElevenLabs imports agent tests: simulations, and tests of the next reply or call.
 func fromElevenLabs(c *importedTests) error {
 	cases, at, err := c.cases("tests", "items")
 	if err != nil {

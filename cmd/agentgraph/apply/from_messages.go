@@ -109,7 +109,6 @@ func (p *pastCalls) addMessage(message object, role string) (areKnown bool) {
 	return areKnown
 }
 
-// takeCalls returns the calls and clears them.
 func (p *pastCalls) takeCalls() list {
 	made := p.calls
 	p.calls, p.ids = nil, nil

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"encoding/json"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,52 +9,6 @@ import (
 
 	"github.com/agentgraph/agentgraph/model"
 )
-
-// asserts imports the default assertions, then the assertions of the test.
-func (t *promptfooTest) asserts() {
-	t.label = "defaultTest"
-	t.assertAll(t.p.defaults.list("assert"), t.p.defaultsAt.member("assert"))
-	t.label = t.title
-	t.assertAll(t.testCase.list("assert"), t.testCaseAt.member("assert"))
-	t.at = t.testCaseAt
-}
-
-func (t *promptfooTest) assertAll(all list, at position) {
-	for i, one := range all {
-		t.at = at.index(i)
-		assertion, isObject := one.(object)
-		switch {
-		case isUnresolved(one):
-			t.noteLeftOut("an assertion", "the target of its $ref does not exist")
-		case !isObject:
-			t.noteLeftOut("an assertion", "%s is not known", asText(one))
-		case assertion.text("type") == "assert-set":
-			t.importer.reportUnknown(t.owner(), assertion, t.at, "type", "assert", "threshold")
-			if threshold, isGiven := assertion.get("threshold"); isGiven {
-				t.noteApproximated("assert-set", "instead of its threshold %s, all of its assertions must hold", asText(threshold))
-			}
-			t.assertAll(assertion.list("assert"), t.at.member("assert"))
-		default:
-			t.assert(assertion)
-		}
-	}
-}
-
-// weight returns the weight of an assertion, nil if it is required.
-func (t *promptfooTest) weight(assertion object) any {
-	if !t.isScored {
-		return nil
-	}
-	weight := 1.0
-	if value, isGiven := assertion.get("weight"); isGiven {
-		weight, _ = number(value)
-	}
-	whole := min(100, max(1, math.Round(weight)))
-	if whole != weight {
-		t.noteApproximated(assertion.text("type"), "its weight %v is rounded to %v", weight, whole)
-	}
-	return int64(whole)
-}
 
 // assertImport is an assertion that is being imported.
 type assertImport struct {
@@ -207,7 +160,6 @@ func (a *assertImport) patterns(prefix string) (all []string) {
 	return all
 }
 
-// isPlain reports whether a value is neither a list nor an object.
 func isPlain(value any) bool {
 	switch value.(type) {
 	case list, object:
@@ -334,4 +286,54 @@ func (a *assertImport) addSchemaCheck() bool {
 	}
 	a.addCheck("resultJson", object{{"schema", append(object{}, schema...)}}, a.weight)
 	return true
+}
+
+// importAsCriterion imports an assertion that a model judges. It returns false if the assertion is not of this kind.
+func (a *assertImport) importAsCriterion(assertion object) bool {
+	format := map[string]string{
+		"llm-rubric": "%s", "model-graded-closedqa": "%s", "g-eval": "%s",
+		"factuality": "What the agent says agrees with this: %s", "model-graded-factuality": "What the agent says agrees " +
+			"with this: %s",
+		"answer-relevance": "The agent answers what the contact asked.",
+		"is-refusal":       "The agent declines to do what the contact asked.",
+	}[a.bare]
+	if format == "" {
+		return false
+	}
+	if threshold, isGiven := assertion.get("threshold"); isGiven {
+		a.noteApproximated(a.kind, "its threshold %s is ignored: the judge says only whether the criterion "+
+			"holds", asText(threshold))
+	} else if a.bare == "answer-relevance" || a.bare == "is-refusal" {
+		a.noteApproximated(a.kind, "it becomes a criterion, which the judge decides")
+	}
+	texts, isList := a.value.(list)
+	if !isList {
+		texts = list{a.value}
+	}
+	for _, one := range texts {
+		if !strings.Contains(format, "%s") {
+			a.addJudgedCriterion(format)
+			continue
+		}
+		text, isText := one.(string)
+		if !isText || strings.TrimSpace(text) == "" || strings.HasPrefix(text, "file://") {
+			a.noteLeftOut(a.kind, "%s is not a string", asText(one))
+			continue
+		}
+		if filled, isFilled := a.fillTemplate(a.kind, strings.TrimSpace(text)); isFilled {
+			a.addJudgedCriterion(strings.Replace(format, "%s", filled, 1))
+		}
+	}
+	return true
+}
+
+func (a *assertImport) addJudgedCriterion(text string) {
+	if a.turn > 0 {
+		text = "In its answer to message " + asText(int64(a.turn)) + " of the contact: " + text
+	}
+	if a.isNot {
+		text = "This is not so: " + text
+	}
+	a.addCriterion(text)
+	a.weights = append(a.weights, a.weight)
 }

@@ -3,6 +3,7 @@ package apply
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -217,4 +218,49 @@ func (t *promptfooTest) said() string {
 		return ""
 	}
 	return text
+}
+
+// asserts imports the default assertions, then the assertions of the test.
+func (t *promptfooTest) asserts() {
+	t.label = "defaultTest"
+	t.assertAll(t.p.defaults.list("assert"), t.p.defaultsAt.member("assert"))
+	t.label = t.title
+	t.assertAll(t.testCase.list("assert"), t.testCaseAt.member("assert"))
+	t.at = t.testCaseAt
+}
+
+func (t *promptfooTest) assertAll(all list, at position) {
+	for i, one := range all {
+		t.at = at.index(i)
+		assertion, isObject := one.(object)
+		switch {
+		case isUnresolved(one):
+			t.noteLeftOut("an assertion", "the target of its $ref does not exist")
+		case !isObject:
+			t.noteLeftOut("an assertion", "%s is not known", asText(one))
+		case assertion.text("type") == "assert-set":
+			t.importer.reportUnknown(t.owner(), assertion, t.at, "type", "assert", "threshold")
+			if threshold, isGiven := assertion.get("threshold"); isGiven {
+				t.noteApproximated("assert-set", "instead of its threshold %s, all of its assertions must hold", asText(threshold))
+			}
+			t.assertAll(assertion.list("assert"), t.at.member("assert"))
+		default:
+			t.assert(assertion)
+		}
+	}
+}
+
+func (t *promptfooTest) weight(assertion object) any {
+	if !t.isScored {
+		return nil
+	}
+	weight := 1.0
+	if value, isGiven := assertion.get("weight"); isGiven {
+		weight, _ = number(value)
+	}
+	whole := min(100, max(1, math.Round(weight)))
+	if whole != weight {
+		t.noteApproximated(assertion.text("type"), "its weight %v is rounded to %v", weight, whole)
+	}
+	return int64(whole)
 }

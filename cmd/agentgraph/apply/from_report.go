@@ -57,7 +57,6 @@ func (r *report) addNote(outcome outcome, at position, owner, text string, args 
 	}
 }
 
-// positionOf returns the position of an imported test.
 func (r *report) positionOf(test string) position {
 	for _, n := range r.notes {
 		if n.outcome == carriedOver && n.owner == test {
@@ -81,7 +80,6 @@ var outcomeTitles = map[outcome]string{
 	notNeeded: "Not needed, or not counted by the other tool:",
 }
 
-// write prints all notes, and a summary.
 func (r *report) write(to io.Writer) {
 	for _, o := range []outcome{carriedOver, notNeeded, approximated, leftOut} {
 		if r.count(o) == 0 {
@@ -94,11 +92,7 @@ func (r *report) write(to io.Writer) {
 			}
 		}
 	}
-	_, _ = fmt.Fprintln(to, r.sum())
-}
-
-func (r *report) sum() string {
-	return fmt.Sprintf("%s carried over, %s approximated, %s left out.",
+	_, _ = fmt.Fprintf(to, "%s carried over, %s approximated, %s left out.\n",
 		client.Pluralize(r.count(carriedOver), "test"), client.Pluralize(r.count(approximated), "part"),
 		client.Pluralize(r.count(leftOut), "part"))
 }

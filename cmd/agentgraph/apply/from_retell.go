@@ -15,9 +15,7 @@ func fromRetell(c *importedTests) error {
 		here := at.index(i)
 		t := c.newTest(here, one.text("name"), fmt.Sprintf("Retell test case %d", i+1))
 		c.reportUnknown(t.name, one, here, "test_case_definition_id", "type", "name", "response_engine", "user_prompt",
-			"metrics",
-			"dynamic_variables",
-			"tool_mocks", "llm_model", "creation_timestamp", "user_modified_timestamp")
+			"metrics", "dynamic_variables", "tool_mocks", "llm_model", "creation_timestamp", "user_modified_timestamp")
 		if kind := one.text("type"); kind != "" && kind != "simulation" {
 			t.drop("its type is %s", kind)
 		}

@@ -28,9 +28,7 @@ func fromTau2Bench(c *importedTests) error {
 		here := at.index(i)
 		t := c.newTest(here, name, name)
 		c.reportUnknown(t.name, task, here, "id", "description", "user_scenario", "ticket", "initial_state",
-			"evaluation_criteria",
-			"annotations", "issues",
-			"user_tools", "required_documents")
+			"evaluation_criteria", "annotations", "issues", "user_tools", "required_documents")
 		for _, part := range []string{"ticket", "annotations", "issues", "required_documents"} {
 			if value, _ := task.get(part); value != nil {
 				t.noteNotNeeded(part, "it is for readers, or for runs without a user")
@@ -100,7 +98,7 @@ var tau2Writes = map[string]string{
 	"mock":    "create_task update_task_status",
 }
 
-// readsOnly matches names of tools that change nothing.
+// readsOnly matches tool names that change nothing.
 var readsOnly = regexp.MustCompile(
 	`^(browse|calculate|check|compare|compute|count|describe|display|estimate|fetch|find|get|has|inspect|is|list|look|lookup|query|` +
 		`read|retrieve|search|show|summarize|think|validate|verify|view)(_|[A-Z]|$)|^transfer_to_human|^(KB|kb|grep|shell)`)

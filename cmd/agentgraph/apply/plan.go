@@ -20,9 +20,9 @@ type change struct {
 	resource *resource
 	// The members in inline are sent with the resource itself. The members in separate have separate requests.
 	inline, separate []difference
-	// headers says whether the values of a tool's headers are sent.
+	// headers is set if the values of a tool's headers are sent.
 	headers bool
-	// mayRepeat says whether a new test may have the name of another one.
+	// mayRepeat is set if a new test may have the name of another one.
 	mayRepeat bool
 	// addedDocuments lists the new documents of a dataset, and deletedDocuments the deleted ones.
 	addedDocuments   []document

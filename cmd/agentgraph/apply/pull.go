@@ -101,8 +101,7 @@ func (c *company) assignKeys(k *kind) {
 		same := named[c.currentNameKey(t)]
 		if t.isAmbiguous = len(same) > 1; t.isAmbiguous && t == same[0] {
 			c.notes = append(c.notes, fmt.Sprintf("%s: the server has %d objects with this name, so the files include "+
-				"their ids: %s", t,
-				len(same), idsOf(same)))
+				"their ids: %s", t, len(same), idsOf(same)))
 		}
 		t.key = keyFrom(t.name(), k)
 		for i := 2; taken[nameKey{agent: t.agent, name: t.key}]; i++ {

@@ -163,8 +163,7 @@ func (c *company) noteNames() {
 	}
 	if found+created > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("this server does not know %d ids in the files: it has %d of these "+
-			"objects by name, and %d are new",
-			found+created, found, created))
+			"objects by name, and %d are new", found+created, found, created))
 	}
 	if c.paired > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%d objects have the same name as others, so they were matched with the "+

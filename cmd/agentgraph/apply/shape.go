@@ -98,7 +98,9 @@ func (s shape) normalize(value any, resolve resolve, at path) any {
 	case record, merged:
 		return s.normalObject(value.(object), resolve, at)
 	case values:
-		return slices.DeleteFunc(value.(object).sorted(), func(m member) bool { return m.value == nil })
+		given := slices.DeleteFunc(slices.Clone(value.(object)), func(m member) bool { return m.value == nil })
+		slices.SortFunc(given, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		return given
 	}
 	return value
 }
@@ -181,24 +183,10 @@ func (s shape) fileValue(value any) any {
 		}
 	case *resource:
 		return v.reference()
-	case list:
-		l := make(list, len(v))
-		for i, one := range v {
-			l[i] = s.element.fileValue(one)
-		}
-		return l
-	case object:
-		if s.form != record && s.form != merged {
-			return v
-		}
-		o := object{}
-		for _, f := range s.members {
-			one, isGiven := v.get(f.name)
-			if isGiven && (s.form == merged || !isEqual(one, f.normalize(nil, nil, path{}))) {
-				o = append(o, member{f.name, f.fileValue(one)})
-			}
-		}
-		return o
+	case list, object:
+		return s.mapParts(v, shape.fileValue, func(f field, one any) bool {
+			return s.form == merged || !isEqual(one, f.normalize(nil, nil, path{}))
+		})
 	}
 	return value
 }
@@ -218,23 +206,10 @@ func (s shape) requestValue(value any) any {
 	case *resource:
 		// During checks, the resource may have no id yet.
 		return cmp.Or(v.id, v.reference())
-	case list:
-		l := make(list, len(v))
-		for i, one := range v {
-			l[i] = s.element.nestedRequestValue(one)
-		}
-		return l
-	case object:
-		if s.form != record && s.form != merged {
-			return v
-		}
-		o := object{}
-		for _, f := range s.members {
-			if one, isGiven := v.get(f.name); isGiven && (one != nil || s.form == merged) {
-				o = append(o, member{f.name, f.nestedRequestValue(one)})
-			}
-		}
-		return o
+	case list, object:
+		return s.mapParts(v, shape.nestedRequestValue, func(_ field, one any) bool {
+			return one != nil || s.form == merged
+		})
 	}
 	return value
 }
@@ -246,4 +221,26 @@ func (s shape) nestedRequestValue(value any) any {
 		return nil
 	}
 	return s.requestValue(value)
+}
+
+// mapParts converts the elements of a list, or the members of an object that are kept. An object with the user's own
+// keys stays unchanged.
+func (s shape) mapParts(value any, convert func(shape, any) any, isKept func(field, any) bool) any {
+	if values, isList := value.(list); isList {
+		l := make(list, len(values))
+		for i, one := range values {
+			l[i] = convert(*s.element, one)
+		}
+		return l
+	}
+	if s.form != record && s.form != merged {
+		return value
+	}
+	o := object{}
+	for _, f := range s.members {
+		if one, isGiven := value.(object).get(f.name); isGiven && isKept(f, one) {
+			o = append(o, member{f.name, convert(f.shape, one)})
+		}
+	}
+	return o
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -25,7 +26,6 @@ func lines(text string) string {
 
 var verbSymbols = map[string]string{"create": "+", "change": "~", "delete": "-"}
 
-// show prints the planned changes.
 func (p *changeSet) show(out io.Writer) {
 	for _, ch := range p.changes {
 		ch.show(out)
@@ -162,4 +162,103 @@ func (d difference) textOf(value any, onOneLine bool) string {
 		return "?"
 	}
 	return strings.TrimSuffix(lines(string(encoded)), "\n")
+}
+
+// report returns the change set and its progress for JSON output. A list is never null.
+func (p *changeSet) report() object {
+	changes := list{}
+	for _, ch := range p.changes {
+		changes = append(changes, ch.report())
+	}
+	return object{
+		{"created", p.count("create")}, {"changed", p.count("change")}, {"deleted", p.count("delete")},
+		{"changes", changes}, {"notes", append([]string{}, p.notes...)},
+		{"warnings", append([]string{}, p.warnings...)},
+	}
+}
+
+// report returns the change. Its id is null until the resource exists, and the place in the files is null for a
+// deletion.
+func (ch *change) report() object {
+	t := ch.resource
+	var id, agent, file any
+	if t.id != "" {
+		id = t.id
+	}
+	if t.agent != nil {
+		agent = t.agent.name()
+	}
+	if t.at.source != nil {
+		file = t.at.String()
+	}
+	fields, added, gone, headers := list{}, list{}, list{}, list{}
+	for _, d := range slices.Concat(ch.inline, ch.separate) {
+		fields = append(fields,
+			object{{"field", d.name}, {"old", d.shape.fileValue(d.old)}, {"new", d.shape.fileValue(d.desired)}})
+	}
+	for _, d := range ch.addedDocuments {
+		added = append(added, object{{"name", d.name}, {"bytes", d.size}})
+	}
+	for _, s := range ch.deletedDocuments {
+		gone = append(gone, object{{"name", s.name}, {"bytes", s.size}})
+	}
+	for _, h := range ch.sentHeaders() {
+		variable, _, _ := environment(h.value.(string))
+		headers = append(headers, object{{"name", h.name}, {"variable", variable}})
+	}
+	return object{
+		{"verb", ch.verb}, {"kind", t.kind.typeName}, {"id", id}, {"name", t.name()}, {"agent", agent}, {"file", file},
+		{"fields", fields}, {"addedDocuments", added}, {"deletedDocuments", gone}, {"sendsHeaders", ch.headers},
+		{"headers", headers}, {"done", ch.isDone},
+	}
+}
+
+// testsAtOnce is how many tests one request checks.
+const testsAtOnce = 50
+
+const obstaclesDocument = `query ($ids: [ID!]!) { nodes(ids: $ids) { ... on AgentTest { obstacles } } }`
+
+// warn prints why written tests cannot run as described, and records these warnings.
+func (p *changeSet) warn(ctx context.Context, out io.Writer, server *api) error {
+	var tests []*resource
+	for _, ch := range p.changes {
+		if ch.resource.kind.isTest() && ch.verb != "delete" {
+			tests = append(tests, ch.resource)
+		}
+	}
+	for some := range slices.Chunk(tests, testsAtOnce) {
+		ids := make([]string, len(some))
+		for i, test := range some {
+			ids[i] = test.id
+		}
+		var read struct {
+			Nodes []*struct{ Obstacles []string }
+		}
+		if err := server.Query(ctx, obstaclesDocument, client.Variables{"ids": ids}, &read); err != nil {
+			return fmt.Errorf("everything was applied, but the warnings about the tests could not be read: %w", err)
+		}
+		for i, node := range read.Nodes {
+			if node == nil {
+				continue // the test has been deleted since
+			}
+			for _, obstacle := range node.Obstacles {
+				text := fmt.Sprintf("%s: %s", some[i], client.Printable(obstacle))
+				p.warnings = append(p.warnings, text)
+				_, _ = fmt.Fprintln(out, "Warning:", text)
+			}
+		}
+	}
+	return nil
+}
+
+// summary returns how much was changed, and the number of warnings.
+func (p *changeSet) summary() string {
+	if len(p.changes) == 0 {
+		return "Nothing differs."
+	}
+	text := fmt.Sprintf("%d created, %d changed, %d deleted", p.count("create"), p.count("change"), p.count("delete"))
+	if n := len(p.warnings); n > 0 {
+		text += ", " + client.Pluralize(n, "warning")
+	}
+	return text
 }

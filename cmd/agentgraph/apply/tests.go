@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +53,6 @@ func (c *testFiles) Declare() cli.Flags {
 	})
 }
 
-// sources reads the files.
 func (c *testFiles) sources() ([]*source, error) {
 	if c.From != "" {
 		converted, err := c.convert()
@@ -61,10 +61,10 @@ func (c *testFiles) sources() ([]*source, error) {
 		}
 		read, err := parseSource(filepath.Join(filepath.Dir(c.File[0]), "converted from "+filepath.Base(c.File[0])),
 			converted)
-		if err != nil {
-			return nil, client.Exit(client.ExitFailed, err)
+		if err == nil {
+			err = checkSource(read).err()
 		}
-		if err := checkSource(read).err(); err != nil {
+		if err != nil {
 			return nil, client.Exit(client.ExitFailed, err)
 		}
 		return []*source{read}, nil
@@ -112,7 +112,6 @@ func (c *testFiles) convert() ([]byte, error) {
 	return outputFile{"tests", object{{"agentTests", list{append(group, member{"simulations", tests})}}}}.encode()
 }
 
-// report prints how another tool's file was imported.
 func (c *testFiles) report(to io.Writer) {
 	if c.imported != nil && len(c.imported.report.notes) > 0 {
 		c.imported.report.write(to)
@@ -167,8 +166,7 @@ func (c *company) leaveMocks(s *source, to *report) {
 		for _, mock := range mocking.list("mockedTools") {
 			if isMissing(mock) {
 				to.addNote(leftOut, to.positionOf(test.text("name")), test.text("name"),
-					"the mock of %s: the server has no tool with this technical name",
-					mock.(object).text("toolId"))
+					"the mock of %s: the server has no tool with this technical name", mock.(object).text("toolId"))
 			}
 		}
 		if len(mocking) > 0 {
@@ -178,14 +176,12 @@ func (c *company) leaveMocks(s *source, to *report) {
 	}
 }
 
-// TestDiff shows what an import would change.
-type TestDiff struct {
+type testDiff struct {
 	testFiles
 }
 
-// NewTestDiff returns the command "diff".
-func NewTestDiff() *cobra.Command {
-	c := &TestDiff{}
+func newTestDiff() *cobra.Command {
+	c := &testDiff{}
 	return cli.New(c, &cobra.Command{
 		Use: "diff", Short: "Show what an import would change.",
 		Long:    diffCodes,
@@ -193,8 +189,7 @@ func NewTestDiff() *cobra.Command {
 	}, c.arguments(), &c.testFiles)
 }
 
-// Run prints the differences.
-func (c *TestDiff) Run(cmd *cobra.Command) error {
+func (c *testDiff) Run(cmd *cobra.Command) error {
 	defer c.report(cmd.OutOrStdout())
 	_, made, err := c.changeSet(cmd)
 	if err != nil {
@@ -211,8 +206,7 @@ type TestImport struct {
 	Yes    bool
 }
 
-// NewTestImport returns the command "import".
-func NewTestImport() *cobra.Command {
+func newTestImport() *cobra.Command {
 	c := &TestImport{}
 	return cli.New(c, &cobra.Command{
 		Use: "import", Short: "Change the tests of a server so that they match files in agentgraph's format, or files of " +
@@ -255,4 +249,84 @@ func (c *TestImport) Run(cmd *cobra.Command) error {
 		return made.print(cmd.OutOrStdout(), false)
 	}
 	return applyChanges(ctx, cmd.OutOrStdout(), server, made, c.Prune, c.Yes)
+}
+
+type testExport struct {
+	client.Flags
+	Agent  []string
+	Output string
+	IDs    bool
+}
+
+func newTestExport() *cobra.Command {
+	c := &testExport{}
+	return cli.New(c, &cobra.Command{
+		Use: "export", Short: "Write tests as YAML, in the format of apply.",
+		Long: "The files contain only the list agentTests. The agents, tools and sub-agents that they name must exist " +
+			"on the server that imports them.",
+		Example: `agentgraph test export -o tests.yaml
+agentgraph test export --agent "Clinic reception"`,
+	}, nil, &c.Flags, cli.Flags{
+		{Into: &c.Agent, Name: "agent", Placeholder: "AGENT", Complete: c.CompleteNames(client.Agents),
+			Help: "Only tests of the agent with this name or id; separate several with commas, or repeat the flag."},
+		{Into: &c.Output, Name: "output", Short: "o", Placeholder: "FILE",
+			Help: "Write to this file instead of standard output."},
+		{Into: &c.IDs, Name: "ids", Default: "true", Negatable: true, Help: "Write ids, so that tests can be renamed " +
+			"and moved in the files. A server that does not know an id finds the test by its name."},
+	})
+}
+
+// Run reads the server and writes its tests.
+func (c *testExport) Run(cmd *cobra.Command) error {
+	server, there, err := connect(cmd, c.Flags, kindsOfTests)
+	if err != nil {
+		return err
+	}
+	agents, err := server.FindAll(cmd.Context(), client.Agents, c.Agent)
+	if err != nil {
+		return client.ExitWith(cmd.Context(), err)
+	}
+	content := there.tests(agents, c.IDs)
+	text, err := outputFile{"tests", content}.encode()
+	if err != nil {
+		return client.Exit(client.ExitFailed, err)
+	}
+	showNotes(cmd.ErrOrStderr(), there.notes)
+	if c.Output != "" {
+		return client.WriteFile(c.Output, text, 0o644)
+	}
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
+}
+
+// tests returns the tests of the agents in the format of files. Without ids it returns the tests of all agents.
+func (c *company) tests(agents []string, withIDs bool) object {
+	for _, k := range []*kind{folder, simulation, classification} {
+		c.assignKeys(k)
+	}
+	slices.SortFunc(c.resources[agent], func(a, b *resource) int {
+		return strings.Compare(a.name()+"\x00"+a.id, b.name()+"\x00"+
+			b.id)
+	})
+	groups := list{}
+	for _, t := range c.resources[agent] {
+		if len(agents) > 0 && !slices.Contains(agents, t.id) {
+			continue
+		}
+		group := object{{"agent", t.name()}}
+		for _, k := range []*kind{folder, simulation, classification} {
+			if all := c.listed(k, t, withIDs); len(all) > 0 {
+				group = append(group, member{k.list, all})
+			}
+		}
+		if len(group) == 1 {
+			continue
+		}
+		hasSameName := func(other *resource) bool { return other != t && other.name() == t.name() }
+		if slices.ContainsFunc(c.resources[agent], hasSameName) {
+			group[0].value = t.id
+		}
+		groups = append(groups, group)
+	}
+	return object{{"agentTests", groups}}
 }

@@ -66,11 +66,6 @@ func (o object) without(name string) object {
 	return slices.DeleteFunc(slices.Clone(o), func(m member) bool { return m.name == name })
 }
 
-// sorted returns the object with its members sorted by name.
-func (o object) sorted() object {
-	return slices.SortedFunc(slices.Values(o), func(a, b member) int { return strings.Compare(a.name, b.name) })
-}
-
 // MarshalJSON writes the members in their order.
 func (o object) MarshalJSON() ([]byte, error) {
 	members := make(ordered.Object, len(o))

@@ -26,8 +26,7 @@ func (w *writer) write(ctx context.Context, p *changeSet) error {
 		if err := s.do(ctx, w); err != nil {
 			if client.CodeOf(err) == model.Conflict {
 				return fmt.Errorf("%s: somebody else changed it after apply read it, and that change was kept. "+
-					"Compare again with agentgraph diff: %w", s.change.resource,
-					err)
+					"Compare again with agentgraph diff: %w", s.change.resource, err)
 			}
 			return fmt.Errorf("%s: %w", s.change.resource, err)
 		}
@@ -67,7 +66,6 @@ func (ch *change) write(ctx context.Context, w *writer) error {
 	return nil
 }
 
-// revise records the server's timestamps after a change.
 func (t *resource) revise(node object) {
 	t.id = node.text("id")
 	t.node = t.node.with("updatedAt", node.text("updatedAt")).with("createdAt", node.text("createdAt"))
@@ -173,7 +171,6 @@ func (ch *change) remove(ctx context.Context, w *writer, d difference) error {
 	return nil
 }
 
-// subAgentID returns the id of a sub-agent on the server.
 func (ch *change) subAgentID(technicalName string) string {
 	for _, one := range ch.resource.node.list("subAgents") {
 		if node := one.(object); node.text("technicalName") == technicalName {

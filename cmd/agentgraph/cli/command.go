@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,13 +144,7 @@ func Execute(ctx context.Context, program *cobra.Command, words []string) error 
 
 // prepare sets the fields of c, and validates them.
 func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string) error {
-	if err := refuseMore(arguments, words); err != nil {
-		return err
-	}
-	if err := refuseRepetition(cmd); err != nil {
-		return err
-	}
-	if err := refuseEmpty(cmd); err != nil {
+	if err := cmp.Or(refuseMore(arguments, words), refuseWrongValues(cmd)); err != nil {
 		return err
 	}
 	givenFlags, err := resolve(cmd)
@@ -173,7 +168,6 @@ func prepare(c Runner, cmd *cobra.Command, arguments []Argument, words []string)
 // wordsOf returns the words of a command, without the program's name.
 func wordsOf(cmd *cobra.Command) []string { return strings.Fields(cmd.CommandPath())[1:] }
 
-// refuseMore refuses words beyond the last argument.
 func refuseMore(arguments []Argument, words []string) error {
 	if last := len(arguments) - 1; last >= 0 && arguments[last].isList() {
 		return nil
@@ -184,7 +178,6 @@ func refuseMore(arguments []Argument, words []string) error {
 	return nil
 }
 
-// assign sets the arguments to their words.
 func assign(arguments []Argument, words []string) error {
 	for i, argument := range arguments[:min(len(arguments), len(words))] {
 		values := words[i : i+1]
@@ -202,7 +195,6 @@ func assign(arguments []Argument, words []string) error {
 	return nil
 }
 
-// requireArguments refuses too few words.
 func requireArguments(arguments []Argument, words []string) error {
 	var missing []string
 	for _, argument := range arguments[min(len(arguments), len(words)):] {

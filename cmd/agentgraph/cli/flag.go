@@ -31,8 +31,8 @@ type Flag struct {
 	Complete Completer
 	// Required flags need a value from any source.
 	Required bool
-	// NotEmpty refuses an empty value on the command line, such as that of an unset variable in a script. Lists always
-	// refuse it.
+	// NotEmpty refuses an empty value on the command line, such as "$NAME" in a script that does not set NAME. Lists
+	// always refuse it.
 	NotEmpty bool
 	// Xor is a name shared by flags that exclude each other, or "".
 	Xor string
@@ -173,7 +173,6 @@ func truth(text string) string {
 	return text
 }
 
-// parts returns the values in the text.
 func (v *value) parts(text string) []string {
 	if v.kind().isList {
 		return split(text)

@@ -135,7 +135,6 @@ func ownFlags(cmd *cobra.Command) *pflag.FlagSet {
 	return own
 }
 
-// flagRows returns the flags with their help.
 func flagRows(flags *pflag.FlagSet) [][2]string {
 	var rows [][2]string
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -203,7 +202,6 @@ type page struct {
 	text  strings.Builder
 }
 
-// title starts a section.
 func (p *page) title(text string) { p.text.WriteString("\n" + text + "\n") }
 
 // paragraph writes an empty line and the text, unless the text is empty.

@@ -63,7 +63,6 @@ func (m *manual) columns(rows [][2]string) {
 	}
 }
 
-// line writes a request with its arguments.
 func (m *manual) line(request string, arguments ...string) {
 	m.text.WriteString(request)
 	for _, argument := range arguments {

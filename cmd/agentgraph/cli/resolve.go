@@ -58,21 +58,16 @@ func resolve(cmd *cobra.Command) (given map[string]bool, err error) {
 	return given, err
 }
 
-// refuseRepetition refuses a second value for a flag that takes one. Otherwise, the later value would silently win.
-func refuseRepetition(cmd *cobra.Command) (err error) {
+// refuseWrongValues refuses a second value for a flag that takes one, because the later value would silently win. It
+// also refuses a flag that was given without a value. Otherwise, an unset variable in a script would select everything,
+// or turn off what it was meant to set. An empty environment variable counts as unset.
+func refuseWrongValues(cmd *cobra.Command) (err error) {
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		if v, isDeclared := flag.Value.(*value); isDeclared && v.repeated != "" && err == nil {
+		switch v, isDeclared := flag.Value.(*value); {
+		case !isDeclared || err != nil:
+		case v.repeated != "":
 			err = fmt.Errorf("%s was given twice. Pass it once", v.repeated)
-		}
-	})
-	return err
-}
-
-// refuseEmpty refuses a flag that was given without a value. Otherwise, an unset variable in a script would select
-// everything, or turn off what it was meant to set. An empty environment variable counts as unset.
-func refuseEmpty(cmd *cobra.Command) (err error) {
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		if v, isDeclared := flag.Value.(*value); isDeclared && v.isEmpty && err == nil {
+		case v.isEmpty:
 			err = fmt.Errorf("--%s must not be empty", v.Name)
 		}
 	})
@@ -104,10 +99,7 @@ func (v *value) readSecret(text, path string) (secret, source string, err error)
 	if text != "" {
 		return "", "", fmt.Errorf("%s and %s are both set. Set only one of them", v.Env, variable)
 	}
-	content, err := os.ReadFile(path)
-	if err == nil {
-		content, err = DecodeText(content)
-	}
+	content, err := ReadFile(path)
 	if err != nil {
 		return "", "", fmt.Errorf("read %s: %w", variable, err)
 	}

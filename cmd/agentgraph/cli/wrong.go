@@ -18,8 +18,8 @@ import (
 // maxNamed is how many commands an error lists at most.
 const maxNamed = 5
 
-// NotACommand returns the error for an unknown or missing subcommand. It suggests similar commands, or lists those of
-// the group.
+// NotACommand returns the error for an unknown or missing subcommand. It suggests similar commands, or lists the
+// commands of the group.
 func NotACommand(group *cobra.Command, words []string) error {
 	var names []string
 	for _, child := range group.Commands() {

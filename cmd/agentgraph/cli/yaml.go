@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -39,6 +41,27 @@ func DecodeText(content []byte) ([]byte, error) {
 		}
 	}
 	return bytes.TrimPrefix(content, []byte("\ufeff")), nil
+}
+
+// ReadText reads a text of at most limit bytes, as DecodeText returns it.
+func ReadText(in io.Reader, limit int) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, int64(limit)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > limit {
+		return nil, fmt.Errorf("has more than %d bytes", limit)
+	}
+	return DecodeText(content)
+}
+
+// ReadFile reads the text of a file, as DecodeText returns it.
+func ReadFile(path string) ([]byte, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return DecodeText(content)
 }
 
 // CheckLine returns an error with the number of the line if it is not UTF-8.
@@ -161,7 +184,6 @@ type weight struct {
 	depth int
 }
 
-// addChild adds the weight of a child.
 func (w *weight) addChild(below weight) {
 	w.nodes, w.text, w.depth = w.nodes+below.nodes, w.text+below.text, max(w.depth, below.depth+1)
 }
@@ -172,7 +194,6 @@ type weigher struct {
 	err     error
 }
 
-// weigh returns the weight of a node at that depth.
 func (w *weigher) weigh(node ast.Node, depth int) (total weight) {
 	if node == nil || w.err != nil {
 		return total
@@ -211,10 +232,99 @@ func (w *weigher) weigh(node ast.Node, depth int) (total weight) {
 		w.err = tooDeep(node.GetToken())
 	case total.nodes > maxNodes || total.text > maxText:
 		w.err = &yaml.SyntaxError{
-			Message: fmt.Sprintf("has more than %d values or %d bytes once its aliases are expanded", maxNodes,
-				maxText),
-			Token: node.GetToken(),
+			Message: fmt.Sprintf("has more than %d values or %d bytes once its aliases are expanded", maxNodes, maxText),
+			Token:   node.GetToken(),
 		}
 	}
 	return total
+}
+
+// merger expands merge keys, such as "<<: *base". A mapping's own keys take precedence at any position, then the keys
+// of the first merged mapping. The decoder alone would keep duplicates.
+type merger struct {
+	anchors map[string]ast.Node
+}
+
+func (m *merger) expand(node ast.Node) error {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		err := m.expand(n.Value)
+		// The anchor is not defined within its own node.
+		m.anchors[n.Name.GetToken().Value] = n.Value
+		return err
+	case *ast.TagNode:
+		return m.expand(n.Value)
+	case *ast.SequenceNode:
+		for _, value := range n.Values {
+			if err := m.expand(value); err != nil {
+				return err
+			}
+		}
+	case *ast.MappingNode:
+		return m.mapping(n)
+	}
+	return nil
+}
+
+func (m *merger) mapping(n *ast.MappingNode) error {
+	own, merges := map[string]bool{}, false
+	for _, value := range n.Values {
+		if err := m.expand(value.Value); err != nil {
+			return err
+		}
+		if value.Key.IsMergeKey() {
+			merges = true
+		} else {
+			own[value.Key.GetToken().Value] = true
+		}
+	}
+	if !merges {
+		return nil
+	}
+	var all []*ast.MappingValueNode
+	for _, value := range n.Values {
+		if !value.Key.IsMergeKey() {
+			all = append(all, value)
+			continue
+		}
+		merged, err := m.mergeValues(value.Value, true)
+		if err != nil {
+			return err
+		}
+		for _, one := range merged {
+			if key := one.Key.GetToken().Value; !own[key] {
+				all, own[key] = append(all, one), true
+			}
+		}
+	}
+	n.Values = all
+	return nil
+}
+
+// mergeValues returns the values of the mapping that a merge key refers to, or of a list of mappings if mayBeList is
+// set.
+func (m *merger) mergeValues(node ast.Node, mayBeList bool) (all []*ast.MappingValueNode, err error) {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		return m.mergeValues(n.Value, mayBeList)
+	case *ast.AliasNode:
+		if named := m.anchors[n.Value.GetToken().Value]; named != nil {
+			return m.mergeValues(named, mayBeList)
+		}
+	case *ast.MappingNode:
+		return n.Values, nil
+	case *ast.SequenceNode:
+		if !mayBeList {
+			break
+		}
+		for _, value := range n.Values {
+			values, err := m.mergeValues(value, false)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, values...)
+		}
+		return all, nil
+	}
+	return nil, &yaml.SyntaxError{Message: "<< must name a mapping, or a list of mappings", Token: node.GetToken()}
 }

@@ -41,8 +41,8 @@ func (r *refusal) Error() string { return r.message }
 // NotFound returns an error for an object that does not exist.
 func NotFound(message string) error { return &refusal{code: model.NotFound, message: message} }
 
-// IsTemporary reports whether the same request can succeed if it is sent again later. It is true for every error that
-// is not a response, except if the server does not speak TLS or its certificate is not accepted.
+// IsTemporary reports whether the same request can succeed if it is sent again later. It is also true for every error
+// that is not a response, unless the server does not speak TLS or its certificate is not accepted.
 func IsTemporary(err error) bool {
 	var r *refusal
 	if !errors.As(err, &r) {
@@ -57,7 +57,6 @@ func IsTemporary(err error) bool {
 	return false
 }
 
-// isTLS reports whether the server's certificate is not accepted, or the server does not speak TLS.
 func isTLS(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -72,14 +71,13 @@ func isUnconnected(err error) bool {
 
 // CodeOf returns the code of an error in the server's response, or "" for any other error.
 func CodeOf(err error) model.Code {
-	var r *refusal
-	if errors.As(err, &r) {
+	if r, isRefusal := errors.AsType[*refusal](err); isRefusal {
 		return r.code
 	}
 	return ""
 }
 
-// RetryFor sets how long Query and Mutate retry a request, also while the server cannot be connected.
+// RetryFor sets how long Query and Mutate retry a request, even while the server cannot be reached.
 func (c *Client) RetryFor(patience time.Duration) { c.patience, c.awaitsServer = patience, true }
 
 // Retry calls do again after temporary errors, until it has retried for the client's patience or ctx ends. Unless
@@ -179,7 +177,6 @@ func result(status int, header http.Header, text []byte) (json.RawMessage, error
 	return response.Data, nil
 }
 
-// decode decodes the data of a response.
 func decode(data json.RawMessage, into any) error {
 	if err := json.Unmarshal(data, into); err != nil {
 		return &refusal{status: http.StatusOK, message: "the server's response does not fit this version of the program: " +
@@ -203,4 +200,66 @@ func notGraphQL(status int, header http.Header) string {
 			cmp.Or(Printable(header.Get("Content-Type")), "no content type"))
 	}
 	return answered + " instead of GraphQL: check its address"
+}
+
+// Exit codes of all commands. ExitCodes documents them.
+const (
+	ExitDone = iota
+	ExitFailed
+	ExitUsage
+	ExitServer
+	ExitCancelled
+	ExitInconclusive
+	ExitDiffers
+)
+
+// ExitCodes documents each exit code in Markdown.
+var ExitCodes = [...]string{
+	ExitDone:   "Success; tests passed. `dev` and `serve` also end with 0 after SIGTERM or SIGINT.",
+	ExitFailed: "The command failed, or tests failed.",
+	ExitUsage:  "The command line or the request is invalid, or it names an object that does not exist.",
+	ExitServer: "The server cannot be reached, refuses the key, or failed.",
+	ExitCancelled: "Cancelled by Ctrl-C, SIGTERM, `--timeout` or on the server, or interrupted a second time; or " +
+		"`--require-mocked` found tools that would be called for real.",
+	ExitInconclusive: "Tests are inconclusive, `--corrected` has too few labels, or `knowledge evaluate` has no questions.",
+	ExitDiffers:      "`diff` or `--dry-run` found that the server differs from the files.",
+}
+
+// ExitError is an error that determines the exit code of the program.
+type ExitError struct {
+	Code int
+	err  error
+}
+
+func (e *ExitError) Error() string { return e.err.Error() }
+func (e *ExitError) Unwrap() error { return e.err }
+
+// Exit returns err with an exit code.
+func Exit(code int, err error) error { return &ExitError{code, err} }
+
+// Cancelled returns ExitCancelled with a sentence about what holds now, if ctx has ended. Otherwise, and if err has a
+// code, it returns err unchanged.
+func Cancelled(ctx context.Context, err error, holds string) error {
+	var coded *ExitError
+	if err == nil || ctx.Err() == nil || errors.As(err, &coded) {
+		return err
+	}
+	return Exit(ExitCancelled, errors.New("cancelled: "+holds))
+}
+
+// ExitWith returns an error of a Client with an exit code: ExitUsage if the request is wrong, ExitCancelled if ctx has
+// ended, otherwise ExitServer. An error that already has a code is returned unchanged.
+func ExitWith(ctx context.Context, err error) error {
+	var coded *ExitError
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return Exit(ExitCancelled, errors.New("cancelled"))
+	}
+	switch CodeOf(err) {
+	case model.NotFound, model.BadInput, model.Unprocessable, "GRAPHQL_PARSE_FAILED", "GRAPHQL_VALIDATION_FAILED":
+		return Exit(ExitUsage, err)
+	}
+	return Exit(ExitServer, err)
 }

@@ -3,9 +3,12 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -141,7 +144,7 @@ func (c *Client) byID(ctx context.Context, kind Kind, id string) (Object, error)
 // Search returns the objects whose names contain the text, ignoring case.
 func (c *Client) Search(ctx context.Context, kind Kind, text string) ([]Object, error) {
 	all, err := ReadAll[Object](ctx, c, kind.list, Variables{"text": text}, 0)
-	// The server compares the names of agents as they are stored.
+	// The server compares agent names in their stored form.
 	if other := norm.NFC.String(text); err == nil && len(all) == 0 && other != text {
 		all, err = ReadAll[Object](ctx, c, kind.list, Variables{"text": other}, 0)
 	}
@@ -172,4 +175,36 @@ func candidates(all []Object, withIDs bool) string {
 		texts = append(texts, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(texts, ", ")
+}
+
+// completeTimeout bounds how long the shell waits for names.
+const completeTimeout = time.Second
+
+// CompleteNames returns a function that completes the names of objects on the server. It completes nothing if the
+// server does not answer in time.
+func (f *Flags) CompleteNames(kind Kind) func(cmd *cobra.Command, prefix string) []string {
+	return func(cmd *cobra.Command, prefix string) []string {
+		server, err := f.Connect(cmd)
+		if err != nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+		defer cancel()
+		found, _ := server.Search(ctx, kind, prefix)
+		names := make([]string, len(found))
+		for i, n := range found {
+			names[i] = Printable(n.Name)
+		}
+		slices.Sort(names)
+		return slices.Compact(names)
+	}
+}
+
+// CompleteContexts completes names of contexts.
+func CompleteContexts(*cobra.Command, string) []string {
+	contexts, err := ReadContexts()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(contexts.Servers))
 }

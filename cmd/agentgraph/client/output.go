@@ -47,7 +47,7 @@ func IsControl(r rune) bool { return model.IsControl(r) }
 // Quoted returns Printable text in double quotes.
 func Quoted(text string) string { return model.Quote(Printable(text)) }
 
-// Style says whether the output has colors.
+// Style determines whether the output has colors.
 type Style bool
 
 // StyleOf returns a Style with colors, unless the output is not a terminal, the terminal has no colors, or NO_COLOR is

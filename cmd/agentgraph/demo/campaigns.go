@@ -66,7 +66,6 @@ type line struct {
 	Intent    *string `json:"intent"`
 }
 
-// inventHistory invents the past of the campaign.
 func (c campaign) inventHistory(agent *model.Agent, random *rand.Rand, now time.Time) (*dialer, error) {
 	created := ago(now, c.CreatedDaysAgo)
 	in := c.CreateCampaignInput
@@ -102,7 +101,6 @@ func ago(now time.Time, days int) time.Time {
 	return now.Truncate(24*time.Hour).AddDate(0, 0, -days).Add(firstHour * time.Hour)
 }
 
-// addItems adds the contacts to the campaign.
 func (d *dialer) addItems(at time.Time) error {
 	total := 0
 	for _, count := range d.content.Contacts {
@@ -178,7 +176,6 @@ func (d *dialer) number() {
 	d.campaign.ItemVersion = int32(len(inOrder))
 }
 
-// become changes the status of the campaign.
 func (d *dialer) become(status model.CampaignStatus) error {
 	if status == model.CampaignStatusDraft {
 		return nil

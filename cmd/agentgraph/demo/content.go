@@ -3,6 +3,7 @@ package demo
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/agentgraph/agentgraph/engine/knowledge"
 	"github.com/agentgraph/agentgraph/model"
 )
 
@@ -28,7 +30,7 @@ type company struct {
 	KnowledgeBaseChats []knowledgeBaseChat     `json:"knowledgeBaseChats"`
 	Agents             []agent                 `json:"agents"`
 	AgentTests         []agentTests            `json:"agentTests"`
-	// Samples answer the calls of tools, by technical name.
+	// Samples answer tool calls, by technical name.
 	Samples map[string]*model.Mock `json:"samples"`
 	History history                `json:"history"`
 	companyHistory
@@ -67,7 +69,6 @@ func (a agent) prompts() []string {
 	return prompts
 }
 
-// readCompany returns the company in a folder.
 func readCompany(folder string) (company, error) {
 	var whole company
 	names, err := fs.Glob(files, folder+"/*.yaml")
@@ -110,4 +111,48 @@ func decode(text []byte, into *company) error {
 	decoder := json.NewDecoder(bytes.NewReader(object))
 	decoder.DisallowUnknownFields()
 	return decoder.Decode(into)
+}
+
+// text returns the content of a file in a company's knowledge folder.
+func text(folder, name string) (string, error) {
+	content, err := files.ReadFile(folder + "/knowledge/" + name)
+	return string(content), err
+}
+
+// documents adds the documents of every dataset. Workers index them after the commit.
+func (s seeding) documents(ctx context.Context, folder string, datasets []dataset) error {
+	base := knowledge.New(knowledge.Options{})
+	for _, d := range datasets {
+		for _, name := range d.Documents {
+			content, err := text(folder, name)
+			if err != nil {
+				return err
+			}
+			in := model.AddDocumentInput{DatasetID: s.datasets[d.Key], Name: &name, Text: &content}
+			if _, err := base.AddDocument(ctx, s.tenant, in); err != nil {
+				return fmt.Errorf("document %s: %w", name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// Samples returns the results of the demo companies' tools, by method and address of the endpoint. No server answers at
+// these addresses. The results depend on the arguments.
+func Samples() (map[string]*model.Mock, error) {
+	samples := map[string]*model.Mock{}
+	for _, folder := range folders {
+		c, err := readCompany(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, tool := range c.Tools {
+			sample, ok := c.Samples[tool.TechnicalName]
+			if !ok || tool.Endpoint == nil {
+				return nil, fmt.Errorf("the tool %s has no endpoint with a sample", tool.TechnicalName)
+			}
+			samples[string(tool.Endpoint.Method)+" "+tool.Endpoint.URL] = sample
+		}
+	}
+	return samples, nil
 }

@@ -173,7 +173,6 @@ func inHours(at time.Time) time.Time {
 	return moved
 }
 
-// report advances an item.
 func (d *dialer) report(n int, in model.AdvanceCampaignItemInput, at time.Time) error {
 	item := d.items[n]
 	in.CampaignID, in.ItemID = d.campaign.ID, item.ID
@@ -185,12 +184,10 @@ func (d *dialer) report(n int, in model.AdvanceCampaignItemInput, at time.Time) 
 	return err
 }
 
-// launch starts an attempt.
 func (d *dialer) launch(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusCalling}, at)
 }
 
-// reportMissed reports an unanswered attempt.
 func (d *dialer) reportMissed(n int, at time.Time) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -200,7 +197,6 @@ func (d *dialer) reportMissed(n int, at time.Time) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusPending, Answered: new(false)}, over)
 }
 
-// reportFailed reports a technical failure of an attempt.
 func (d *dialer) reportFailed(n int, at time.Time) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -220,7 +216,6 @@ func (d *dialer) failAndReset(n int, at time.Time) error {
 	return err
 }
 
-// reportAnswered reports an answered attempt, up to the stage.
 func (d *dialer) reportAnswered(n int, at time.Time, to stage) error {
 	if err := d.launch(n, at); err != nil {
 		return err
@@ -255,7 +250,6 @@ func (d *dialer) reportAnswered(n int, at time.Time, to stage) error {
 	return d.report(n, model.AdvanceCampaignItemInput{To: model.CampaignItemStatusProcessed, Result: result}, judged)
 }
 
-// outcome returns a random outcome by weight.
 func (d *dialer) outcome() outcome {
 	var all []outcome
 	for _, one := range d.content.Outcomes {
@@ -294,7 +288,6 @@ func (d *dialer) conversation(o outcome, values map[string]string, at time.Time)
 	return c
 }
 
-// charge records the credits of an attempt.
 func (d *dialer) charge(n int, credits model.Credits, at time.Time) {
 	item := d.items[n]
 	d.entries = append(d.entries, &model.UsageEntryInput{

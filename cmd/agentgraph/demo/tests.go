@@ -61,7 +61,6 @@ func (s seeding) collectTestRows(all []agentTests, at time.Time) (testRows, erro
 	return rows, nil
 }
 
-// addTestRows adds the rows of one agent's tests and folders.
 func (s seeding) addTestRows(rows *testRows, group agentTests, at time.Time) error {
 	agentID, err := s.agents.lookup(group.Agent)
 	if err != nil {

@@ -44,7 +44,6 @@ func kinds() [][2]string {
 	return [][2]string{{"query", "Queries"}, {"mutation", "Mutations"}, {"subscription", "Subscriptions"}}
 }
 
-// kindOf returns the kind of a type, capitalized.
 func kindOf(d *ast.Definition) string {
 	text := strings.ToLower(strings.TrimSuffix(string(d.Kind), "_OBJECT"))
 	return strings.ToUpper(text[:1]) + text[1:]

@@ -16,7 +16,7 @@ import (
 
 // writeRelease writes the files that packages install with the program. In dir, the folder man gets a manual page for
 // each command. The folder completions gets a completion script for each shell, with the name that the shell expects.
-// version is that of a release, such as v1.2.3.
+// version is the version of a release, such as v1.2.3.
 func writeRelease(dir, version string) {
 	root := program.New(version)
 	manual := filepath.Join(dir, "man")

@@ -2,6 +2,11 @@
 package program
 
 import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/admin"
@@ -22,24 +27,15 @@ func init() {
 func New(version string) *cobra.Command {
 	program := cli.NewProgram("agentgraph", version, "A self-hosted GraphQL gateway for conversational AI agents.")
 	cli.AddGroup(program, "Run the gateway:", server.NewDev(), server.NewServe(), server.NewDoctor(), server.NewJudge())
-	cli.AddGroup(program, "Manage the database:",
-		admin.NewMigrate(), admin.NewDistribute(), admin.NewCompanies(), admin.NewKeys(), admin.NewPlan(),
-		admin.NewRetention(), admin.NewDocuments(),
-		admin.NewErase(), admin.NewAudit(), admin.NewExport(), admin.NewImport())
-	cli.AddGroup(program, "Use a server:",
-		newTest(), api.NewAgents(), api.NewChat(), api.NewKnowledge(), api.NewUsage(), api.NewQuery(), api.NewMCP(),
-		apply.NewApply(), apply.NewDiff(), apply.NewPull(), api.NewContext())
+	cli.AddGroup(program, "Manage the database:", admin.Commands()...)
+	test := cli.Group("test", "Run agent tests on a server, and show them.",
+		slices.Concat(agenttest.Commands(), apply.TestCommands())...)
+	cli.AddGroup(program, "Use a server:", slices.Concat([]*cobra.Command{test}, api.Commands(), apply.Commands(),
+		[]*cobra.Command{api.Contexts()})...)
 	help := newHelp()
 	cli.AddGroup(program, "About the program:", server.NewSchema(), newCompletion(), newVersion(), help)
 	program.SetHelpCommand(help)
 	return program
-}
-
-// newTest returns the command "test", with the commands that run tests and those that manage them as files.
-func newTest() *cobra.Command {
-	test := cli.Group("test", "Run tests of agents on a server, and show them.", agenttest.Commands()...)
-	test.AddCommand(apply.NewTestExport(), apply.NewTestImport(), apply.NewTestDiff())
-	return test
 }
 
 type helpCommand struct {
@@ -55,7 +51,6 @@ func newHelp() *cobra.Command {
 	})
 }
 
-// Run shows the help of a command, or of the program.
 func (c *helpCommand) Run(cmd *cobra.Command) error {
 	command, rest, err := cmd.Root().Find(c.Command)
 	if err != nil {
@@ -74,5 +69,81 @@ func newVersion() *cobra.Command {
 		Example: "agentgraph version"}, nil)
 }
 
-// Run prints the version.
 func (versionCommand) Run(cmd *cobra.Command) error { return cli.PrintVersion(cmd) }
+
+type completionCommand struct {
+	Shell string
+}
+
+func newCompletion() *cobra.Command {
+	c := &completionCommand{}
+	return cli.New(c, &cobra.Command{
+		Use: "completion", Short: "Print a shell completion script for commands, flags, and names of agents, folders and " +
+			"tests.",
+		Example: `source <(agentgraph completion bash)
+agentgraph completion zsh > ~/.zfunc/_agentgraph
+agentgraph completion fish > ~/.config/fish/completions/agentgraph.fish
+agentgraph completion powershell >> $PROFILE`,
+	}, []cli.Argument{
+		{Into: &c.Shell, Name: "shell", Enum: []string{"bash", "zsh", "fish", "powershell"},
+			Help: "bash, zsh, fish or powershell."},
+	})
+}
+
+// Run prints the script. The script asks the program for candidates, so it stays valid after updates.
+func (c *completionCommand) Run(cmd *cobra.Command) error {
+	out := cmd.OutOrStdout()
+	switch c.Shell {
+	case "bash":
+		return writeBashCompletion(cmd.Root(), out)
+	case "zsh":
+		return cmd.Root().GenZshCompletion(out)
+	case "fish":
+		return cmd.Root().GenFishCompletion(out, true)
+	}
+	return cmd.Root().GenPowerShellCompletionWithDesc(out) // the argument has one of the four values
+}
+
+// bashNames completes names, which may contain spaces. It replaces the part of cobra's script that handles candidates
+// without descriptions. That part inserts a common prefix unescaped, and compares names case-sensitively.
+const bashNames = `
+__agentgraph_complete_names() {
+    local name
+    COMPREPLY=()
+    for name in "${completions[@]}"; do
+        case ${cur} in
+        \"*) name=${name//\\/\\\\} name=${name//\"/\\\"} name=${name//\$/\\\$} name=${name//\` + "`" + `/\\\` + "`" + `} ;;
+        \'*) [[ ${name} == *\'* ]] && continue ;;
+        # 63 lists the candidates without inserting anything.
+        *) [[ ${COMP_TYPE} == 63 ]] || printf -v name "%q" "${name}" ;;
+        esac
+        COMPREPLY+=("${name}")
+    done
+}
+
+# Ends a quote that the last word begins with, so that the command line can be read.
+__agentgraph_end_quote() {
+    case ${cur} in
+    \"*) [[ ${#cur} -gt 1 && ${cur} == *\" && ${cur} != *\\\" ]] || requestComp+=\" ;;
+    \'*) [[ ${#cur} -gt 1 && ${cur} == *\' ]] || requestComp+=\' ;;
+    esac
+}
+`
+
+// These lines of cobra's bash script are extended with calls of the functions in bashNames.
+const (
+	bashBeforeRequest   = "    __agentgraph_debug \"Calling ${requestComp}\"\n"
+	bashBeforeSelection = "        # First, escape the completions to handle special characters\n"
+)
+
+func writeBashCompletion(root *cobra.Command, out io.Writer) error {
+	var script bytes.Buffer
+	if err := root.GenBashCompletionV2(&script, true); err != nil {
+		return err
+	}
+	text := strings.Replace(script.String(), bashBeforeRequest, "    __agentgraph_end_quote\n"+bashBeforeRequest, 1)
+	text = strings.Replace(text, bashBeforeSelection, "        __agentgraph_complete_names\n        return 0\n"+
+		bashBeforeSelection, 1)
+	_, err := io.WriteString(out, text+bashNames)
+	return err
+}

@@ -54,12 +54,12 @@ agentgraph dev --port 9000 --ephemeral`,
 
 // Validate checks all groups of flags.
 func (c *Dev) Validate() error {
-	if c.Reset && c.DatabaseURL != "" {
-		return errors.New("--reset works only with the private database. Drop and create the database of DATABASE_URL " +
-			"yourself")
-	}
-	if c.OfflinePause < 0 {
-		return errors.New("--offline-pause must not be negative")
+	if err := cmp.Or(
+		cli.Refuse(c.Reset && c.DatabaseURL != "", "--reset works only with the private database. Drop and create the "+
+			"database of DATABASE_URL yourself"),
+		cli.Refuse(c.OfflinePause < 0, "--offline-pause must not be negative"),
+	); err != nil {
+		return err
 	}
 	_, err := c.Key()
 	return errors.Join(err, c.agentFlags.Validate(), c.gatewayFlags.Validate(), c.observeFlags.Validate(),
@@ -177,7 +177,6 @@ func (c *Dev) serve(cmd *cobra.Command) (err error) { //nolint:funlen // one sta
 	return gateway.Serve(ctx, listener)
 }
 
-// openStore migrates and opens the database.
 func (c *Dev) openStore(
 	ctx context.Context, address, directory string, observer *observe.Observer, log *slog.Logger,
 ) (*db.Store, error) {

@@ -66,6 +66,14 @@ func ok(name, found string, args ...any) finding {
 func warning(name, found, advice string) finding { return finding{name, "warning", found, advice} }
 func problem(name, found, advice string) finding { return finding{name, "problem", found, advice} }
 
+// problemOf returns a problem with the error. If a right is missing, the error has its own advice.
+func problemOf(name string, err error, advice string) finding {
+	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
+		return problem(name, lacking.Found, lacking.Advice)
+	}
+	return problem(name, err.Error(), advice)
+}
+
 const (
 	// checkTimeout bounds each check.
 	checkTimeout = 10 * time.Second
@@ -118,16 +126,15 @@ func (c *Doctor) write(out io.Writer, findings []finding) error {
 	}
 	style := client.StyleOf(out)
 	colored := map[string]func(string) string{"ok": style.Green, "warning": style.Yellow, "problem": style.Red}
+	var text strings.Builder
 	for _, f := range findings {
-		text := fmt.Sprintf("%s  %-18s  %s\n", colored[f.State](fmt.Sprintf("%-7s", f.State)), f.Name, f.Found)
+		fmt.Fprintf(&text, "%s  %-18s  %s\n", colored[f.State](fmt.Sprintf("%-7s", f.State)), f.Name, f.Found)
 		if f.Advice != "" {
-			text += strings.Repeat(" ", 29) + "→ " + f.Advice + "\n"
-		}
-		if _, err := io.WriteString(out, text); err != nil {
-			return err
+			fmt.Fprintf(&text, "%29s→ %s\n", "", f.Advice)
 		}
 	}
-	return nil
+	_, err := io.WriteString(out, text.String())
+	return err
 }
 
 func (c *Doctor) secret() finding {
@@ -153,11 +160,8 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	defer cancel()
 	began := time.Now()
 	contents, err := schema.Inspect(ctx, c.DatabaseURL)
-	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
-		return []finding{problem("database", lacking.Found, lacking.Advice)}
-	}
 	if err != nil {
-		return []finding{problem("database", err.Error(), "check that the database runs, and that DATABASE_URL has the "+
+		return []finding{problemOf("database", err, "check that the database runs, and that DATABASE_URL has the "+
 			"right host, name, user and password")}
 	}
 	// The database read its clock between the request and the answer.
@@ -172,8 +176,7 @@ func (c *Doctor) database(ctx context.Context) []finding {
 	}
 	if skew > maxSkew {
 		return append(findings, problem("clock", fmt.Sprintf("this machine's clock differs by %s from the "+
-			"database's", skew.Round(time.Second)),
-			"synchronize the clocks of both machines, with chrony or systemd-timesyncd"))
+			"database's", skew.Round(time.Second)), "synchronize the clocks of both machines, with chrony or systemd-timesyncd"))
 	}
 	return append(findings, ok("clock", "same as the database's"))
 }
@@ -205,11 +208,8 @@ func locale(contents schema.Contents) finding {
 func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 	const name, migrate = "schema", "run \"agentgraph migrate up\""
 	err := contents.Err()
-	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
-		return problem(name, lacking.Found, lacking.Advice)
-	}
 	if err != nil {
-		return problem(name, err.Error(), "create another database, and name it in DATABASE_URL")
+		return problemOf(name, err, "create another database, and name it in DATABASE_URL")
 	}
 	if !contents.IsOurs && !contents.MayCreate {
 		return problem(name, "the database has no schema yet, and its user may not create one",
@@ -227,11 +227,8 @@ func (c *Doctor) schema(ctx context.Context, contents schema.Contents) finding {
 	if err == nil {
 		err = state.Err()
 	}
-	if lacking, ok := errors.AsType[*schema.RightError](err); ok {
-		return problem(name, lacking.Found, lacking.Advice)
-	}
 	if err != nil {
-		return problem(name, err.Error(), migrate+" with the newest agentgraph")
+		return problemOf(name, err, migrate+" with the newest agentgraph")
 	}
 	return ok(name, "version %d, which this program needs", state.Current)
 }
@@ -308,7 +305,6 @@ func checkModel(
 	return ok(name, "%s; the provider did not refuse the key", checked)
 }
 
-// disk checks the free space of a directory.
 func disk(directory string) finding {
 	const name = "disk"
 	var stat syscall.Statfs_t
@@ -331,7 +327,6 @@ func disk(directory string) finding {
 	return ok(name, "%s", found)
 }
 
-// files checks the limit for open files.
 func files() finding {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

@@ -1,11 +1,16 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
+	"net/http"
 	"strings"
 
+	"github.com/agentgraph/agentgraph/app"
 	"github.com/agentgraph/agentgraph/db"
 	"github.com/agentgraph/agentgraph/db/schema"
 )
@@ -83,4 +88,103 @@ func (c *Doctor) bus(ctx context.Context) []finding {
 		return []finding{problem(name, err.Error(), advice)}
 	}
 	return []finding{ok(name, "a server accepts connections")}
+}
+
+// bucket writes, reads, lists and deletes an object in the bucket with the documents, if there is one.
+func (c *Doctor) bucket(ctx context.Context) []finding {
+	const name = "document bucket"
+	if c.DocumentBucket == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	b, err := c.Bucket()
+	if err == nil {
+		err = b.Check(ctx)
+	}
+	if err != nil {
+		return []finding{problem(name, strings.ReplaceAll(err.Error(), "\n", ": "), "check AGENTGRAPH_DOCUMENT_BUCKET, AWS_ACCESS_KEY_ID and "+
+			"AWS_SECRET_ACCESS_KEY, and the rights to write, read, list and delete objects")}
+	}
+	return []finding{ok(name, "can be written, read, listed and deleted from")}
+}
+
+// engine returns a problem if serve could not make its engine, for example because the folder of a static embedding
+// model does not exist.
+func (c *Doctor) engine() []finding {
+	_, _, release, err := app.NewEngine(c.options(nil, slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return []finding{problem("engine", err.Error(), "correct the settings of the models: serve does not start with them")}
+	}
+	release()
+	return nil
+}
+
+// ports checks that the addresses to listen on are free and differ, or that an agentgraph already serves on them.
+func (c *Doctor) ports(ctx context.Context) (findings []finding) {
+	var first net.Listener
+	for _, port := range []struct{ name, address string }{{"port", c.Listen}, {"metrics", c.observeFlags.Listen}} {
+		if port.address == "" {
+			continue
+		}
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", port.address)
+		if err != nil && first != nil {
+			_ = first.Close()
+			if again, retried := new(net.ListenConfig).Listen(ctx, "tcp", port.address); retried == nil {
+				_ = again.Close()
+				findings = append(findings, problem(port.name, port.address+" is also the address to listen on",
+					"choose another one with AGENTGRAPH_METRICS_LISTEN"))
+				continue
+			}
+		}
+		if err == nil {
+			defer func() { _ = listener.Close() }()
+			first = listener
+		}
+		findings = append(findings, c.port(ctx, port.name, port.address, err))
+	}
+	return findings
+}
+
+func (c *Doctor) port(ctx context.Context, name, address string, err error) finding {
+	if err == nil {
+		return ok(name, "%s is free", address)
+	}
+	if serves(ctx, name, address) {
+		return ok(name, "agentgraph serves on %s", address)
+	}
+	return problem(name, fmt.Sprintf("cannot listen on %s: %v", address, err),
+		"stop the program that uses the address, or choose another one with AGENTGRAPH_LISTEN or AGENTGRAPH_METRICS_LISTEN")
+}
+
+// serves reports whether an agentgraph serves its API at the address. With the name "metrics", it reports whether one
+// serves its metrics there.
+func serves(ctx context.Context, name, address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	if host == "" || net.ParseIP(host).IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	path := "/healthz"
+	if name == "metrics" {
+		path = "/metrics"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = response.Body.Close() }()
+	if name == "metrics" {
+		text, _ := io.ReadAll(io.LimitReader(response.Body, maxMetrics))
+		return response.StatusCode == http.StatusOK && bytes.Contains(text, []byte("agentgraph_build_info"))
+	}
+	return response.StatusCode == http.StatusOK && response.Header.Get("X-Api-Version") != ""
 }

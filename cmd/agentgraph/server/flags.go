@@ -112,7 +112,6 @@ func (f agentFlags) validatePrices() error {
 	return nil
 }
 
-// options returns the engine's options.
 func (f agentFlags) options(observer *observe.Observer, log *slog.Logger) app.EngineOptions {
 	options := f.EngineOptions
 	options.Provider.IdleTimeout = f.Provider.Timeout
@@ -129,19 +128,14 @@ const (
 
 // Validate refuses an invalid number of days, an invalid address, and a secret that is too short.
 func (f auditFlags) Validate() error {
-	if f.AuditDays < 0 || f.AuditDays > maxAuditDays {
-		return fmt.Errorf("--audit-days must be between 0 and %d", maxAuditDays)
-	}
-	if f.AuditWebhook == "" {
-		return nil
-	}
-	if !isWebAddress(f.AuditWebhook) {
-		return errors.New("--audit-webhook must be an address such as https://siem.example.com/agentgraph")
-	}
-	if utf8.RuneCountInString(f.AuditWebhookSecret) < minSecret {
-		return fmt.Errorf("--audit-webhook-secret must have at least %d characters", minSecret)
-	}
-	return nil
+	isSent := f.AuditWebhook != ""
+	return cmp.Or(
+		cli.Refuse(f.AuditDays < 0 || f.AuditDays > maxAuditDays, "--audit-days must be between 0 and %d", maxAuditDays),
+		cli.Refuse(isSent && !isWebAddress(f.AuditWebhook),
+			"--audit-webhook must be an address such as https://siem.example.com/agentgraph"),
+		cli.Refuse(isSent && utf8.RuneCountInString(f.AuditWebhookSecret) < minSecret,
+			"--audit-webhook-secret must have at least %d characters", minSecret),
+	)
 }
 
 // isWebAddress reports whether the text is an http or https URL with a host.

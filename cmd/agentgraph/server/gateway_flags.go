@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -9,11 +10,15 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"runtime"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/agentgraph/agentgraph/cmd/agentgraph/cli"
 	"github.com/agentgraph/agentgraph/gateway"
 	"github.com/agentgraph/agentgraph/gateway/console"
+	"github.com/agentgraph/agentgraph/observe"
 )
 
 // maxBatch is the largest --max-batch.
@@ -90,7 +95,6 @@ func isOrigin(text string) bool {
 // limit.
 const costPerWork = 20
 
-// settings returns the gateway's settings.
 func (f gatewayFlags) settings() gateway.Settings {
 	settings := f.Settings
 	settings.TrustedProxies, _ = networks(f.TrustedProxies) // Validate has checked them
@@ -99,7 +103,6 @@ func (f gatewayFlags) settings() gateway.Settings {
 	return settings
 }
 
-// console returns the web console, or nil if the flags switch it off.
 func (f gatewayFlags) console(invitation *console.Invitation) *console.Handler {
 	if !f.hasConsole() {
 		return nil
@@ -135,10 +138,56 @@ func logLevel(into *slog.Level) func(string) error {
 	}
 }
 
-// trustedDocuments returns the directory of trusted documents, or nil.
 func (f gatewayFlags) trustedDocuments() fs.FS {
 	if f.TrustedDirectory == "" {
 		return nil
 	}
 	return os.DirFS(f.TrustedDirectory)
+}
+
+// closeTimeout bounds how long the program waits at its end to send the last spans.
+const closeTimeout = 5 * time.Second
+
+// Validate refuses an invalid address, profiles without an address, OTEL_* variables that cannot be used, and negative
+// durations.
+func (f observeFlags) Validate() error {
+	if f.Listen != "" {
+		if err := checkListen("--metrics-listen", f.Listen); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(
+		cli.Refuse(f.Pprof && f.Listen == "", "--pprof needs --metrics-listen, because profiles are served on that address"),
+		observe.CheckTraces(),
+		cli.Refuse(f.SlowOperation < 0 || f.SlowStatement < 0, "--slow-operation and --slow-statement must not be negative"),
+	)
+}
+
+// sampleNoMemory disables the sampling of allocations in this process. Only heap profiles need the samples. Sampling
+// takes 2 % of the processor time of a chat turn.
+var sampleNoMemory = sync.OnceFunc(func() { runtime.MemProfileRate = 0 })
+
+// start returns an Observer for the flags and the OTEL_* variables, and a function that closes it.
+func (f observeFlags) start(ctx context.Context, version string, log *slog.Logger) (*observe.Observer, func(), error) {
+	if !f.Pprof {
+		sampleNoMemory()
+	}
+	f.Version, f.Log = version, log
+	observer, err := observe.Start(ctx, f.Options)
+	if err != nil {
+		return nil, nil, err
+	}
+	return observer, func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+		defer cancel()
+		if err := observer.Close(closing); err != nil {
+			log.Warn("could not send the last spans or metrics before exit", "error", err)
+		}
+	}, nil
+}
+
+// withSlowLog returns the settings with the threshold from which an operation is logged as slow.
+func (f observeFlags) withSlowLog(settings gateway.Settings) gateway.Settings {
+	settings.SlowOperation = f.SlowOperation
+	return settings
 }

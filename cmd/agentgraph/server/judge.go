@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
@@ -52,7 +51,6 @@ agentgraph judge eval ours.yaml --votes 3 --json`,
 	}, &c.OutputFlag)
 }
 
-// Validate checks --votes, --concurrency and the flags of the models.
 func (c *judgeEval) Validate() error {
 	return cmp.Or(
 		cli.Refuse(c.Votes != 1 && c.Votes != 3 && c.Votes != 5, "--votes must be 1, 3 or 5"),
@@ -161,10 +159,7 @@ func (c *judgeEval) Run(cmd *cobra.Command) error {
 	text := shippedVerdicts
 	if c.File != "" {
 		var err error
-		if text, err = os.ReadFile(c.File); err == nil {
-			text, err = cli.DecodeText(text)
-		}
-		if err != nil {
+		if text, err = cli.ReadFile(c.File); err != nil {
 			return client.Exit(client.ExitUsage, err)
 		}
 	}
@@ -304,8 +299,8 @@ func (m *judgeMeasured) write(out io.Writer) error {
 			fmt.Fprintf(&text, "! %s: %s\n  %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion),
 				client.Printable(v.Error))
 		case *v.Passed != v.Holds:
-			said := map[bool]string{true: "passed, although it does not hold", false: "failed, although it holds"}[*v.Passed]
-			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), said,
+			outcome := map[bool]string{true: "passed, although it does not hold", false: "failed, although it holds"}[*v.Passed]
+			fmt.Fprintf(&text, "✗ %s: %s\n  %s: %s\n", client.Printable(v.Conversation), client.Printable(v.Criterion), outcome,
 				client.Printable(v.Rationale))
 		}
 	}
@@ -315,8 +310,7 @@ func (m *judgeMeasured) write(out io.Writer) error {
 		fmt.Fprintf(&text, " (Cohen's kappa %.2f)", *m.Kappa)
 	}
 	fmt.Fprintf(&text, "\nFalse passes: %d of %d that do not hold\nFalse failures: %d of %d that hold\nWithout a "+
-		"verdict: %d\n",
-		m.FalsePasses, decided-m.holding, m.FalseFailures, m.holding, m.Undecided)
+		"verdict: %d\n", m.FalsePasses, decided-m.holding, m.FalseFailures, m.holding, m.Undecided)
 	_, err := text.WriteTo(out)
 	return err
 }

@@ -185,10 +185,7 @@ func (m listedModel) key() (string, error) {
 		}
 		return key, nil
 	case m.KeyFile != "":
-		key, err := os.ReadFile(cli.ExpandPath(m.KeyFile))
-		if err == nil {
-			key, err = cli.DecodeText(key)
-		}
+		key, err := cli.ReadFile(cli.ExpandPath(m.KeyFile))
 		if err == nil && len(strings.TrimSpace(string(key))) == 0 {
 			err = fmt.Errorf("%s is empty", m.KeyFile)
 		}
@@ -200,8 +197,8 @@ func (m listedModel) key() (string, error) {
 	return "", nil
 }
 
-// withDefaultPrices replaces prices that the file omits by those of the default model. It does not set the price of
-// cached tokens.
+// withDefaultPrices sets prices that the file omits to the default model's prices. It does not set the price of cached
+// tokens.
 func withDefaultPrices(models []app.ModelOptions, by model.Prices) []app.ModelOptions {
 	models = slices.Clone(models)
 	for i := range models {

@@ -24,7 +24,6 @@ func (f *agentFlags) Declare() cli.Flags {
 // defaultModel is the agents' model if the operator names none.
 const defaultModel = "gpt-4.1-mini"
 
-// models returns the flags of the language model.
 func (f *agentFlags) models() cli.Flags {
 	return cli.Flags{
 		{Into: &f.Provider.Key, Name: "openai-api-key", Env: "OPENAI_API_KEY", Placeholder: "KEY", Secret: true,
@@ -51,7 +50,7 @@ func (f *agentFlags) testModels() cli.Flags {
 	const key = "Default: the language model's, if the address is the same."
 	return cli.Flags{
 		{Into: &f.Judge.Model, Name: "judge-model", Env: "AGENTGRAPH_JUDGE_MODEL", Placeholder: "MODEL",
-			Help: "The model that judges tests of agents. Default: the agents' model, which then judges itself.",
+			Help: "The model that judges agent tests. Default: the agents' model, which then judges itself.",
 			Docs: "See [use a separate judge](../reference/judging.md#use-a-separate-judge)."},
 		{Into: &f.Judge.BaseURL, Name: "judge-base-url", Env: "AGENTGRAPH_JUDGE_BASE_URL", Placeholder: "URL",
 			Help: "Address of the judge's provider, before /chat/completions. " + provider},
@@ -61,7 +60,7 @@ func (f *agentFlags) testModels() cli.Flags {
 			Help: "Further models of the judge's provider. Users may choose them to judge test conversations again.",
 			Docs: "See [judge again](../guides/failing-tests.md#judge-again)."},
 		{Into: &f.Contact.Model, Name: "contact-model", Env: "AGENTGRAPH_CONTACT_MODEL", Placeholder: "MODEL",
-			Help: "The model that plays the contacts in tests of agents. Default: the agents' model."},
+			Help: "The model that plays the contacts in agent tests. Default: the agents' model."},
 		{Into: &f.Contact.BaseURL, Name: "contact-base-url", Env: "AGENTGRAPH_CONTACT_BASE_URL", Placeholder: "URL",
 			Help: "Address of the contacts' provider, before /chat/completions. " + provider},
 		{Into: &f.Contact.Key, Name: "contact-api-key", Env: "AGENTGRAPH_CONTACT_API_KEY", Placeholder: "KEY",

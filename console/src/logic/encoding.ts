@@ -12,7 +12,7 @@ export function decodeText(bytes: Uint8Array): string {
   return text;
 }
 
-/** The first bytes of workbooks: those of a ZIP file, and those of Excel before 2007. */
+/** The first bytes of workbooks: a ZIP file, and Excel before 2007. */
 const workbooks = [
   [0x50, 0x4b, 0x03, 0x04],
   [0xd0, 0xcf, 0x11, 0xe0],

@@ -9,7 +9,7 @@ export function faultsOf(error: Refusal | undefined): Record<string, string[]> {
   return Object.assign({}, ...(error?.graphQLErrors ?? []).map((e) => e.extensions.fields)) as Record<string, string[]>;
 }
 
-/** The faults of a path and of the paths below it. Those of a list's items begin with the items' names, if there are any. */
+/** The faults of a path and of the paths below it. A path in a list begins with the item's name, if it has one. */
 export function faultsAt(error: Refusal | undefined, path: string, names: readonly string[] = []): string[] {
   return Object.entries(faultsOf(error)).flatMap(([at, faults]) => {
     if (at !== path && !at.startsWith(`${path}.`)) return [];

@@ -100,10 +100,10 @@ function Duplicate({ agent }: { agent: AgentOfPage }) {
   const go = useGo();
   const copy = async () => {
     const name = `${agent.name.slice(0, 248)} (copy)`;
-    const made = await duplicate.run({ input: { agentId: agent.id, name } }, {}, (error) => toast(errorText(error), { isError: true }));
-    if (!made?.duplicateAgent) return;
+    const created = await duplicate.run({ input: { agentId: agent.id, name } }, {}, (error) => toast(errorText(error), { isError: true }));
+    if (!created?.duplicateAgent) return;
     toast(`Created ${name}, without tests.`);
-    go(`/agents/${made.duplicateAgent.agent.id}/settings`);
+    go(`/agents/${created.duplicateAgent.agent.id}/settings`);
   };
   return (
     <button type="button" disabled={duplicate.isBusy || !may("write")} onClick={() => void copy()}>

@@ -18,7 +18,7 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name));
-    const made = await create.run({
+    const created = await create.run({
       input: {
         name: text("name"),
         channel: text("channel") as "Phone",
@@ -27,7 +27,7 @@ export function NewAgent({ onClose }: { onClose: () => void }) {
         prompt: text("prompt"),
       },
     });
-    if (made?.createAgent) go(`/agents/${made.createAgent.agent.id}`);
+    if (created?.createAgent) go(`/agents/${created.createAgent.agent.id}`);
   };
   return (
     <Dialog title="New agent" onClose={onClose}>

@@ -128,7 +128,7 @@ interface Mocking {
   mockAllSubAgents: boolean;
   mockCallTransfer: boolean;
   isDenied: boolean;
-  /** Results of tools, by their ids. */
+  /** Tool results, by their ids. */
   answers: Record<string, string>;
 }
 
@@ -180,8 +180,8 @@ function Start({ isDraft, run, asked, setStarting, ...props }: StartProps) {
     if (isHere.current) setStarting(false);
   };
   const begin = async (dataBag: Record<string, unknown>, messages: RunToTalkOn["messages"] | undefined) => {
-    const made = await start.run({ input: { agentId: agent.id, dataBag, toolMocking: asked.toolMocking, prompt: draft?.text, messages } });
-    if (made?.startSimulationChat) go(`/chats/${made.startSimulationChat.simulationChat.id}`);
+    const created = await start.run({ input: { agentId: agent.id, dataBag, toolMocking: asked.toolMocking, prompt: draft?.text, messages } });
+    if (created?.startSimulationChat) go(`/chats/${created.startSimulationChat.simulationChat.id}`);
   };
   return (
     <form id={formId} className="stack" onSubmit={submit}>

@@ -179,7 +179,7 @@ function each<Agent extends { id: string }>(agents: readonly Agent[]): Agent[] {
 /** The actions that are possible on any page, with the key's scopes. */
 function actions(agents: readonly { id: string; name: string }[]): Place[] {
   const synonyms = "create add";
-  const made = [
+  const creations = [
     { to: "/agents?new=agent", text: "New agent", synonyms },
     { to: "/campaigns?new=campaign", text: "New campaign", synonyms },
     { to: "/knowledge?new=dataset", text: "New dataset", synonyms },
@@ -187,7 +187,7 @@ function actions(agents: readonly { id: string; name: string }[]): Place[] {
   ];
   return [
     ...(may("simulate") ? [{ to: "/chats/new", text: "New chat", synonyms }, { to: "/?new=run", text: "Run all tests" }] : []),
-    ...(may("write") ? made : []),
+    ...(may("write") ? creations : []),
     ...(may("simulate") ? agents.map(({ id, name }) => ({ to: `/chats/new?agent=${id}`, text: `Chat with ${name}` })) : []),
     ...agents.map(({ id, name }) => ({ to: `/tests?agent=${id}`, text: `Tests of ${name}` })),
     ...agents.map(({ id, name }) => ({ to: `/runs/queue?agent=${id}`, text: `Label verdicts of ${name}` })),

@@ -119,7 +119,7 @@ function useMenu(isOpen: boolean, onClose: () => void): RefObject<HTMLButtonElem
     const narrow = matchMedia("(max-width: 860px)");
     const onResize = () => narrow.matches || close();
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "Escape") return;
+      if (event.key !== "Escape" || (event.target as Element).closest("dialog")) return;
       close();
       button.current?.focus();
     };

@@ -28,9 +28,9 @@ export function useAdmin<T>(what: string, query: string) {
     event.preventDefault();
     const key = String(new FormData(event.currentTarget).get("key")).trim();
     void attempt(async () => {
-      const made = await createToken(key, ["admin"], adminSeconds);
-      if (!made.token) throw new Error(made.code === "FORBIDDEN" ? `This key cannot manage ${what}: it lacks the scope admin.` : (made.message ?? "No token."));
-      await read(made.token);
+      const created = await createToken(key, ["admin"], adminSeconds);
+      if (!created.token) throw new Error(created.code === "FORBIDDEN" ? `This key cannot manage ${what}: it lacks the scope admin.` : (created.message ?? "No token."));
+      await read(created.token);
       focusTitle();
       announce(`${what.charAt(0).toUpperCase()}${what.slice(1)} are shown for ten minutes`);
       setTimeout(() => setSeen(undefined), adminSeconds * 1_000);

@@ -109,10 +109,13 @@ function equal(): HTMLElement | undefined {
   if (!last?.words) return undefined;
   const { element, words, path, nav } = last;
   const tabs = nav ? [...document.querySelectorAll("main nav")].filter((each) => each.getAttribute("aria-label") === nav) : [];
+  let searched: Element | undefined;
   for (const parent of [...path.map((each) => each.parent), ...tabs]) {
     if (!parent.isConnected) continue;
-    const found = within(parent, element.localName).find((each) => !each.matches(":disabled") && wordsOf(each) === words && each.checkVisibility());
+    const others = [...parent.children].filter((child) => child !== searched);
+    const found = within(others, element.localName).find((each) => !each.matches(":disabled") && wordsOf(each) === words && each.checkVisibility());
     if (found) return found;
+    searched = parent;
   }
   return undefined;
 }
@@ -125,19 +128,21 @@ function successor(): HTMLElement | undefined {
   const verb = last?.element.firstChild?.textContent;
   for (const { parent, index } of last?.path ?? []) {
     if (!parent.isConnected) continue;
+    const children = [...parent.children];
     const isVisible = (each: HTMLElement) => each.checkVisibility();
-    const [before, after] = [within(parent, focusable, 0, index).filter(isVisible), within(parent, focusable, index).filter(isVisible)];
-    const row = after.filter((each) => parent.children[index]?.contains(each));
-    const found = (verb && row.find((each) => each.firstChild?.textContent === verb)) || after[0] || before.at(-1);
+    const row = verb ? within(children.slice(index, index + 1), focusable) : [];
+    const found =
+      row.find((each) => each.firstChild?.textContent === verb && isVisible(each)) ??
+      within(children.slice(index), focusable).find(isVisible) ??
+      within(children.slice(0, index), focusable).findLast(isVisible);
     if (found) return found;
   }
   return document.querySelector<HTMLElement>("main h1") ?? undefined;
 }
 
-/** The elements in some children of the parent. */
-function within(parent: Element, selector: string, from = 0, to = Infinity): HTMLElement[] {
-  const children = [...parent.children].slice(from, to) as HTMLElement[];
-  return children.flatMap((child) => [...(child.matches(selector) ? [child] : []), ...child.querySelectorAll<HTMLElement>(selector)]);
+/** The elements with the selector among some elements and in them. */
+function within(elements: Element[], selector: string): HTMLElement[] {
+  return elements.flatMap((each) => [...(each.matches(selector) ? [each as HTMLElement] : []), ...each.querySelectorAll<HTMLElement>(selector)]);
 }
 
 /** The ancestors of an element, up to its landmark or the list of toasts. */

@@ -37,7 +37,7 @@ type brief struct {
 	passages, warnings func() []passage
 }
 
-// repertoire holds examples after parsing. All agents with the same examples and names of tools share it, so it never
+// repertoire holds examples after parsing. All agents with the same examples and tool names share it, so it never
 // changes. The instructions of each chat may differ, for example in the contact's name.
 type repertoire struct {
 	// agentExamples are the agent's examples. smallTalkExamples are the small talk of this package.

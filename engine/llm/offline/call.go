@@ -9,7 +9,7 @@ import (
 	"github.com/agentgraph/agentgraph/model/ordered"
 )
 
-// call is an answered call of a tool. Each of its functions reads the arguments or the result at most once.
+// call is an answered tool call. Each of its functions reads the arguments or the result at most once.
 type call struct {
 	llm.ToolCall
 	result string

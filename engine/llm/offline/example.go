@@ -111,7 +111,7 @@ func readScript(text string, isBuiltIn bool) (exchanges []*exchange, can map[rea
 	return exchanges, can
 }
 
-// setLanguage sets the language of an exchange and its replies to that of the block.
+// setLanguage sets the language of an exchange and its replies to the block's language.
 func (e *exchange) setLanguage(block string) {
 	e.language, _ = read.Detect(block)
 	for _, reply := range e.replies {

@@ -47,7 +47,7 @@ type lexicon struct {
 }
 
 // wordsOf returns the distinct words of a message in a normal form: folded, without apostrophes and abbreviations. All
-// but small words are replaced by the first of their synonyms, without its ending.
+// words except small ones are replaced by the first of their synonyms, without its ending.
 func wordsOf(text string) []string {
 	var words []string
 	seen := map[string]bool{}

@@ -17,8 +17,8 @@ import (
 	"github.com/agentgraph/agentgraph/engine/llm"
 )
 
-// wordsOfPiece is how many words a piece of an answer has.
-const wordsOfPiece = 3
+// wordsPerPiece is the number of words in a piece of an answer.
+const wordsPerPiece = 3
 
 const (
 	// maxBriefs and maxRepertoires bound the model's memory, in bytes.
@@ -106,7 +106,7 @@ func pieces(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		for number := 0; text != ""; number++ {
 			end := 0
-			for range wordsOfPiece {
+			for range wordsPerPiece {
 				_, rest, isCut := strings.Cut(text[end:], " ")
 				if end = len(text) - len(rest); !isCut {
 					end = len(text)

@@ -31,7 +31,7 @@ type phrasebook struct {
 	offline, lost, lostAgain string
 	// noted acknowledges a message. shall offers a tool.
 	noted, shall string
-	// canDo lists the names of tools. canQuote replaces it if there are none.
+	// canDo lists the tool names. canQuote replaces it if there are none.
 	canDo, canQuote string
 	// found and known introduce sentences of the instructions and of documents.
 	found, known string

@@ -44,7 +44,7 @@ var (
 	clauseEnd = lazyregexp.New(`[,;:.!?\n–()]+\s+|\s+(?:but|and|so|because|mais|et|donc|car)\s+`)
 )
 
-// passage is a sentence that may be quoted, with its subject words and those of the heading above it.
+// passage is a sentence that may be quoted, with its subject words and the subject words of the heading above it.
 type passage struct {
 	text    string
 	content []string

@@ -157,7 +157,7 @@ func listed(options []option, phrases *phrasebook) string {
 	return strings.Join(lines, "\n")
 }
 
-// lastArgument returns an argument of the latest call of a tool, or nil.
+// lastArgument returns an argument of the latest tool call, or nil.
 func (c *conversation) lastArgument(name, argument string) any {
 	for _, call := range slices.Backward(c.calls) {
 		if call.Name == name {

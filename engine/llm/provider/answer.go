@@ -19,7 +19,8 @@ type answer struct {
 	usage    llm.Usage
 	// thoughts are the thinking of the model, which the provider wants back with the calls.
 	thoughts []thought
-	// reasoning is the thinking in Chat Completions, and reasoned that in Responses before the next call.
+	// reasoning is the thinking in the format Chat Completions. In the format Responses, reasoned is the thinking before
+	// the next call.
 	reasoning reasoning
 	reasoned  []inputItem
 	// bytes counts the text, the thoughts and the arguments of tool calls. spoken is set if the text is not blank.
@@ -38,7 +39,7 @@ type call struct {
 	index     int
 	id, name  string
 	arguments strings.Builder
-	// input are the arguments that came with the start of the call, in case that no others follow.
+	// input are the arguments that came with the start of the call, in case no others follow.
 	input string
 	// state is data that the provider wants back with the call. extra is a part of it in Chat Completions.
 	state string
@@ -105,15 +106,15 @@ var cutMessages = map[llm.Cause]string{
 }
 
 // last returns the chunk that ends a complete answer, or the failure of an incomplete one.
-func (a *answer) last(of *attempt) (llm.Chunk, error) {
+func (a *answer) last(current *attempt) (llm.Chunk, error) {
 	if cause, isCut := incompleteReasons[a.finish]; isCut {
-		return llm.Chunk{}, of.answered(cause, cutMessages[cause])
+		return llm.Chunk{}, current.answered(cause, cutMessages[cause])
 	}
-	config, chunk := &of.model.config, llm.Chunk{Finish: llm.FinishStop, Usage: plausible(a.usage)}
+	config, chunk := &current.model.config, llm.Chunk{Finish: llm.FinishStop, Usage: plausible(a.usage)}
 	seen := map[string]bool{"": true}
 	for i, c := range a.calls {
 		if c.name == "" {
-			return llm.Chunk{}, of.answered(llm.Malformed, " with a tool call that names no tool")
+			return llm.Chunk{}, current.answered(llm.Malformed, " with a tool call that names no tool")
 		}
 		if config.Format == Completions {
 			c.state = a.stateOfCompletion(i)
@@ -132,7 +133,7 @@ func (a *answer) last(of *attempt) (llm.Chunk, error) {
 		})
 	}
 	if !a.spoken && len(a.calls) == 0 {
-		return llm.Chunk{}, of.answered(llm.Empty, " with an empty answer")
+		return llm.Chunk{}, current.answered(llm.Empty, " with an empty answer")
 	}
 	return chunk, nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agentgraph/agentgraph/engine/llm"
+	"github.com/agentgraph/agentgraph/engine/read"
 )
 
 const (
@@ -174,7 +175,7 @@ func (a *attempt) refusal(res *http.Response) *llm.Error {
 	failure := a.model.newError(cause, a.status, "the provider answered %s%s",
 		strings.TrimSpace(strconv.Itoa(a.status)+" "+http.StatusText(a.status)), a.code(refused))
 	failure.Final, failure.Err = refused.isSpent() || a.status == http.StatusPaymentRequired, a.detail(refused)
-	failure.RetryAfter = max(retryAfter(res.Header), refused.retryAfter())
+	failure.RetryAfter = max(read.RetryAfter(res.Header), refused.retryAfter())
 	return failure
 }
 

@@ -117,8 +117,8 @@ func objectOf(text string) json.RawMessage {
 	return wrapped
 }
 
-// turns groups messages into turns of the user, with the results of tools, and turns of the model. The first is the
-// user's, because some formats refuse a conversation that the model begins.
+// turns groups messages into turns of the user, with tool results, and turns of the model. The first is the user's,
+// because some formats refuse a conversation that the model begins.
 func turns(said []llm.Message) [][]llm.Message {
 	var grouped [][]llm.Message
 	if len(said) == 0 || said[0].Role == llm.RoleAssistant {

@@ -22,7 +22,9 @@ GraphQL API at ` + "`/graphql`" + ` has all of this and more, with the same rule
   description says that they are refused.
 - In a body null means absent. The only exception is the folder of a changed test, where null means the root.
 - As on a v1 server, a number may be a string, an enum value may have any case, and a date-time may lack its seconds or
-  its offset (then it is UTC).
+  its offset (then it is UTC). A text, such as a phone number, cannot be a JSON number.
+- Lists are newest first. While rows are added, a row moves to a later page and can appear twice: ignore ids that you
+  know. The cursors of the GraphQL API do not move.
 - If an id does not exist, the status is 404, except for a ` + "`campaignId`" + `: as on a v1 server, it is 400 there.
 - If a request creates a resource that has a path, the response has this path in the header ` + "`Location`" + `.
 - Every error response has problem details (RFC 9457) with a ` + "`code`" + `, the ` + "`traceId`" + ` of the log and,
@@ -195,10 +197,7 @@ func problemSchema() *openapi3.Schema {
 
 // securityOf requires an API key or an access token with the scopes.
 func securityOf(scopes []model.APIKeyScope) *openapi3.SecurityRequirements {
-	texts := make([]string, len(scopes))
-	for i, scope := range scopes {
-		texts[i] = string(scope)
-	}
+	texts := model.Map(scopes, func(scope model.APIKeyScope) string { return string(scope) })
 	return openapi3.NewSecurityRequirements().
 		With(openapi3.NewSecurityRequirement().Authenticate("ApiKey", texts...)).
 		With(openapi3.NewSecurityRequirement().Authenticate("AccessToken", texts...))

@@ -172,8 +172,8 @@ func bounds(ref *openapi3.SchemaRef) string {
 		text, _ := json.Marshal(s.Default) // it was read from JSON or GraphQL
 		parts = append(parts, "default "+string(text))
 	}
-	said := strings.ToLower(strings.ReplaceAll(s.Description, ",", ""))
-	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.Contains(said, part) })
+	description := strings.ToLower(strings.ReplaceAll(s.Description, ",", ""))
+	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.Contains(description, part) })
 	return strings.Join(parts, ", ")
 }
 

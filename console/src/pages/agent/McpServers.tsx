@@ -71,7 +71,7 @@ function ServerItem({ server, refresh, connect }: { server: Server; refresh: () 
   const remove = useAction(DeleteServer);
   const add = useAction(CreateMcpTool);
   const [changes, setChanges] = useState<string>();
-  const made = new Set(server.tools.map((tool) => tool.mcpName));
+  const existing = new Set(server.tools.map((tool) => tool.mcpName));
   const missing = server.tools.filter((tool) => tool.missingSince).map((tool) => tool.mcpName);
   const error = renew.error ?? remove.error ?? add.error;
   const again = async () => {
@@ -116,7 +116,7 @@ function ServerItem({ server, refresh, connect }: { server: Server; refresh: () 
             <li key={offer.name}>
               <div className="row between">
                 <code>{offer.name}</code>
-                {made.has(offer.name) ? (
+                {existing.has(offer.name) ? (
                   <span className="muted small">Added</span>
                 ) : (
                   <Act scope="write" className="plain" disabled={add.isBusy || offer.fault !== null} onClick={() => void use(offer.name)}>
@@ -143,8 +143,8 @@ function NewServer({ onClose }: { onClose: () => void }) {
     const text = (name: string) => String(form.get(name)).trim();
     const token = text("token");
     const headers = token ? { Authorization: `Bearer ${token}` } : {};
-    const made = await run({ input: { name: text("name"), endpoint: { url: text("endpoint.url"), headers } } });
-    if (made?.createMcpServer) onClose();
+    const created = await run({ input: { name: text("name"), endpoint: { url: text("endpoint.url"), headers } } });
+    if (created?.createMcpServer) onClose();
   };
   return (
     <Dialog title="Connect an MCP server" onClose={onClose}>

@@ -11,7 +11,7 @@ export interface SubAgentValues {
   description: string;
 }
 
-/** Asks for the sub-agent's name and description for the model. `values` has those of an existing one. */
+/** Asks for the sub-agent's name and description for the model. `values` has the current values of an existing sub-agent. */
 export function SubAgentForm({ to, values, action, save, onClose }: {
   /** The name of the agent that answers. */
   to: string;

@@ -22,8 +22,8 @@ export function TryTool({ tool, onClose }: { tool: ToolOfPage; onClose: () => vo
     event.preventDefault();
     setOutcome(undefined);
     const text = String(new FormData(event.currentTarget).get("arguments"));
-    const made = await call.run({ input: { toolId: tool.id, arguments: JSON.parse(text) as Record<string, unknown> } });
-    if (made?.callTool) setOutcome(made.callTool);
+    const result = await call.run({ input: { toolId: tool.id, arguments: JSON.parse(text) as Record<string, unknown> } });
+    if (result?.callTool) setOutcome(result.callTool);
   };
   const change = (event: ChangeEvent<HTMLTextAreaElement>) => {
     checkObject(event);

@@ -33,7 +33,7 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const value = (name: string) => String(form.get(name)).trim();
-    const made = await create.run({
+    const created = await create.run({
       input: {
         name: value("name"),
         agentId: value("agentId"),
@@ -42,7 +42,7 @@ export function NewCampaign({ onClose }: { onClose: () => void }) {
         defaultRegion: value("defaultRegion").toUpperCase() || undefined,
       },
     });
-    if (made?.createCampaign) go(`/campaigns/${made.createCampaign.campaign.id}`);
+    if (created?.createCampaign) go(`/campaigns/${created.createCampaign.campaign.id}`);
   };
   return (
     <Dialog title="New campaign" onClose={onClose}>

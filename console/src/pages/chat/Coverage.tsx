@@ -50,14 +50,14 @@ function Calls({ calls, counts, isMocked }: { calls: readonly Covered[]; counts:
   return (
     <ul>
       {calls.map((call) => {
-        const made = counts?.get(call.technicalName) ?? 0;
+        const count = counts?.get(call.technicalName) ?? 0;
         return (
           <li key={`${call.kind} ${call.path.join("/")} ${call.technicalName}`}>
             <span>
               {call.path.length > 0 && <span className="muted small">{call.path.join(" › ")} › </span>}
-              <code className={made > 0 ? undefined : "muted"}>{call.technicalName}</code>
+              <code className={count > 0 ? undefined : "muted"}>{call.technicalName}</code>
             </span>
-            {made > 0 && <span className="muted small nowrap">{plural(made, "call")}</span>}
+            {count > 0 && <span className="muted small nowrap">{plural(count, "call")}</span>}
             {(!isMocked || call.effect !== "Mocked") && <Status of={effectOf(call)} />}
           </li>
         );

@@ -6,7 +6,7 @@ import type { HomeData } from "./query";
 
 const weekday = new Intl.DateTimeFormat("en", { weekday: "long", timeZone: "UTC" });
 
-/** The credits of today and of the last two weeks, and those of the plan's month. Days are UTC days. */
+/** The credits of today, of the last two weeks, and of the plan's month. Days are UTC days. */
 export function Credits({ data }: { data: HomeData }) {
   const days = data.consumptionBreakdown?.byDay;
   const today = days?.at(-1);

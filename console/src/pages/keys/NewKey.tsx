@@ -20,14 +20,14 @@ export function NewKey({ onClose }: { onClose: () => void }) {
     setBusy(true);
     setProblem(undefined);
     try {
-      const made = await askAs<{ createApiKey: { secret: string } }>({ "X-Api-Key": String(form.get("key")).trim() }, create, {
+      const created = await askAs<{ createApiKey: { secret: string } }>({ "X-Api-Key": String(form.get("key")).trim() }, create, {
         input: {
           name: form.get("name"),
           scopes: chosen,
           expiresAt: days > 0 ? new Date(Date.now() + days * day).toISOString() : null,
         },
       });
-      setSecret(made.createApiKey.secret);
+      setSecret(created.createApiKey.secret);
     } catch (error) {
       setProblem((error as Error).message);
     }

@@ -44,7 +44,7 @@ export function NewToken({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Short-lived token" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
-        <p className="muted">It acts for your key, with the same limits and at most the same scopes. It is not listed with the keys.</p>
+        <p className="muted">It has the limits of your key, and at most its scopes. It is not listed with the keys.</p>
         <ScopeChoice chosen={chosen} choose={setChosen} without={["admin"]} />
         <div className="field">
           <label htmlFor="token-seconds">Expires</label>

@@ -19,8 +19,8 @@ export function NewDataset({ onClose }: { onClose: () => void }) {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
     const text = (name: string) => String(form.get(name)).trim();
-    const made = await create.run({ input: { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod"), language: text("language") } });
-    if (made?.createDataset) go(`/knowledge/datasets/${made.createDataset.dataset.id}`);
+    const created = await create.run({ input: { name: text("name"), description: text("description"), chunkMethod: text("chunkMethod"), language: text("language") } });
+    if (created?.createDataset) go(`/knowledge/datasets/${created.createDataset.dataset.id}`);
   };
   return (
     <Dialog title="New dataset" onClose={onClose}>

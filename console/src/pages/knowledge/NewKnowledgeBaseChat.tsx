@@ -24,14 +24,14 @@ export function NewKnowledgeBaseChat({ datasets, onClose }: { datasets: readonly
   const submit = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const made = await create.run({
+    const created = await create.run({
       input: {
         name: String(form.get("name")).trim(),
         datasetIds: form.getAll("datasetIds").map(String),
         promptSettings: { showQuote: form.get("showQuote") === "on", emptyResponse: String(form.get("promptSettings.emptyResponse")).trim() },
       },
     });
-    if (made?.createKnowledgeBaseChat) go(`/knowledge/chats/${made.createKnowledgeBaseChat.knowledgeBaseChat.id}`);
+    if (created?.createKnowledgeBaseChat) go(`/knowledge/chats/${created.createKnowledgeBaseChat.knowledgeBaseChat.id}`);
   };
   return (
     <Dialog title="New knowledge base chat" onClose={onClose}>

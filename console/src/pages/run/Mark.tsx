@@ -15,9 +15,9 @@ export function Mark({ run, criterion, passed }: { run: RunOfPage; criterion: st
   const earlier = (run.rejudgeOf ?? run).labels.filter((label) => label.criterion === criterion && label.id !== saved?.id);
   const labels = saved ? [...earlier, saved] : earlier;
   const save = async (isRight: boolean) => {
-    const made = await mark.run({ input: { runId: run.id, criterion, isRight, note: note || saved?.note, person: asPerson(person()), isSampled: false } });
-    if (!made?.labelCriterionResult) return;
-    setSaved(made.labelCriterionResult.label);
+    const result = await mark.run({ input: { runId: run.id, criterion, isRight, note: note || saved?.note, person: asPerson(person()), isSampled: false } });
+    if (!result?.labelCriterionResult) return;
+    setSaved(result.labelCriterionResult.label);
     setNote("");
   };
   return (

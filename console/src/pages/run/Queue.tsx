@@ -93,8 +93,8 @@ function Labelling({ agentId, name, isBlind, children }: { agentId: string; name
   const save = async (yes: boolean) => {
     if (!entry || mark.isBusy) return;
     const answered = isBlind ? { holds: yes } : { isRight: yes };
-    const made = await mark.run({ input: { runId: entry.runId, criterion: entry.criterion, ...answered, note: note || undefined, person: asPerson(name), isSampled: true } });
-    if (!made?.labelCriterionResult) return;
+    const result = await mark.run({ input: { runId: entry.runId, criterion: entry.criterion, ...answered, note: note || undefined, person: asPerson(name), isSampled: true } });
+    if (!result?.labelCriterionResult) return;
     setLabelled(labelled + 1);
     next(false);
   };

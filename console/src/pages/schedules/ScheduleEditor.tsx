@@ -45,7 +45,7 @@ const usual = [
   ["0 6 * * 1", "on Mondays at 06:00"],
 ] as const;
 
-/** Creates or changes a schedule. Its tests cannot be changed later: all of an agent, or those of a folder. */
+/** Creates or changes a schedule. Its tests cannot be changed later: all tests of an agent, or of a folder. */
 export function ScheduleEditor({ schedule, agentId, onClose }: { schedule: Schedule | undefined; agentId: string | null; onClose: () => void }) {
   const create = useAction(CreateSchedule);
   const update = useAction(UpdateSchedule);
@@ -159,7 +159,7 @@ function Rates({ of, error }: { of: Schedule["stopRepeating"] | undefined; error
   );
 }
 
-/** Chooses all tests of an agent, or those of a folder. */
+/** Chooses all tests of an agent, or of a folder. */
 function Target({ agentId }: { agentId: string | null }) {
   const [text, setText] = useState("");
   const { data } = usePage(TargetsQuery, { text, chosen: agentId ?? "", hasChosen: agentId !== null }, { keeps: true });

@@ -65,7 +65,7 @@ interface Props {
   edit: (testId: string) => void;
   editFolder: (folderId: string) => void;
   onStarted: (executionId: string) => void;
-  /** Is called when the execution that is shown ends. */
+  /** Called when the shown execution ends. */
   onEnded: () => void;
 }
 
@@ -84,8 +84,8 @@ export function Matrix(props: Props) {
     const status = executed.get(test.id)?.flatMap((row) => row.runs.map((run) => run.status)) ?? [test.lastRunStatus ?? ""];
     return show === "notpassed" ? status.some((s) => s === "Failed" || s === "Error") : show === "flaky" ? test.isFlaky : true;
   };
-  const sought = folded(props.find);
-  const tests = list.tests.filter((test) => isShown(test) && folded(test.name).includes(sought));
+  const searchText = folded(props.find);
+  const tests = list.tests.filter((test) => isShown(test) && folded(test.name).includes(searchText));
   const folders = [...agent.testFolders, { id: "", name: "No folder", color: "", tests: agent.testsAtRoot }];
   const attempts = Math.max(execution?.repeats ?? 1, 1);
   return (
@@ -99,8 +99,8 @@ export function Matrix(props: Props) {
             const inFolder = tests.filter((test) => (test.folderId ?? "") === folder.id);
             // An empty folder shows only without filters.
             const isOther = props.folderId && props.folderId !== folder.id;
-            if (inFolder.length === 0 && (show || sought || isOther || (!folder.id && folder.tests.totalCount === 0))) return null;
-            const count = show || sought ? inFolder.length : folder.tests.totalCount;
+            if (inFolder.length === 0 && (show || searchText || isOther || (!folder.id && folder.tests.totalCount === 0))) return null;
+            const count = show || searchText ? inFolder.length : folder.tests.totalCount;
             return (
               <tbody key={folder.id}>
                 <FolderRow folder={folder} count={count} columns={attempts + 6} edit={props.editFolder} />
@@ -113,10 +113,10 @@ export function Matrix(props: Props) {
         </table>
       </div>
       <p role="status" className="unseen">
-        {(show || sought || props.folderId) && `${plural(tests.length, "test")} shown`}
+        {(show || searchText || props.folderId) && `${plural(tests.length, "test")} shown`}
       </p>
-      {tests.length === 0 && (show || sought) && !list.hasMore && (
-        <p className="muted">{sought ? "No test has this name." : `No test is ${show === "flaky" ? "flaky" : "red"}.`}</p>
+      {tests.length === 0 && (show || searchText) && !list.hasMore && (
+        <p className="muted">{searchText ? "No test has this name." : `No test is ${show === "flaky" ? "flaky" : "red"}.`}</p>
       )}
       <More list={list} />
     </section>
@@ -146,10 +146,10 @@ function useUpdates(execution: ExecutionOfMatrix | undefined, refresh: () => voi
   useSubscription({ query: RunUpdates, variables, pause: isOver });
   useFollowed(ExecutionUpdates, variables, isOver, refresh);
   const onEnded = useEffectEvent(ended);
-  const wasUnderWay = useRef(false);
+  const wasRunning = useRef(false);
   useEffect(() => {
-    if (isOver && wasUnderWay.current) onEnded();
-    wasUnderWay.current = !isOver;
+    if (isOver && wasRunning.current) onEnded();
+    wasRunning.current = !isOver;
   }, [isOver]);
 }
 

@@ -98,16 +98,16 @@ export function useRun(onStarted: (executionId: string) => void) {
   const complain = (error: CombinedError) => toast(errorText(error), { isError: true });
   const run = async (input: Input) => {
     setUnconfirmed(undefined);
-    const made = await start.run({ input }, {}, complain);
-    if (made?.startAgentTestExecution) onStarted(made.startAgentTestExecution.execution.id);
+    const started = await start.run({ input }, {}, complain);
+    if (started?.startAgentTestExecution) onStarted(started.startAgentTestExecution.execution.id);
   };
   const ask = async (input: Input) => {
     setAsking(true);
-    const covered = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
+    const answer = await client.query(CoverageQuery, { input }, { requestPolicy: "network-only" });
     setAsking(false);
-    const coverage = covered.data?.agentTestExecutionCoverage;
+    const coverage = answer.data?.agentTestExecutionCoverage;
     // Nothing runs while it is unknown which calls would be real.
-    if (covered.error) complain(covered.error);
+    if (answer.error) complain(answer.error);
     if (coverage?.calls.some(({ call }) => isReal(call))) setUnconfirmed({ input, coverage });
     else if (coverage) await run(input);
   };
@@ -178,7 +178,7 @@ export function ConfirmRun({ verb, isDanger, disabled = false, run, close }: { v
 /** The possible real calls and the numbers of mocked and denied ones. */
 export function RealCalls({ coverage: { simulations, calls } }: { coverage: Coverage }) {
   const real = calls.filter(({ call }) => isReal(call));
-  const among = (effect: string) => new Set(calls.filter(({ call }) => call.effect === effect).map(({ call }) => call.technicalName)).size;
+  const countOf = (effect: string) => new Set(calls.filter(({ call }) => call.effect === effect).map(({ call }) => call.technicalName)).size;
   return (
     <>
       <p>The agent may make these real calls:</p>
@@ -194,7 +194,7 @@ export function RealCalls({ coverage: { simulations, calls } }: { coverage: Cove
         ))}
       </ul>
       <p className="muted">
-        {among("Mocked")} mocked, {among("Denied")} denied. Set a test's mocks in toolMocking, over the API or in files.
+        {countOf("Mocked")} mocked, {countOf("Denied")} denied. Set a test's mocks in toolMocking, over the API or in files.
       </p>
     </>
   );

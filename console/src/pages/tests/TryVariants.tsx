@@ -29,7 +29,7 @@ interface Variant {
   version: string;
   /** The name of a model, "default" with a colon before it, or empty for the agent's own. */
   model: string;
-  /** Numbers as they are typed, or empty for those of the agent's knowledge base chat. */
+  /** Numbers as they are typed, or empty for the values of the agent's knowledge base chat. */
   temperature: string;
   topN: string;
 }

@@ -160,7 +160,7 @@ function Took({ name, value, title }: { name: string; value: string; title?: str
   );
 }
 
-/** The passed runs of a test. The background shows their share: from the color of failed runs to that of passed runs. */
+/** The passed runs of a test. The background shows their share: from the color of failed runs to the color of passed runs. */
 function Result({ cell, label }: { cell: Cell; label: string }) {
   const { counts, conclusion } = cell;
   const run = cell.runs.find(({ status }) => status === "Failed" || status === "Error") ?? cell.runs[0];

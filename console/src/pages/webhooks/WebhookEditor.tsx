@@ -88,12 +88,13 @@ export function WebhookEditor({ webhook, rotate, destroy, onClose }: Props) {
 export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {
   const [secret, setSecret] = useState<string>();
   const { problem, isBusy, attempt } = useAttempt();
+  const replacePrevious = new Date(webhook.previousSecretUntil ?? 0) > new Date();
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const key = String(new FormData(event.currentTarget).get("key")).trim();
     void attempt(async () => {
-      const made = await askAs<{ rotateWebhookSecret: { secret: string } }>({ "X-Api-Key": key }, rotation, { input: { webhookId: webhook.id } });
-      setSecret(made.rotateWebhookSecret.secret);
+      const result = await askAs<{ rotateWebhookSecret: { secret: string } }>({ "X-Api-Key": key }, rotation, { input: { webhookId: webhook.id, replacePrevious } });
+      setSecret(result.rotateWebhookSecret.secret);
     });
   };
   if (secret) return <TheSecret secret={secret} onClose={onClose} />;
@@ -101,6 +102,7 @@ export function RotateSecret({ webhook, onClose }: { webhook: Webhook; onClose: 
     <Dialog title="New secret" onClose={onClose}>
       <form className="stack" onSubmit={submit}>
         <p>For 24 hours messages are signed with both secrets, so that you can update the receiver without losing any.</p>
+        {replacePrevious && <p className="note">The secret before the current one is still valid. It ends now.</p>}
         <Confirmation />
         <Problem text={problem} />
         <div>

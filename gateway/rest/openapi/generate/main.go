@@ -22,7 +22,7 @@ import (
 )
 
 //go:embed rest.md.tmpl
-var text string
+var page string
 
 func main() {
 	if len(os.Args) != 4 {
@@ -64,14 +64,14 @@ func indented(document *openapi3.T) ([]byte, error) {
 }
 
 func reference(document *openapi3.T) ([]byte, error) {
-	page, err := template.New("").Funcs(openapi.Functions(document)).Funcs(template.FuncMap{
+	parsed, err := template.New("").Funcs(openapi.Functions(document)).Funcs(template.FuncMap{
 		"type": typeOf, "cell": cell, "anchor": strings.ToLower, "join": strings.Join,
-	}).Parse(text)
+	}).Parse(page)
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
-	err = page.Execute(&out, struct {
+	err = parsed.Execute(&out, struct {
 		*openapi3.T
 		Chapters []openapi.Chapter
 	}{document, openapi.Chapters(document)})

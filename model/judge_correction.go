@@ -86,7 +86,7 @@ func (m judgeModel) parts() (onGood, onBad, rates []float64) {
 	return m[:judgeCells], m[judgeCells:firstRate], m[firstRate:]
 }
 
-// judgeSearch searches for the most likely model of runs. The first runs are those of the target.
+// judgeSearch searches for the most likely model of runs. The runs of the target are first.
 type judgeSearch struct {
 	runs []judgedRuns
 	// prior is added to the counts of verdicts on good runs, and of verdicts on bad runs.

@@ -134,7 +134,7 @@ func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string 
 // are the changes after it.
 func (c *PromptChange) precedes(rest string, next []*PromptChange) bool {
 	isMidLine := c.Is == "" && (strings.HasSuffix(c.Was, " ") || endsUnspaced(c.Was))
-	isNewLine := rest == "" || strings.Contains("-*+#0123456789", rest[:1])
+	isNewLine := rest == "" || strings.IndexAny(rest, "-*+#0123456789") == 0
 	isReplaced := len(next) == 0 || next[0].At > c.At || next[0].Was != "" && next[0].Is != ""
 	return isMidLine && !isNewLine && isReplaced
 }

@@ -143,9 +143,9 @@ func keyOf(s *Sentence) string { return strings.Join(strings.Fields(s.Text), " "
 // maxPaired bounds the pairs of sentences that pairSentences compares.
 const maxPaired = 40_000
 
-// pairSentences pairs similar sentences, in order. Those between two pairs are paired as well if they replace each other
-// one by one. Other sentences stay alone. If there are too many sentences, all of them stay alone. end is where the
-// added sentences end in their text.
+// pairSentences pairs similar sentences, in order. Those between two pairs are paired as well if they replace each
+// other one by one. Other sentences stay alone. If there are too many sentences, all of them stay alone. end is where
+// the added sentences end in their text.
 func pairSentences(gone, come []Sentence, end int) (changes []SentenceChange) {
 	i, j := 0, 0
 	addTo := func(lastGone, lastCome int) {

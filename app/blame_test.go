@@ -258,7 +258,7 @@ func TestBlameFindsChangesThatAreNeededTogether(t *testing.T) {
 	}
 }
 
-// A prompt of one replaced sentence is empty when only the new sentence is restored, so this step is left out.
+// A sentence in the place of another is one change, so there is nothing to search after both prompts were tried.
 func TestBlameOfAReplacedPromptIsFound(t *testing.T) {
 	t.Parallel()
 	g := openBlame(t)
@@ -269,8 +269,9 @@ func TestBlameOfAReplacedPromptIsFound(t *testing.T) {
 	found := g.awaitBlame(t, key, g.startBlame(t, key, test))
 	require.Equal(t, "Found", str(found.Verdict), str(found.Error))
 	require.Equal(t, "Parking is behind the building.", str(found.Cause[0].Before))
-	require.Nil(t, found.IsOnlyCause)
-	require.Len(t, found.Steps, 3)
+	require.Equal(t, "Parking is in front of it.", str(found.Cause[0].After))
+	require.Equal(t, "Parking is behind the building.", str(found.RestoredPrompt))
+	require.Len(t, found.Steps, 2)
 }
 
 func TestBlameOfAnotherCauseIsNotExplained(t *testing.T) {

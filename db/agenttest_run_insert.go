@@ -38,8 +38,8 @@ func runsOf(execution *model.AgentTestExecution, rows []runRow) ([]*model.AgentT
 		faults.Add("repeats", "make %d runs of all tests, rows and variants, but an execution has at most %d", count,
 			model.MaxRuns)
 	case size > model.MaxRunsValues:
-		faults.Add("repeats", "make runs with %d bytes of row values and starting conversations in total, but an execution has "+
-			"at most %d", size, model.MaxRunsValues)
+		faults.Add("repeats", "make runs with %d bytes of row values and starting conversations in total, but an "+
+			"execution has at most %d", size, model.MaxRunsValues)
 	}
 	runs := []*model.AgentTestRun{}
 	for attempt := int32(1); attempt <= execution.Repeats && len(faults) == 0; attempt++ {

@@ -178,8 +178,16 @@ func (t tenantTx) recordStep(ctx context.Context, search *model.BlameSearch) (is
 	if counted == nil {
 		counted = &model.AgentTestRunCounts{}
 	}
-	search.Record(counted, isCancelled, now())
-	return isCancelled, nil
+	if search.Record(counted, isCancelled, now()); search.Error == nil {
+		return isCancelled, nil
+	}
+	runs := []*model.AgentTestRun{}
+	err = t.db.Select(&runs).Column("error").Where("execution_id = ?", search.ExecutionID).Where("error IS NOT NULL").
+		Limit(1).Scan(ctx)
+	if len(runs) > 0 && runs[0].Error != nil {
+		search.Error = new(*search.Error + ": " + runs[0].Error.Message)
+	}
+	return isCancelled, err
 }
 
 // continueSteps starts the next step of a search, or ends the search with a verdict.

@@ -107,7 +107,8 @@ func (t *Tenant) checkLedger(ctx context.Context, in model.RecordUsageInput, row
 		return nil
 	}
 	retentions := []*model.Retention{}
-	if err := t.db.Select(&retentions).Where("kind = ?", model.RetentionLedger).Scan(ctx); err != nil || len(retentions) == 0 {
+	err := t.db.Select(&retentions).Where("kind = ?", model.RetentionLedger).Scan(ctx)
+	if err != nil || len(retentions) == 0 {
 		return err
 	}
 	return in.KeptFrom(ledgerStart(retentions[0].Days))

@@ -3416,8 +3416,8 @@ type AgentTestBlame {
   "The number of the first message, from 0, that differs between the two runs; null if the conversations are the same."
   partsAt: Int
   """
-  The changes between the two prompts, by sentence, in their order. Empty if the prompts are the same; then something else
-  broke the test, such as a model, a tool or a document.
+  The changes between the two prompts, by sentence, in their order. Empty if the prompts have the same words; then something
+  else broke the test, such as a sub-agent, a model, a tool or a document.
   """
   changes: [PromptChange!]! @listSize(assumedSize: 20)
   "The suspects among the changes, in the order of the prompts. Empty if no change affects what failed."
@@ -3429,7 +3429,8 @@ type AgentTestBlame {
 }
 
 """
-A change of a prompt: a sentence that was removed, added or rewritten. A heading and an item of a list are sentences too.
+A change of a prompt: a sentence that was removed, added, rewritten or moved. ` + "`" + `before` + "`" + ` and ` + "`" + `after` + "`" + ` of a moved sentence are
+the same. A heading and an item of a list are sentences too.
 A difference in white space alone is not a change.
 """
 type PromptChange {
@@ -3489,7 +3490,7 @@ enum BlameStatus {
 enum BlameVerdict {
   "Restoring the changes in ` + "`" + `BlameSearch.cause` + "`" + ` repairs the test, and restoring fewer of them does not."
   Found
-  "The test fails with the whole old prompt too. Something else broke it, such as a model, a tool, a document, or the test itself."
+  "With the whole old prompt, the test fails too, or not clearly less often. The prompt is not the cause, or not alone. Check sub-agents, models, tools, documents and the test, changed since."
   NotExplained
   "The test passes with the failing prompt now."
   NotReproduced
@@ -3500,7 +3501,7 @@ enum BlameVerdict {
 """
 A search for the changes of a prompt that broke a test. Each step is a draft execution of the test with the failing
 prompt, in which some changes are restored: their sentences are as in the old prompt. A removed sentence is restored with
-its heading, if that was removed too. Steps depend on the results of earlier steps, so they run one after the other.
+its heading, if that was removed too. A step is repeated while its runs do not decide whether it repairs the test. Steps depend on the results of earlier steps, so they run one after the other.
 """
 type BlameSearch {
   "The id."
@@ -3547,7 +3548,7 @@ type BlameSearch {
 
 "A step of a search."
 type BlameStep {
-  "The numbers of the changes that are restored: all of them in the first step, none in the second."
+  "The numbers of the changes that are restored. Several steps can restore the same."
   restored: [Int!]! @listSize(assumedSize: 5)
   "The draft execution, which may have been deleted since."
   executionId: ID!
@@ -3557,7 +3558,8 @@ type BlameStep {
   passed: Int
   """
   Whether the restored changes repair the test: significantly more runs pass than with none restored, by Fisher's exact
-  test, and not significantly fewer than with all restored. Null in the first two steps, and while the step is in progress.
+  test with p up to 0.008, and not significantly fewer than with all restored. Steps with the same changes restored count
+  together. Null if they do not decide it, if all changes or none are restored, and while the step is in progress.
   """
   isRepaired: Boolean
 }
@@ -3566,7 +3568,7 @@ type BlameStep {
 input StartBlameInput {
   "The test, which must be red: its newest judged run failed, and an earlier one passed."
   testId: ID!
-  "The runs of each step, 4 to 20. Fewer than four runs cannot decide anything."
+  "The runs of each step, 4 to 20. Four runs cannot decide a step, so steps are repeated."
   repeats: Int! = 5 @bounds(min: 4, max: 20)
 }
 

@@ -42,7 +42,12 @@ func (b *AgentTestBlame) Estimate(repeats int32) (*BlameEstimate, error) {
 		return nil, err
 	}
 	most := maxSteps(len(b.Changes))
-	e := &BlameEstimate{Runs: min(usualSteps, most) * repeats, RunsAtMost: most * repeats}
+	// A single change takes two steps: with it, and without it.
+	usual := int32(min(usualSteps, 2*len(b.Changes)))
+	if repeats == minBlameRepeats {
+		usual += usual / 2 // the step with all changes restored and the one with the suspect are repeated
+	}
+	e := &BlameEstimate{Runs: usual * repeats, RunsAtMost: most * repeats}
 	if b.RunCredits != nil {
 		e.Credits, e.CreditsAtMost = new(*b.RunCredits*Credits(e.Runs)), new(*b.RunCredits*Credits(e.RunsAtMost))
 	}
@@ -59,6 +64,8 @@ type PromptChange struct {
 	Was string `json:"was,omitempty"`
 	Is  string `json:"is,omitempty"`
 	At  int    `json:"at"`
+	// MovedTo is where Is begins if the sentence was moved. At is then where Was would be.
+	MovedTo *int `json:"movedTo,omitempty"`
 	// BeginsLine is set if Was begins a line of the good prompt.
 	BeginsLine   bool          `json:"beginsLine,omitempty"`
 	BeforePieces []PromptPiece `json:"beforePieces"`
@@ -92,38 +99,106 @@ func sentenceOf(text string) *string {
 // RestorePrompt returns the bad prompt with some changes restored, by their numbers. It restores removed sentences with
 // their heading, if that was removed too. All changes together give the good prompt, except for white space.
 func RestorePrompt(bad string, changes []*PromptChange, numbers []int32) string {
-	var text strings.Builder
-	at := 0
+	text, at, isJoined, isCut := "", 0, false, false
+	changes = splitMoved(changes)
 	numbers = withHeadings(changes, numbers)
 	keep := func(end int) {
 		if at < end {
-			text.WriteString(missingBreak(text.String(), bad[:at]))
-			text.WriteString(bad[at:end])
+			text = separate(text, bad, at, isJoined) + bad[at:end]
+			isJoined = false
 		}
 		at = end
 	}
-	for _, c := range onOwnLines(bad, changes) {
+	placed := onOwnLines(bad, changes)
+	for i, c := range placed {
+		if at < c.At {
+			isCut = false
+		}
 		keep(c.At)
 		if !slices.Contains(numbers, c.Number) {
 			keep(c.At + len(c.Is))
+			isCut = c.Is == ""
 			continue
 		}
 		at += len(c.Is)
-		written := text.String()
-		gap := " "
-		switch last, _ := utf8.DecodeLastRuneInString(written); {
-		case c.BeginsLine:
-			gap = "\n"
-		case strings.ContainsRune("。！？｡", last):
-			gap = "" // Chinese and Japanese have no blanks between sentences
-		}
-		if c.Was != "" && written != "" && !endsWith(written, gap) {
-			text.WriteString(gap)
-		}
-		text.WriteString(c.Was)
+		text = c.appendTo(text, isCut)
+		isInPlace := slices.Contains(changes, c) // onOwnLines did not move it
+		isJoined = isInPlace && c.precedes(bad[at:], placed[i+1:])
+		isCut = false
 	}
 	keep(len(bad))
-	return text.String()
+	return text
+}
+
+// precedes reports whether the sentence was removed from the line of the text that follows it in the bad prompt. next
+// are the changes after it.
+func (c *PromptChange) precedes(rest string, next []*PromptChange) bool {
+	isMidLine := c.Is == "" && (strings.HasSuffix(c.Was, " ") || endsUnspaced(c.Was))
+	isNewLine := rest == "" || strings.IndexAny(rest, "-*+#0123456789") == 0
+	isReplaced := len(next) == 0 || next[0].At > c.At || next[0].Was != "" && next[0].Is != ""
+	return isMidLine && !isNewLine && isReplaced
+}
+
+// separate returns a text with the white space that parts it from the rest of the bad prompt at a position. isJoined is
+// set if both are in one line.
+func separate(text, bad string, at int, isJoined bool) string {
+	if gap := missingBreak(text, bad[:at]); gap != "" && !isJoined {
+		return strings.TrimRight(text, " \t") + gap
+	}
+	isGlued := text != "" && !strings.ContainsAny(text[len(text)-1:], " \t\r\n") && !endsUnspaced(text)
+	if isGlued && strings.HasSuffix(bad[:at], " ") {
+		return text + " "
+	}
+	return text
+}
+
+// endsUnspaced reports whether a text ends with a mark of Chinese or Japanese, which have no blanks between sentences.
+func endsUnspaced(text string) bool {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	return strings.ContainsRune("。！？｡", last)
+}
+
+// splitMoved returns moved sentences as a removed and an added one with the same number.
+func splitMoved(changes []*PromptChange) []*PromptChange {
+	var split, added []*PromptChange
+	for _, c := range changes {
+		if c.MovedTo != nil {
+			added = append(added, &PromptChange{Number: c.Number, Is: c.Is, At: *c.MovedTo})
+			c = new(*c)
+			c.Is = ""
+		}
+		split = append(split, c)
+	}
+	split = append(split, added...)
+	slices.SortStableFunc(split, func(a, b *PromptChange) int { return cmp.Compare(a.At, b.At) })
+	return split
+}
+
+// appendTo appends the sentence in the good prompt to a text. isCut is set if the sentence before it is missing, too.
+func (c *PromptChange) appendTo(text string, isCut bool) string {
+	before := strings.TrimRight(text, " \t\r\n")
+	switch {
+	case text == "":
+		return c.Was
+	case c.Was == "" && before == strings.TrimRight(text, " \t"):
+		return before + c.Is[len(strings.TrimRight(c.Is, " \t\r\n")):]
+	case c.Was == "":
+		return text
+	}
+	gap := " "
+	if endsUnspaced(before) {
+		gap = ""
+	}
+	endsLine := strings.HasSuffix(text, "\n")
+	switch {
+	case c.BeginsLine && !endsLine:
+		return strings.TrimRight(text, " \t") + "\n" + c.Was
+	case c.Is == "" && !c.BeginsLine && !isCut && endsLine && before != "":
+		return before + gap + strings.TrimRight(c.Was, " \t\r\n") + text[len(before):] // it ended the line
+	case endsLine || c.BeginsLine || len(before) < len(text):
+		gap = ""
+	}
+	return text + gap + c.Was
 }
 
 // onOwnLines moves removed lines that RestorePrompt would insert within a line or a section of the bad prompt. It moves
@@ -135,7 +210,7 @@ func onOwnLines(bad string, changes []*PromptChange) []*PromptChange {
 		if c.Is == "" && c.BeginsLine && (c.At != from || c.headingLevel() > 0) {
 			from, place = c.At, c.placeIn(bad, changes[i+1:])
 		}
-		if c.Is == "" && c.At == from {
+		if c.Is == "" && c.At == from && c.At != place {
 			c = new(*c)
 			c.At = place
 		}
@@ -203,17 +278,15 @@ func beginsLine(text string, at int) bool {
 // missingBreak returns the line feeds to append to a text, so that it ends with a line feed or an empty line if like
 // does.
 func missingBreak(text, like string) string {
+	if like == "" {
+		like = "\n"
+	}
 	for _, end := range []string{"\n\n", "\n"} {
 		if text != "" && strings.HasSuffix(like, end) {
 			return end[min(len(end), len(text)-len(strings.TrimRight(text, "\n"))):]
 		}
 	}
 	return ""
-}
-
-// endsWith reports whether a text ends with a line feed or, if the gap is a blank, with any white space.
-func endsWith(text, gap string) bool {
-	return strings.HasSuffix(text, "\n") || gap == " " && strings.TrimRight(text, " \t") != text
 }
 
 // bySuspicion returns the numbers of the changes, the most suspicious first.

@@ -33,25 +33,33 @@ func (s *BlameSearch) run(t *testing.T, repairs func(restored []int32) bool) Bla
 	return s.runWith(t, badPrompt, repairs)
 }
 
-// runWith runs a search of a failing prompt to its end.
+// runWith runs a search of a failing prompt to its end, in which no step is repeated.
 func (s *BlameSearch) runWith(t *testing.T, bad string, repairs func(restored []int32) bool) BlameVerdict {
 	t.Helper()
 	seen := map[string]bool{}
+	return s.runCounted(t, bad, func(restored []int32) int32 {
+		require.False(t, seen[fmt.Sprint(restored)], "no step is repeated")
+		seen[fmt.Sprint(restored)] = true
+		if repairs(restored) {
+			return s.Repeats
+		}
+		return 0
+	})
+}
+
+// runCounted runs a search of a failing prompt to its end. passed decides how many runs of a step pass.
+func (s *BlameSearch) runCounted(t *testing.T, bad string, passed func(restored []int32) int32) BlameVerdict {
+	t.Helper()
 	for {
 		restored, verdict := s.Next(bad)
 		if verdict != nil {
 			return *verdict
 		}
 		require.True(t, slices.IsSorted(restored))
-		require.False(t, seen[fmt.Sprint(restored)], "no step is repeated")
-		seen[fmt.Sprint(restored)] = true
 		s.Steps = append(s.Steps, &BlameStep{Restored: restored})
 		require.LessOrEqual(t, len(s.Steps), int(maxSteps(len(s.Changes))))
-		counts := &AgentTestRunCounts{Failed: s.Repeats}
-		if repairs(restored) {
-			counts = &AgentTestRunCounts{Passed: s.Repeats}
-		}
-		s.Record(counts, false, time.Now())
+		n := passed(restored)
+		s.Record(&AgentTestRunCounts{Passed: n, Failed: s.Repeats - n}, false, time.Now())
 	}
 }
 
@@ -138,16 +146,17 @@ func TestSearchReportsWhyNoCauseIsFound(t *testing.T) {
 	require.Len(t, many.Steps, maxBlameSteps)
 	require.True(t, len(many.CauseNumbers) == 0 || containsAll(many.CauseNumbers, needed...))
 
-	// A flaky test: the old prompt is not clearly better.
-	flaky := searchOf(2, 1)
-	for _, passed := range []int32{4, 2} {
-		restored, verdict := flaky.Next(badPrompt)
-		require.Nil(t, verdict)
-		flaky.Steps = append(flaky.Steps, &BlameStep{Restored: restored})
-		flaky.Record(&AgentTestRunCounts{Passed: passed, Failed: 5 - passed}, false, time.Now())
+	// A flaky test: the old prompt is not clearly better, so both prompts are tried again.
+	for whole, verdict := range map[int32]BlameVerdict{4: BlameVerdictUndecided, 2: BlameVerdictNotExplained} {
+		flaky := searchOf(2, 1)
+		require.Equal(t, verdict, flaky.runCounted(t, badPrompt, func(restored []int32) int32 {
+			if len(restored) == 0 {
+				return whole - 1
+			}
+			return whole
+		}))
+		require.Len(t, flaky.Steps, 2*maxTries)
 	}
-	_, verdict := flaky.Next(badPrompt)
-	require.Equal(t, BlameVerdictUndecided, *verdict)
 
 	lost := searchOf(2)
 	restored, _ := lost.Next(badPrompt)
@@ -163,16 +172,25 @@ func TestRestoringChangesKeepsLines(t *testing.T) {
 	changes := []*PromptChange{
 		{Number: 1, Was: "\n# Way\n"[1:], At: len(bad), BeginsLine: true},
 		{Number: 2, Was: "- Park here.\n", At: len(bad), BeginsLine: true},
-		{Number: 3, Was: "Then wait. ", At: len(bad)},
+		{Number: 3, Was: "Then wait. ", At: len(bad), BeginsLine: true},
 	}
 	require.Equal(t, bad, RestorePrompt(bad, changes, nil))
 	require.Equal(t, "You are Robin.\n- Park here.\n", RestorePrompt(bad, changes, []int32{2}))
-	require.Equal(t, "You are Robin. Then wait. ", RestorePrompt(bad, changes, []int32{3}))
+	require.Equal(t, "You are Robin.\nThen wait. ", RestorePrompt(bad, changes, []int32{3}))
 	require.Equal(t, "You are Robin.\n# Way\n- Park here.\nThen wait. ", RestorePrompt(bad, changes, []int32{1, 2, 3}))
 	rewritten := []*PromptChange{{Number: 1, Was: "Be kind.", Is: "Be quick.\n", At: 0, BeginsLine: true}}
 	require.Equal(t, "Be kind.\n- Next", RestorePrompt("Be quick.\n- Next", rewritten, []int32{1}))
 	japanese := []*PromptChange{{Number: 1, Was: "駐車場は裏です。", At: len("九時に開店。")}}
 	require.Equal(t, "九時に開店。駐車場は裏です。予約は不要。", RestorePrompt("九時に開店。予約は不要。", japanese, []int32{1}))
+}
+
+func TestRestoredSentencesAreNotGluedToOthers(t *testing.T) {
+	t.Parallel()
+	first := []*PromptChange{{Number: 1, Was: "Now. ", BeginsLine: true}}
+	require.Equal(t, "Now.\n- Park here.", RestorePrompt("- Park here.", first, []int32{1}))
+	require.Equal(t, "Now. Park here.", RestorePrompt("Park here.", first, []int32{1}))
+	last := []*PromptChange{{Number: 1, Was: "Then wait.", At: 6}, {Number: 2, Is: "Park here.", At: 6}}
+	require.Equal(t, "Call. Then wait. Park here.", RestorePrompt("Call. Park here.", last, []int32{1}))
 }
 
 // A removed line never goes inside a line of the failing prompt.
@@ -191,15 +209,15 @@ func TestRestoredLinesLeaveOtherLinesWhole(t *testing.T) {
 	}
 	line := "# First\nCall, and end. Book nothing. Ask nothing.\n\n"
 	require.Equal(t, bad, RestorePrompt(bad, changes, nil))
-	require.Equal(t, line+"- Park here. \n\n# Booking\nAsk.", RestorePrompt(bad, changes, []int32{3}))
+	require.Equal(t, line+"- Park here.\n\n# Booking\nAsk.", RestorePrompt(bad, changes, []int32{3}))
 	require.Equal(t, line+"# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, changes, []int32{2, 3, 4}))
 	require.Equal(t, "# First\nCall, and end. Now. Book nothing. Ask nothing.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, changes, []int32{1}))
-	require.Equal(t, "# First\nCall, and end. Now. \n# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
+	require.Equal(t, "# First\nCall, and end. Now.\n\n# Way\n- Park here. Then wait.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, changes, []int32{1, 2, 3, 4, 5, 6}))
 	joined := []*PromptChange{{Number: 1, Was: "- Park here.\n", At: at, BeginsLine: true}}
-	require.Equal(t, "# First\nCall, and end. \n- Park here.\nBook nothing. Ask nothing.\n\n# Booking\nAsk.",
+	require.Equal(t, "# First\nCall, and end.\n- Park here.\nBook nothing. Ask nothing.\n\n# Booking\nAsk.",
 		RestorePrompt(bad, joined, []int32{1}), "the next sentence followed it in the good prompt too")
 }
 
@@ -231,4 +249,41 @@ func TestRemovedHeadingsAreRestoredWithTheirSentences(t *testing.T) {
 		{Number: 2, Was: "- Park here.", At: len(last), BeginsLine: true, Section: new("Way")},
 	}
 	require.Equal(t, last+"\n# Way\n- Park here.", RestorePrompt(last, atEnd, []int32{2}))
+}
+
+// The runs of a flaky agent rarely accuse a change that does not matter, and reliable agents need no more steps.
+func TestSearchRarelyAccusesInnocentChanges(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, rates := range [][2]float64{{1, 0}, {.9, .1}, {.8, 0}, {.7, .1}, {.6, 0}} {
+		for _, size := range [][2]int{{2, 1}, {7, 1}, {30, 1}, {7, 2}} {
+			found, wrong := 0, 0
+			for range 200 {
+				cause := []int32{}
+				for _, n := range random.Perm(size[0])[:size[1]] {
+					cause = append(cause, int32(n+1))
+				}
+				s := searchOf(size[0], cause[0])
+				verdict := s.runCounted(t, badPrompt, func(restored []int32) (passed int32) {
+					rate := rates[1]
+					if containsAll(restored, cause...) {
+						rate = rates[0]
+					}
+					for range s.Repeats {
+						if random.Float64() < rate {
+							passed++
+						}
+					}
+					return passed
+				})
+				if verdict == BlameVerdictFound {
+					found++
+				}
+				if verdict == BlameVerdictFound && !containsAll(cause, s.CauseNumbers...) {
+					wrong++
+				}
+			}
+			require.LessOrEqual(t, 20*wrong, max(found, 40), "%v %v", rates, size)
+		}
+	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Bounds of searches.
 const (
-	// minBlameRepeats is the fewest runs of a step with which Fisher's exact test can show a difference.
+	// minBlameRepeats is one less than the fewest runs of a step that can decide it.
 	minBlameRepeats = 4
 	// MaxBlameChanges is the largest number of changes that a search examines.
 	MaxBlameChanges = 200
@@ -17,7 +17,12 @@ const (
 	// usualSteps is the number of steps of a search whose first suspect is the cause. They try the old prompt, the new
 	// one, the new one with the suspect restored, and the old one without the suspect.
 	usualSteps = 4
+	// maxTries is how often a search repeats the steps with all changes restored and with none before it gives up.
+	maxTries = 4
 )
+
+// OtherCauses are what can break a test besides the agent's prompt.
+const OtherCauses = "sub-agents, models, tools, documents and the test"
 
 // BlameSearch is a search for the changes of a prompt that broke a test.
 type BlameSearch struct {
@@ -60,7 +65,8 @@ type BlameStep struct {
 	// Judged and Passed count the runs. They are nil while the step is in progress.
 	Judged *int32 `json:"judged,omitempty"`
 	Passed *int32 `json:"passed,omitempty"`
-	// IsRepaired is nil in the first two steps, and while the step is in progress.
+	// IsRepaired takes all steps with the same changes into account. It is nil if they restore all changes or none, if
+	// they do not decide it, and while the step is in progress.
 	IsRepaired *bool `json:"isRepaired,omitempty"`
 }
 
@@ -87,10 +93,8 @@ func (s *BlameSearch) Cause() []*PromptChange {
 		func(c *PromptChange) bool { return !slices.Contains(s.CauseNumbers, c.Number) })
 }
 
-// maxSteps bounds the steps of a search: it never repeats a step, and n changes have 2^n subsets.
-func maxSteps(changes int) int32 {
-	return int32(min(1<<min(changes, 10), maxBlameSteps))
-}
+// maxSteps bounds the steps of a search.
+func maxSteps(changes int) int32 { return int32(min(2*maxTries*changes, maxBlameSteps)) }
 
 // NewBlameSearch returns a search for the cause of the failure. blame is nil if the test is not red. It returns
 // BAD_INPUT when repeats are out of bounds, and UNPROCESSABLE when there is nothing to search.
@@ -105,7 +109,7 @@ func NewBlameSearch(in StartBlameInput, blame *AgentTestBlame, now time.Time) (*
 			"one passed")
 	case len(blame.Changes) == 0:
 		faults.Add("testId", "names a test whose prompt did not change between the run that passed and the one that "+
-			"failed; look for changes of models, tools and documents")
+			"failed; check "+OtherCauses+", changed since")
 	case len(blame.Changes) > MaxBlameChanges:
 		faults.Add("testId", "names a test with %d changes between its prompts, but a search can examine at most %d",
 			len(blame.Changes), MaxBlameChanges)
@@ -138,8 +142,10 @@ func (s *BlameSearch) Record(counts *AgentTestRunCounts, isCancelled bool, now t
 		s.End(BlameStatusCancelled, now)
 	case *step.Judged == 0:
 		s.Fail("no run of the last step was judged: read its execution "+step.ExecutionID, now)
-	case len(s.Steps) > 2:
-		step.IsRepaired = new(s.repairs(step))
+	case len(step.Restored) > 0 && len(step.Restored) < len(s.Changes):
+		if isRepaired, isKnown := s.repairs(s.sum(step.Restored)); isKnown {
+			step.IsRepaired = &isRepaired
+		}
 	}
 }
 

@@ -56,7 +56,7 @@ func (r *AgentTestRun) passesWith(answers map[string]*bool) *bool {
 
 // CorrectRates returns the corrected pass rate of each target that has one, by the id of the execution. counts counts
 // the verdicts in the targets and in the executions with labeled runs. labelled has the verdicts that people labeled
-// from the queue. All are on the same agent. Once ctx has ended, rates are missing: one can take tens of milliseconds.
+// from the queue. All are on the same agent. Once ctx has ended, rates are missing: one can take milliseconds.
 func CorrectRates(ctx context.Context, targets []string, counts []*VerdictCounts,
 	labelled []LabelledVerdict) map[string]*CorrectedPassRate {
 	rates := map[string]*CorrectedPassRate{}
@@ -130,7 +130,6 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 		} else {
 			its.failed[kind]++
 		}
-		its.unlabeled[kind]--
 		corrected.LabelledRuns++
 	}
 	if corrected.Labels < minCorrecting || corrected.LabelledRuns == 0 {
@@ -141,9 +140,10 @@ func correctedBy(target string, judge judgeKey, counts []*VerdictCounts,
 			runsOf(c.ExecutionID).unlabeled[kindOfVerdict(c.Status, c.IsDoubtful)] += float64(c.Runs)
 		}
 	}
-	for i := range runs { // executions can change between the reads
-		for kind := range judgeCells {
-			runs[i].unlabeled[kind] = max(0, runs[i].unlabeled[kind])
+	for _, run := range labeledRuns {
+		if i, known := indexes[run.ExecutionID]; known && conversations[run.ConversationID()] {
+			unlabeled := &runs[i].unlabeled[kindOfVerdict(run.Status, run.IsDoubtful)]
+			*unlabeled = max(0, *unlabeled-1) // executions can change between the reads
 		}
 	}
 	rate, interval := correctedRate(runs)

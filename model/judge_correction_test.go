@@ -46,26 +46,27 @@ var simulatedJudges = []simulatedJudge{
 	{"never errs", func(*rand.Rand, float64) (float64, float64) { return 0, 0 }, 1},
 }
 
-// labelling is how many of 400 runs are labeled in the execution, and in each of four earlier ones.
+// labelling is how many of 400 runs are labeled in the execution, and in each of some earlier ones.
 type labelling struct {
-	name          string
-	here, earlier int
+	name                      string
+	here, earlier, executions int
 }
 
 var labellings = []labelling{
-	{"100 in the execution", 100, 0},
-	{"20 in the execution, 20 in each of 4 earlier ones", 20, 20},
-	{"25 in each of 4 earlier ones", 0, 25},
+	{"100 in the execution", 100, 0, 4},
+	{"20 in the execution, 20 in each of 4 earlier ones", 20, 20, 4},
+	{"25 in each of 4 earlier ones", 0, 25, 4},
+	{"1 in each of 100 earlier ones", 0, 1, 100},
 }
 
-const simulatedRuns, simulatedEarlier = 400, 4
+const simulatedRuns = 400
 
 // simulate draws the runs of the executions, the first with the rate p. The queue takes two thirds of the labeled runs
 // from doubtful ones, as long as there are any. For the first execution, it also returns how many runs are labeled
 // and, for a judge with one vote, how many of these are good.
 func (m labelling) simulate(r *rand.Rand, judge simulatedJudge, p float64) (runs []judgedRuns, good, labelled int32) {
 	onGood, onBad := judge.errs(r, p)
-	for i := range 1 + simulatedEarlier {
+	for i := range 1 + m.executions {
 		rate, n := p, m.here
 		if i > 0 {
 			rate, n = 0.5+0.45*r.Float64(), m.earlier
@@ -222,6 +223,29 @@ func TestCorrectedRateCoversTheTruth(t *testing.T) {
 	}
 	if *showSimulation {
 		_, _ = os.Stdout.WriteString(table.String())
+	}
+}
+
+// The search finds the same model from different starts, even if few of many runs are labeled.
+func TestSearchFindsTheMostLikelyModel(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(8, 9))
+	for range 20 {
+		runs, _, _ := labelling{here: 1, earlier: 1, executions: 20}.simulate(r, simulatedJudges[4], 0.8)
+		for i := range runs {
+			for g := range judgeCells {
+				runs[i].unlabeled[g] *= 10
+			}
+		}
+		search, labeled := searchIn(grouped(runs))
+		require.InDelta(t, 21, labeled, 0)
+		most, rate := search.climb(), search.model()[firstRate]
+		search, _ = searchIn(grouped(runs))
+		for i := range search.at {
+			search.at[i] += 0.5 * r.Float64()
+		}
+		require.InDelta(t, most, search.climb(), 1e-3)
+		require.InDelta(t, rate, search.model()[firstRate], 0.01)
 	}
 }
 

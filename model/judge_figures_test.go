@@ -204,6 +204,17 @@ func TestRatesIncludeRunsWithoutAJudge(t *testing.T) {
 	require.Equal(t, own, rates["again"])
 	twice := append(judgedAgain(labelled[:19], "again"), labelled[:19]...)
 	require.Empty(t, CorrectRates(t.Context(), []string{"own"}, counts, twice))
+
+	// In the next execution, the judge judged one more conversation, which has an error in the first one.
+	only := judgedAgain(labelled[:1], "more")
+	only[0].Run.RejudgeOfID = new("one more")
+	rates = CorrectRates(t.Context(), []string{"own"},
+		append(counts, count("more", &judge, AgentTestRunStatusPassed, 1)), append(only, labelled...))
+	more := append(append(only, judgedAgain(labelled, "more")...), labelled...)
+	counts = append(counts, count("more", &judge, AgentTestRunStatusPassed, 21),
+		count("more", &judge, AgentTestRunStatusFailed, 20))
+	require.Equal(t, rates["own"], CorrectRates(t.Context(), []string{"own"}, counts, more)["own"])
+
 	require.Equal(t, int32(40), FiguresOf(again)[0].Labels)
 	require.Equal(t, CountedShare{5, 20}, FiguresOf(again)[0].FalsePasses)
 }

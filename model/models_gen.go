@@ -1708,7 +1708,7 @@ type StartAgentTestExecutionPayload struct {
 type StartBlameInput struct {
 	// The test, which must be red: its newest judged run failed, and an earlier one passed.
 	TestID string `json:"testId"`
-	// The runs of each step, 4 to 20. Fewer than four runs cannot decide anything.
+	// The runs of each step, 4 to 20. Four runs cannot decide a step, so steps are repeated.
 	Repeats int32 `json:"repeats"`
 }
 
@@ -3203,7 +3203,7 @@ type BlameVerdict string
 const (
 	// Restoring the changes in `BlameSearch.cause` repairs the test, and restoring fewer of them does not.
 	BlameVerdictFound BlameVerdict = "Found"
-	// The test fails with the whole old prompt too. Something else broke it, such as a model, a tool, a document, or the test itself.
+	// With the whole old prompt, the test fails too, or not clearly less often. The prompt is not the cause, or not alone. Check sub-agents, models, tools, documents and the test, changed since.
 	BlameVerdictNotExplained BlameVerdict = "NotExplained"
 	// The test passes with the failing prompt now.
 	BlameVerdictNotReproduced BlameVerdict = "NotReproduced"

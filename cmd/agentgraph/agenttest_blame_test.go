@@ -44,9 +44,9 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 	for _, part := range []string{
 		"Last passed with prompt version 2, failed with version 3: 4 changes\n",
 		"[1] lost in \"Getting here\":\n  - - Cars park free of charge behind the building.\n",
-		"  looked for: “behind the building”\n", "Then, run_", "Now, run_",
+		"  looked for: “behind the building”\n", "Passed, run_", "Failed, run_",
 		" My instructions say: “Cars park free of charge behind the building.”",
-		"A search takes 20 runs if a suspect is the cause, otherwise up to 80. Price: ", " credits, at most ",
+		"A search takes 20 runs if a suspect is the cause, otherwise up to 100. Price: ", " credits, at most ",
 		"Search for the cause with --yes\n",
 	} {
 		require.Contains(t, asked.out, part)
@@ -56,7 +56,8 @@ func TestBlameNamesTheLostSentence(t *testing.T) {
 	require.Zero(t, found.code, found.log)
 	for _, part := range []string{
 		"Step 1, restored everything: 4 of 4 passed\n", "Step 2, restored nothing: 0 of 4 passed\n",
-		"Step 3, restored [1]: 4 of 4 passed\n", "Step 4, restored everything except [1]: 0 of 4 passed\n",
+		"A search takes 24 runs if", "Step 3, restored everything: 4 of 4 passed\n",
+		"Step 4, restored [1]: 4 of 4 passed\n", "Step 6, restored everything except [1]: 0 of 4 passed\n",
 		"Found: restoring one change repairs the test; no other change does\n[1] lost",
 	} {
 		require.Contains(t, found.out, part)
@@ -204,5 +205,8 @@ func TestBlameNamesTheTestIfThePromptDidNotChange(t *testing.T) {
 	}`, map[string]any{"id": test, "criterion": fails}, nil)
 	require.Equal(t, 1, b.test(t, "run", "--test", test).code)
 	require.Contains(t, b.test(t, "blame", test).out,
-		"The prompt did not change. Look for changes of the test, sub-agents, models, tools and documents.\n")
+		"The words of the prompt did not change. Check sub-agents, models, tools, documents and the test, changed "+
+			"since.\n")
+	searched := b.test(t, "blame", test, "--yes")
+	require.Equal(t, 1, searched.code)
 }

@@ -76,4 +76,7 @@ func TestLabelsAreFilesAndGate(t *testing.T) {
 	require.Regexp(t, `Corrected for the judge's errors: [45]\S* % \[\d+–\d+ %\], by 20 labels of people`, o.out)
 	require.Regexp(t, `the corrected pass rate is \S+ %, below 90 %`, o.out)
 	require.Zero(t, b.test(t, gate...).code, "the judge passes all runs")
+	o = b.test(t, append(gate[:len(gate)-1], "0.2", "--corrected")...)
+	require.Zero(t, o.code, "%s%s", o.out, o.log)
+	require.Regexp(t, `Passed: the corrected pass rate is \S+ %, at least 20 %`, o.out, "although all runs passed")
 }

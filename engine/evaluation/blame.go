@@ -170,8 +170,11 @@ func changeOf(ctx context.Context, s read.SentenceChange, n needs, whole needed)
 		c.Section = &section
 	}
 	before, after := strings.TrimSpace(c.Was), strings.TrimSpace(c.Is)
+	if s.IsMoved {
+		c.MovedTo = &s.After.At
+	}
 	gone, come := []read.Span{{End: len(before)}}, []read.Span{{End: len(after)}}
-	if before != "" && after != "" {
+	if before != "" && after != "" && read.IsSimilar(before, after) {
 		gone, come = read.CompareWords(before, after)
 	}
 	inBefore, inAfter := n.findIn(ctx, before), n.findIn(ctx, after)
@@ -181,6 +184,9 @@ func changeOf(ctx context.Context, s read.SentenceChange, n needs, whole needed)
 		c.Needed = append(c.Needed, before[span.Start:span.End])
 	}
 	c.Needed = model.Unique(c.Needed)
+	if s.IsMoved {
+		inAfter = n.findIn(ctx, "")
+	}
 	c.Suspicion = n.suspicion(inBefore, inAfter, whole)
 	return c
 }

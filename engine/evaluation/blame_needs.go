@@ -81,8 +81,13 @@ func needsOf(good, bad *model.AgentTestRun) needs {
 	return n
 }
 
-// addCheck adds the texts of a check or, if it has none, its words.
+// addCheck adds the texts of a check or, if it has none, its words. A check with placeholders is read as it was filled
+// in the run.
 func (n *needs) addCheck(result *model.CheckResult, quotes []model.Evidence) {
+	if result.Filled != "" {
+		n.addCriterion(result.Filled, quotes)
+		return
+	}
 	e, before := &result.Check.Expect, len(n.texts)
 	for _, s := range []*model.SaidExpectation{e.Says, e.NeverSays} {
 		if s != nil {

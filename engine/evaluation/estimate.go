@@ -34,12 +34,13 @@ func (v *Evaluator) EstimateOfExecution(ctx context.Context, t *db.Tenant,
 	return v.estimate(in, measured, credits), nil
 }
 
-// estimate weights each test by its rows. Tests without a run count like the mean of the others. The cost of judging
-// grows with the votes. Reviews of contacts in the last runs count only if the server still makes them.
+// estimate weights each test by its rows. Tests without a run count like the mean of the others. The time is at least
+// that of the longest run. The cost of judging grows with the votes. Reviews of contacts in the last runs count only if
+// the server still makes them.
 func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.MeasuredTest,
 	credits map[string]model.Credits) *model.AgentTestExecutionEstimate {
 	var rows, timed, priced int32
-	var millis int64
+	var millis, longest int64
 	var spent, reviews model.Credits
 	votes := model.Credits(1)
 	if in.Votes != nil {
@@ -47,8 +48,9 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 	}
 	for _, test := range tests {
 		rows += test.Rows
-		if test.LastRun.DurationMs != nil {
-			timed, millis = timed+test.Rows, millis+int64(test.Rows)*int64(*test.LastRun.DurationMs)
+		if took := test.LastRun.DurationMs; took != nil {
+			timed, millis = timed+test.Rows, millis+int64(test.Rows)*int64(*took)
+			longest = max(longest, int64(*took))
 		}
 		if cost, ok := credits[test.LastRun.ID]; ok {
 			if held := test.LastRun.Held; held != nil && held.IsMeasured {
@@ -66,8 +68,8 @@ func (v *Evaluator) estimate(in model.StartAgentTestExecutionInput, tests []*db.
 		NoticedFalls: noticedFalls(in.Repeats, in.StopRepeating, max(1, len(in.Variants)-1)),
 	}
 	if timed > 0 {
-		each := float64(millis) / float64(timed) / 1000
-		e.Seconds = new(each * float64(e.Runs) / float64(min(max(1, in.Concurrency), max(1, e.Runs))))
+		all := float64(millis) / float64(timed) * float64(e.Runs)
+		e.Seconds = new(max(float64(longest), all/float64(max(1, in.Concurrency))) / 1000)
 	}
 	ofAll := func(sum model.Credits) *model.Credits {
 		return new(sum * model.Credits(e.Runs) / model.Credits(priced))

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,8 +21,10 @@ type Sentence struct {
 // SentenceChange is a sentence that differs between two texts. An added one has no Before, and a removed one no After.
 type SentenceChange struct {
 	Before, After *Sentence
-	// At is where After begins or, if there is none, where Before would be in the second text, in bytes.
-	At int
+	// At is where After begins or, if there is none, where Before would be in the second text, in bytes. It is also where
+	// Before would be if IsMoved is set: then both are the same sentence at different places.
+	At      int
+	IsMoved bool
 }
 
 // SplitSentences splits a text into its sentences. Joined, they are the text.
@@ -87,7 +90,8 @@ func afterBlank(text string, at int, lineEnds string) int {
 }
 
 // CompareSentences returns the sentences that differ between two texts, in their order. White space does not count. A
-// removed and an added sentence at the same place are one change if they share half of their words.
+// removed and an added sentence at the same place are one change if they share half of their words, or if nothing else
+// changed there. A sentence that was moved is one change as well.
 func CompareSentences(before, after string) []SentenceChange {
 	one, other := SplitSentences(before), SplitSentences(after)
 	ones, others := keysOf(one), keysOf(other)
@@ -102,55 +106,89 @@ func CompareSentences(before, after string) []SentenceChange {
 		changes = append(changes, pairSentences(one[i:m[0]], other[j:m[1]], end)...)
 		i, j = m[0]+1, m[1]+1
 	}
-	return changes
+	return joinMoved(changes)
+}
+
+// joinMoved makes one change of a removed and an added sentence with the same text.
+func joinMoved(changes []SentenceChange) []SentenceChange {
+	added := map[string][]*Sentence{}
+	for _, c := range changes {
+		if c.Before == nil {
+			added[keyOf(c.After)] = append(added[keyOf(c.After)], c.After)
+		}
+	}
+	isJoined := map[*Sentence]bool{}
+	for i, c := range changes {
+		if c.After != nil {
+			continue
+		}
+		if places := added[keyOf(c.Before)]; len(places) > 0 {
+			changes[i].After, changes[i].IsMoved, isJoined[places[0]] = places[0], true, true
+			added[keyOf(c.Before)] = places[1:]
+		}
+	}
+	return slices.DeleteFunc(changes, func(c SentenceChange) bool { return c.Before == nil && isJoined[c.After] })
 }
 
 func keysOf(sentences []Sentence) []string {
 	keys := make([]string, len(sentences))
 	for i, s := range sentences {
-		keys[i] = strings.Join(strings.Fields(s.Text), " ")
+		keys[i] = keyOf(&s)
 	}
 	return keys
 }
 
+func keyOf(s *Sentence) string { return strings.Join(strings.Fields(s.Text), " ") }
+
 // maxPaired bounds the pairs of sentences that pairSentences compares.
 const maxPaired = 40_000
 
-// pairSentences pairs similar sentences, in order. A sentence without a counterpart stays alone. If there are too many
-// sentences, all of them stay alone. end is where the added sentences end in their text.
+// pairSentences pairs similar sentences, in order. Those between two pairs are paired as well if they replace each
+// other one by one. Other sentences stay alone. If there are too many sentences, all of them stay alone. end is where
+// the added sentences end in their text.
 func pairSentences(gone, come []Sentence, end int) (changes []SentenceChange) {
-	next, isLong := 0, len(gone)*len(come) > maxPaired
-	addTo := func(last int) {
-		for ; next < last; next++ {
-			changes = append(changes, SentenceChange{After: &come[next], At: come[next].At})
+	i, j := 0, 0
+	addTo := func(lastGone, lastCome int) {
+		arePairs := replace(gone[i:lastGone], come[j:lastCome])
+		for ; i < lastGone; i++ {
+			c := SentenceChange{Before: &gone[i], At: end}
+			if j < len(come) {
+				c.At = come[j].At
+			}
+			if arePairs {
+				c.After = &come[j]
+				j++
+			}
+			changes = append(changes, c)
+		}
+		for ; j < lastCome; j++ {
+			changes = append(changes, SentenceChange{After: &come[j], At: come[j].At})
 		}
 	}
-	for i := range gone {
-		found := next
-		if isLong {
-			found = len(come)
-		}
-		for found < len(come) && !isSimilar(gone[i].Text, come[found].Text) {
+	for at := 0; at < len(gone) && len(gone)*len(come) <= maxPaired; at++ {
+		found := j
+		for found < len(come) && !IsSimilar(gone[at].Text, come[found].Text) {
 			found++
 		}
 		if found < len(come) {
-			addTo(found)
-			changes = append(changes, SentenceChange{Before: &gone[i], After: &come[found], At: come[found].At})
-			next++
-			continue
+			addTo(at, found)
+			changes = append(changes, SentenceChange{Before: &gone[at], After: &come[found], At: come[found].At})
+			i, j = at+1, found+1
 		}
-		at := end
-		if next < len(come) {
-			at = come[next].At
-		}
-		changes = append(changes, SentenceChange{Before: &gone[i], At: at})
 	}
-	addTo(len(come))
+	addTo(len(gone), len(come))
 	return changes
 }
 
-// isSimilar reports whether two sentences share at least half of the words of the longer one.
-func isSimilar(one, other string) bool {
+// replace reports whether as many sentences of the same kinds are in the place of others.
+func replace(gone, come []Sentence) bool {
+	return len(gone)*len(come) <= maxPaired && slices.EqualFunc(gone, come, func(a, b Sentence) bool {
+		return a.BeginsLine == b.BeginsLine && strings.HasPrefix(a.Text, "#") == strings.HasPrefix(b.Text, "#")
+	})
+}
+
+// IsSimilar reports whether two sentences share at least half of the words of the longer one.
+func IsSimilar(one, other string) bool {
 	first, second := Words(one), Words(other)
 	counts, shared := map[string]int{}, 0
 	for _, word := range second {

@@ -85,7 +85,10 @@ func (c *blameCommand) Run(cmd *cobra.Command) error {
 		return err
 	}
 	outcome := error(nil)
-	if n := len(b.Changes); c.Yes && n > model.MaxBlameChanges {
+	switch n := len(b.Changes); {
+	case c.Yes && n == 0:
+		outcome = errNotExplained()
+	case c.Yes && n > model.MaxBlameChanges:
 		outcome = client.Exit(client.ExitUsage, fmt.Errorf("the prompts differ in %d changes, and a search can examine at "+
 			"most %d", n, model.MaxBlameChanges))
 	}
@@ -212,5 +215,9 @@ func (s *searchShown) outcome() error {
 	case *s.Verdict == string(model.BlameVerdictUndecided):
 		return client.Exit(client.ExitInconclusive, errors.New("the runs do not decide what broke the test"))
 	}
+	return errNotExplained()
+}
+
+func errNotExplained() error {
 	return client.Exit(client.ExitFailed, errors.New("the prompt does not explain the failure"))
 }

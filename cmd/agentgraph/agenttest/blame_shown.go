@@ -143,13 +143,13 @@ func (t *blamedTest) describe(style client.Style) string {
 	}
 	switch {
 	case len(b.Changes) == 0:
-		text.WriteString("The prompt did not change. Look for changes of the test, sub-agents, models, tools and " +
-			"documents.\n")
+		text.WriteString("The words of the prompt did not change. Check " + model.OtherCauses + ", changed since.\n")
 	case len(b.suspects()) == 0:
 		text.WriteString("No change contains words that the failed checks look for.\n")
 	}
 	if b.DivergesAt != nil {
-		text.WriteString(b.GoodRun.describeAnswer("Then", *b.DivergesAt) + b.BadRun.describeAnswer("Now", *b.DivergesAt))
+		text.WriteString(b.GoodRun.describeAnswer("Passed", *b.DivergesAt) +
+			b.BadRun.describeAnswer("Failed", *b.DivergesAt))
 	}
 	if b.Search != nil && b.Search.Status == "Completed" {
 		fmt.Fprintf(&text, "The last search, of versions %d and %d:\n%s", b.Search.GoodVersion, b.Search.BadVersion,
@@ -204,6 +204,8 @@ func (c changeShown) kind() string {
 		return "lost"
 	case c.Before == nil:
 		return "added"
+	case *c.Before == *c.After:
+		return "moved"
 	}
 	return "rewritten"
 }
@@ -265,6 +267,16 @@ func (s *searchShown) describeRestored(numbers []int) string {
 	return formatNumbers(numbers)
 }
 
+// whole counts the runs with everything restored.
+func (s *searchShown) whole() (passed, judged int) {
+	for _, step := range s.Steps {
+		if len(step.Restored) == len(s.Changes) && step.Judged != nil {
+			passed, judged = passed+*step.Passed, judged+*step.Judged
+		}
+	}
+	return passed, judged
+}
+
 func formatNumbers(numbers []int) string {
 	parts := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -284,7 +296,10 @@ func (s *searchShown) conclusion(style client.Style) string {
 
 func (s *searchShown) describeVerdict() string {
 	if s.Verdict == nil {
-		return s.Status + ": " + client.Printable(orDash(s.Error))
+		if s.Error == nil {
+			return s.Status
+		}
+		return s.Status + ": " + client.Printable(*s.Error)
 	}
 	switch model.BlameVerdict(*s.Verdict) {
 	case model.BlameVerdictFound:
@@ -300,8 +315,9 @@ func (s *searchShown) describeVerdict() string {
 		}
 		return text
 	case model.BlameVerdictNotExplained:
-		return "Not explained: the test fails with the old prompt too. Look for changes of models, tools, documents and " +
-			"the test"
+		passed, judged := s.whole()
+		return fmt.Sprintf("Not explained: with the whole prompt of version %d, %d of %d passed. The prompt is not the "+
+			"cause, or not alone. Check %s, changed since", s.GoodVersion, passed, judged, model.OtherCauses)
 	case model.BlameVerdictNotReproduced:
 		return "Not reproduced: the test passes with the failing prompt now"
 	}

@@ -79,6 +79,8 @@ func (r *report) decide(connErr error) {
 	case counts.Failed > 0 && r.Comparison.isUndecided():
 		set(client.ExitInconclusive, "too few runs to decide whether something is worse than the baseline "+
 			"%s", r.Comparison.baseIDs())
+	case r.IsCorrected:
+		set(client.ExitDone, "the %s is %s, at least %s", name, percent(rate), percent(*r.MinPassRate))
 	case counts.Failed > 0:
 		set(client.ExitDone, "the %s is %s", name, percent(rate))
 	default:

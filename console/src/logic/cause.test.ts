@@ -8,7 +8,7 @@ const changes = [
   { number: 3, before: null, after: "# How you speak" },
 ];
 const versions = { good: 1, bad: 2 };
-const found = { status: "Completed", verdict: "Found", error: null, isOnlyCause: true };
+const found = { status: "Completed", verdict: "Found", error: null, isOnlyCause: true, steps: [{ restored: [1, 2, 3], judged: 5, passed: 2 }] };
 const [, lost, added] = changes;
 if (!lost || !added) throw new Error("unreachable");
 
@@ -17,7 +17,9 @@ test("the news names the kind of change that broke the test", () => {
   assert.equal(newsOf(changes, [], [lost, added], found, versions).title, "2 changes together broke this test");
   assert.equal(newsOf(changes, [lost], [], undefined, versions).title, "One lost sentence may have broken this test");
   assert.equal(newsOf(changes, [], [], undefined, versions).title, "3 changes may have broken this test");
-  assert.equal(newsOf([], [], [], undefined, { good: 2, bad: 2 }).title, "Something other than the prompt broke this test");
+  assert.equal(newsOf([], [], [], undefined, { good: 2, bad: 2 }).title, "The words of the prompt did not change");
+  assert.match(newsOf(changes, [], [], { ...found, verdict: "NotExplained" }, versions).text, /v1 restored, 2 of 5 draft runs passed/);
+  assert.equal(newsOf(changes, [], [{ number: 4, before: "A.", after: "A." }], found, versions).title, "One moved sentence broke this test");
 });
 
 test("the news does not name the kind of a change that the key cannot read", () => {

@@ -18,6 +18,7 @@ interface Search {
   verdict: string | null;
   error: string | null;
   isOnlyCause: boolean | null;
+  steps: readonly Step[];
 }
 
 interface Versions {
@@ -41,7 +42,14 @@ export function nounOf(changes: readonly Change[]): string {
   const [one] = changes;
   if (!one || changes.length > 1) return plural(changes.length, "change");
   const isHidden = one.before === undefined && one.after === undefined;
-  return isHidden ? "One change" : `One ${one.after === null ? "lost" : one.before === null ? "added" : "rewritten"} sentence`;
+  return isHidden ? "One change" : `One ${one.after === null ? "lost" : one.before === null ? "added" : one.after === one.before ? "moved" : "rewritten"} sentence`;
+}
+
+/** "2 of 20": the draft runs with all changes restored. */
+function wholeOf({ steps }: Search, changes: readonly Change[]): string {
+  const whole = steps.filter(({ restored }) => restored.length === changes.length);
+  const sum = (key: "passed" | "judged") => whole.reduce((total, step) => total + (step[key] ?? 0), 0);
+  return `${sum("passed")} of ${sum("judged")}`;
 }
 
 /** The headline of the page and its explanation: what broke the test, as far as it is known. */
@@ -53,10 +61,13 @@ export function newsOf(changes: readonly Change[], suspects: readonly Change[], 
     case "Found": {
       const others = search.isOnlyCause === null ? "" : search.isOnlyCause ? " No other change does." : " Restoring other changes repairs the test, too.";
       const together = cause.length > 1 ? " together" : "";
-      return { title: `${nounOf(cause)}${together} broke this test`, text: `Restoring ${cause.length > 1 ? "them" : "it"} in v${bad} repairs the test.${others}` };
+      return { title: `${nounOf(cause)}${together} broke this test`, text: `${cause.length > 1 ? "Restoring them" : cause[0]?.before === null ? "Removing it" : "Restoring it"} in v${bad} repairs the test.${others}` };
     }
     case "NotExplained":
-      return { title: "The prompt did not break this test", text: `It fails with the whole prompt v${good} too. A model, a tool, a document or the test itself has changed.` };
+      return {
+        title: "The prompt is not the cause, or not alone",
+        text: `With the whole prompt v${good} restored, ${wholeOf(search, changes)} draft runs passed. Check sub-agents, models, tools, documents and the test, changed since.`,
+      };
     case "NotReproduced":
       return { title: "The test passes again", text: `Prompt v${bad} passes now. The failure may have been chance, or its cause is repaired.` };
     case "Undecided":
@@ -65,7 +76,7 @@ export function newsOf(changes: readonly Change[], suspects: readonly Change[], 
         text: cause.length > 0 ? `Restoring ${plural(cause.length, "change")} repairs the test, but fewer may be enough.` : "The results of the draft runs are too mixed to tell changes apart.",
       };
   }
-  if (changes.length === 0) return { title: "Something other than the prompt broke this test", text: `It passed and failed with ${good === bad ? `the same prompt, v${bad}` : `prompts that say the same, v${good} and v${bad}`}. A model, a tool, a document or the test itself may have changed.` };
+  if (changes.length === 0) return { title: "The words of the prompt did not change", text: `It passed and failed with ${good === bad ? `the same prompt, v${bad}` : `prompts that say the same, v${good} and v${bad}`}. Check sub-agents, models, tools, documents and the test, changed since.` };
   const canceled = search?.status === "Cancelled" ? " The search was canceled." : "";
   if (suspects.length === 1) return { title: `${nounOf(suspects)} may have broken this test`, text: `It is the only one of ${plural(changes.length, "change")} ${between} that concerns the failed check.${canceled}` };
   return { title: `${plural(changes.length, "change")} may have broken this test`, text: `The prompt changed ${between}.${canceled}` };

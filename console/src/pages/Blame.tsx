@@ -6,6 +6,7 @@ import { byVersion } from "../logic/blame";
 import { newsOf } from "../logic/cause";
 import { inRow } from "../logic/rows";
 import { Act, may } from "../ui/Act";
+import { shortCredits } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Page } from "../ui/Page";
 import { Empty, errorText, Shown } from "../ui/states";
@@ -152,7 +153,7 @@ function FindButton({ testId, blame, isAgain, isRunning, isQuiet, onStarted }: {
     const made = await start.run({ input: { testId, repeats }, seesPrompt: may("prompts") }, {}, (error) => toast(errorText(error), { isError: true }));
     if (made) onStarted();
   };
-  const price = estimate.credits === null ? `${estimate.runs} runs` : `${Math.max(1, Math.round(estimate.credits))} credits`;
+  const price = estimate.credits === null ? `${estimate.runs} runs` : `${shortCredits(estimate.credits)} credits`;
   return (
     <Act
       scope="simulate"

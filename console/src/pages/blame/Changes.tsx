@@ -39,11 +39,11 @@ function isUnder(section: string, before: PromptChange | undefined): boolean {
   return (before?.section === section && !isHeading(before)) || [before?.before, before?.after].some((text) => text?.replace(/^#+\s*/, "") === section);
 }
 
-/** What replaced the sentences in focus, and the words that the check looks for. */
+/** Whether the sentence in focus was moved, and the words that the check looks for. */
 function Explanation({ focus }: { focus: readonly PromptChange[] }) {
   const needed = [...new Set(focus.flatMap((change) => change.needed ?? []))];
-  const isGone = focus.every((change) => change.after === null);
-  const parts = [isGone && (focus.length === 1 ? "Nothing replaced it." : "Nothing replaced them."), needed.length > 0 && `The check looks for “${needed.join("”, “")}”.`].filter(Boolean);
+  const isMoved = focus.length === 1 && focus[0]!.before !== undefined && focus[0]!.before === focus[0]!.after;
+  const parts = [isMoved && "It was moved to another place.", needed.length > 0 && `The check looks for “${needed.join("”, “")}”.`].filter(Boolean);
   if (parts.length === 0) return null;
   return <p className={styles.gap}>{parts.join(" ")}</p>;
 }

@@ -48,7 +48,9 @@ export function RestoreButton({ testId, prompt, cause, isQuiet, onStarted }: { t
 
 function verbOf(cause: readonly Change[]): string {
   if (cause.length > 1) return "Restore these sentences";
-  return cause[0]?.before === null ? "Remove this sentence" : "Restore this sentence";
+  const { before, after } = cause[0] ?? {};
+  if (before === null) return "Remove this sentence";
+  return before !== undefined && before === after ? "Move this sentence back" : "Restore this sentence";
 }
 
 /** Where the restored sentences go: the failing prompt with the change, and the lines around it. */

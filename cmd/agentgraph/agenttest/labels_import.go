@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -107,15 +106,7 @@ func (e *lineError) Error() string {
 }
 
 func (c *labelsImport) readLabels(in io.Reader) ([]labelLine, error) {
-	if c.File != "-" {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		in = file
-	}
-	text, err := cli.ReadText(in, maxLabelsFile)
+	text, err := cli.ReadInput(c.File, in, maxLabelsFile)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,15 +33,7 @@ func (c *knowledgeEvaluate) questions(in io.Reader) (found []labelledQuestion, e
 	if c.File == "" {
 		return nil, nil
 	}
-	if c.File != "-" {
-		file, err := os.Open(c.File)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = file.Close() }()
-		in = file
-	}
-	text, err := cli.ReadText(in, maxQuestionsBytes)
+	text, err := cli.ReadInput(c.File, in, maxQuestionsBytes)
 	if err == nil && strings.EqualFold(filepath.Ext(c.File), ".csv") {
 		found, err = questionsOfCSV(text)
 	} else if err == nil {

@@ -55,6 +55,19 @@ func ReadText(in io.Reader, limit int) ([]byte, error) {
 	return DecodeText(content)
 }
 
+// ReadInput reads a text as ReadText does, from the file or, for "-", from in. Errors do not name the file.
+func ReadInput(path string, in io.Reader, limit int) ([]byte, error) {
+	if path == "-" {
+		return ReadText(in, limit)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, errors.Unwrap(err)
+	}
+	defer func() { _ = file.Close() }()
+	return ReadText(file, limit)
+}
+
 // ReadFile reads the text of a file, as DecodeText returns it.
 func ReadFile(path string) ([]byte, error) {
 	content, err := os.ReadFile(path)

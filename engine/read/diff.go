@@ -149,7 +149,7 @@ const maxPaired = 40_000
 func pairSentences(gone, come []Sentence, end int) (changes []SentenceChange) {
 	i, j := 0, 0
 	addTo := func(lastGone, lastCome int) {
-		arePairs := replace(gone[i:lastGone], come[j:lastCome])
+		arePairs := replaceEachOther(gone[i:lastGone], come[j:lastCome])
 		for ; i < lastGone; i++ {
 			c := SentenceChange{Before: &gone[i], At: end}
 			if j < len(come) {
@@ -180,8 +180,8 @@ func pairSentences(gone, come []Sentence, end int) (changes []SentenceChange) {
 	return changes
 }
 
-// replace reports whether as many sentences of the same kinds are in the place of others.
-func replace(gone, come []Sentence) bool {
+// replaceEachOther reports whether as many sentences of the same kinds are in the place of others.
+func replaceEachOther(gone, come []Sentence) bool {
 	return len(gone)*len(come) <= maxPaired && slices.EqualFunc(gone, come, func(a, b Sentence) bool {
 		return a.BeginsLine == b.BeginsLine && strings.HasPrefix(a.Text, "#") == strings.HasPrefix(b.Text, "#")
 	})

@@ -198,6 +198,7 @@ func (a *oldCompany) seen(t *testing.T) map[string]string {
 	file := &bytes.Buffer{}
 	manifest, err := archive.Export(ctx, a.store, a.companyID, file, archive.ExportOptions{})
 	require.NoError(t, err)
+	delete(manifest.Rows, "audit_events") // each export adds one
 	see("archive", manifest.Rows, nil)
 	return seen
 }

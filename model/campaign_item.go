@@ -247,7 +247,8 @@ func mask(text string) string {
 // mayBePhone reports whether a match of digitRun may have a phone number. rest is the text after it.
 func mayBePhone(run, rest string) bool {
 	run = strings.Map(latinDigit, run)
-	isAmount := amountHead.MatchString(run) && amountTail.MatchString(rest)
+	isAmount := amountHead.MatchString(run) && amountTail.MatchString(rest) &&
+		!phoneLike.MatchString(digitRun.FindString(rest)) // the decimals could begin a number
 	return phoneLike.MatchString(run) && !notPhone.MatchString(run) && !isAmount
 }
 
